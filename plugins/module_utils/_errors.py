@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The one exception family of the collection; a module's main() turns it into fail_json."""
+
+from __future__ import annotations
+
+import typing as t
+
+
+class Problem(t.NamedTuple):
+    """One thing that is wrong with the input, in the words that its author needs to mend it."""
+
+    variable: str
+    """What the user wrote, as a path: C(ipoib_interfaces[0].mtu)."""
+    value: t.Any
+    """The value found."""
+    allowed: str
+    """What would be accepted."""
+    hint: str = ""
+    """Why, and the next step, where that is not obvious."""
+
+    def __str__(self) -> str:
+        text = "%s is %s; allowed: %s" % (self.variable, describe(self.value), self.allowed)
+        return "%s (%s)" % (text, self.hint) if self.hint else text
+
+
+def describe(value: t.Any) -> str:
+    """A value as the user would recognise it in an inventory."""
+    if value is None:
+        return "not set"
+    # Values from ansible-core 2.19 are tagged subclasses, whose repr is that of the base type.
+    return repr(value)
+
+
+class RdmaError(Exception):
+    """A failure that the user can act on: C(msg) says what was attempted and what to do, C(details) go to fail_json."""
+
+    def __init__(self, msg: str, **details: t.Any) -> None:
+        super().__init__(msg)
+        self.msg = msg
+        self.details = details
+
+
+class InvalidInput(RdmaError):
+    """The wanted state can't be meant: found before anything was touched. Carries every problem, not just the first."""
+
+    def __init__(self, problems: t.Sequence[Problem], where: str = "") -> None:
+        lines = [str(problem) for problem in problems]
+        prefix = "%s: " % where if where else ""
+        super().__init__(prefix + "; ".join(lines), problems=lines)
+        self.problems = tuple(problems)
+
+
+class Refused(RdmaError):
+    """Possible, but dangerous: C(msg) says what, why and how to override."""
+
+
+class Unsupported(RdmaError):
+    """This platform can't do it."""
+
+
+class CommandFailed(RdmaError):
+    """A tool ended with a status that nobody expected."""
+
+
+class UnexpectedOutput(RdmaError):
+    """A tool printed what its parser doesn't know; C(msg) quotes the line."""
+
+
+__all__ = (
+    "CommandFailed",
+    "InvalidInput",
+    "Problem",
+    "RdmaError",
+    "Refused",
+    "UnexpectedOutput",
+    "Unsupported",
+    "describe",
+)

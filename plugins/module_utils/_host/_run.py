@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The one way in which this collection starts a process."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+# 124 is what coreutils' timeout(1) ends with.
+TIMED_OUT = 124
+
+
+class Output(t.NamedTuple):
+    """What a process left: exit status and the two streams as text."""
+
+    rc: int
+    stdout: str
+    stderr: str
+
+
+class Runner(t.Protocol):
+    """Starts C(argv); C(ok=None) accepts every exit status. Tests pass a fake."""
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output: ...
+
+    def has(self, tool: str) -> bool:
+        """Is the tool there?"""
+        ...
+
+
+class ModuleRunner:
+    """The Runner of a real module: C locale, no shell, a time limit, errors that quote the command."""
+
+    def __init__(self, module: AnsibleModule) -> None:
+        self._module = module
+        self._paths: t.Dict[str, t.Optional[str]] = {}
+
+    def _find(self, tool: str) -> t.Optional[str]:
+        if tool not in self._paths:
+            self._paths[tool] = self._module.get_bin_path(tool, opt_dirs=["/usr/sbin", "/sbin"])
+        return self._paths[tool]
+
+    def has(self, tool: str) -> bool:
+        return self._find(tool) is not None
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:
+        path = self._find(argv[0])
+        if path is None:
+            raise Unsupported("%s is not installed on this node" % argv[0])
+        # timeout(1) is part of coreutils: run_command itself has no time limit.
+        limit = ["timeout", "--kill-after=5", str(timeout)]
+        rc, stdout, stderr = self._module.run_command([*limit, path, *argv[1:]], environ_update={"LC_ALL": "C", "LANGUAGE": "C"}, handle_exceptions=False)
+        if rc == TIMED_OUT and (ok is None or TIMED_OUT not in ok):
+            raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), cmd=list(argv), rc=rc, stdout=stdout, stderr=stderr)
+        if ok is not None and rc not in ok:
+            raise CommandFailed(
+                "%s failed with exit status %d: %s" % (" ".join(argv), rc, (stderr or stdout).strip()),
+                cmd=list(argv),
+                rc=rc,
+                stdout=stdout,
+                stderr=stderr,
+            )
+        return Output(rc, stdout, stderr)
+
+
+__all__ = ("TIMED_OUT", "ModuleRunner", "Output", "Runner")
