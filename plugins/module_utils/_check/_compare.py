@@ -8,16 +8,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Deviation, Row
 from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_address, parse_pkey, same_partition
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Interface, Observed
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Observed
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted
 
 MASTER = 3
 SM_STATES = {0: "not active", 1: "discovering", 2: "standby", 3: "master"}
@@ -25,22 +26,12 @@ SM_STATES = {0: "not active", 1: "discovering", 2: "standby", 3: "master"}
 # What a datagram interface has where the broadcast group is an ordinary 2K one: 2048 less the 4 bytes of the IPoIB header.
 MTU_2K = 2044
 
-# Names that modprobe accepts for a module that shows up under another one.
-ALIASES = {"svcrdma": "rpcrdma", "xprtrdma": "rpcrdma"}
-
-
-def module_name(name: str) -> str:
-    """The name under which the kernel lists a module."""
-    name = name.replace("-", "_")
-    return ALIASES.get(name, name)
-
-
 def checked_ports(declared: Declared, observed: Observed) -> t.Tuple[str, ...]:
     """The ports that are looked at: the declared ones, else those under the declared interfaces."""
     if declared.ports:
         return declared.ports
     under = {netdev.name: netdev.port for netdev in observed.netdevs}
-    wanted = [under.get(item.parent or item.name, "") for item in declared.interfaces if item.state == "present"]
+    wanted = [under.get(item.parent or item.name, "") for item in declared.interfaces if item.present]
     return tuple(dict.fromkeys(port for port in wanted if port))
 
 
@@ -111,11 +102,11 @@ def _opensm(declared: Declared, observed: Observed) -> t.List[Deviation]:
     return []
 
 
-def _interface(item: Interface, netdev: t.Optional[Netdev]) -> t.List[Deviation]:
+def _interface(item: Wanted, netdev: t.Optional[Netdev]) -> t.List[Deviation]:
     what = "interface %s" % item.name
-    if item.state == "absent":
+    if not item.present:
         # The interface of the port itself comes with ib_ipoib and can't be absent: only a P_Key child can.
-        return [Deviation(what, "absent", "present")] if netdev is not None and item.parent else []
+        return [Deviation(what, "absent", "present")] if netdev is not None and item.is_child else []
     if netdev is None:
         return [Deviation(what, "present", "absent", "is ib_ipoib loaded, and is the port there?")]
     found: t.List[Deviation] = []
@@ -127,29 +118,21 @@ def _interface(item: Interface, netdev: t.Optional[Netdev]) -> t.List[Deviation]
         clamped = netdev.mode == "datagram" and item.mtu > netdev.mtu == MTU_2K
         hint = "the broadcast group of the partition allows 2044: give the partition mtu=5 in the subnet manager's partitions.conf" if clamped else ""
         found.append(Deviation("%s mtu" % what, str(item.mtu), str(netdev.mtu), hint))
-    if item.pkey and netdev.pkey and int(item.pkey, 0) | 0x8000 != int(netdev.pkey, 0) | 0x8000:
-        found.append(Deviation("%s pkey" % what, "0x%04x" % (int(item.pkey, 0) | 0x8000), netdev.pkey))
-    there = {_address(address) for address in netdev.addresses}
-    missing = [address for address in item.addresses if _address(address) not in there]
+    if item.pkey and not same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):
+        found.append(Deviation("%s pkey" % what, "0x%04x" % item.pkey, netdev.pkey or "unknown"))
+    there = {parse_address(address) for address in netdev.addresses}
+    missing = [address for address in item.addresses if address not in there]
     if missing:
         found.append(Deviation("%s addresses" % what, ", ".join(missing), ", ".join(netdev.addresses) or "none"))
     return found
 
 
-def _address(text: str) -> str:
-    """One spelling for each address, so that C(FD00:0::1/64) equals C(fd00::1/64)."""
-    try:
-        return str(ipaddress.ip_interface(text))
-    except ValueError:
-        return text
-
-
 def _module(name: str, observed: Observed) -> t.List[Deviation]:
     what = "kernel module %s" % name
     found: t.List[Deviation] = []
-    if module_name(name) not in observed.loaded:
+    if name not in observed.loaded:
         found.append(Deviation(what, "loaded", "not loaded"))
-    if module_name(name) not in observed.persisted:
+    if name not in observed.persisted:
         found.append(Deviation(what, "loaded at boot", "in no list of modules to load at boot"))
     return found
 
@@ -158,7 +141,7 @@ def table_rows(declared: Declared, observed: Observed, deviations: t.Sequence[De
     """One row for each declared interface with the port under it, and for each checked port without a declared interface."""
     ports = {port.name: port for port in observed.ports}
     netdevs = {netdev.name: netdev for netdev in observed.netdevs}
-    wanted = [item.name for item in declared.interfaces if item.state == "present"]
+    wanted = [item.name for item in declared.interfaces if item.present]
     pairs = [(netdevs[name].port if name in netdevs else "", name) for name in wanted]
     covered = {port for port, _name in pairs}
     pairs += [(port, "") for port in checked_ports(declared, observed) if port not in covered]
@@ -194,4 +177,4 @@ def _sm_column(declared: Declared, observed: Observed) -> str:
     return declared.designated_host if is_designated(declared, observed, observed.master) else short(observed.master)
 
 
-__all__ = ("MASTER", "MTU_2K", "checked_ports", "compare", "fabric_port", "module_name", "table_rows")
+__all__ = ("MASTER", "MTU_2K", "checked_ports", "compare", "fabric_port", "table_rows")

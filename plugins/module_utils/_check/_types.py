@@ -11,24 +11,9 @@ from __future__ import annotations
 import typing as t
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-
-
-class Interface(t.NamedTuple):
-    """A declared IPoIB interface, in the vocabulary of C(ipoib_interfaces)."""
-
-    name: str
-    addresses: t.Tuple[str, ...] = ()
-    mode: str = "auto"
-    """C(datagram), C(connected), or C(auto), which any mode satisfies."""
-    mtu: int = 0
-    """Bytes; 0 where none is declared."""
-    state: str = "present"
-    parent: str = ""
-    pkey: str = ""
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted
 
 
 class Declared(t.NamedTuple):
@@ -36,7 +21,7 @@ class Declared(t.NamedTuple):
 
     ports: t.Tuple[str, ...] = ()
     """C(mlx5_0/1) ...; where empty, the ports under the declared interfaces are meant."""
-    interfaces: t.Tuple[Interface, ...] = ()
+    interfaces: t.Tuple[Wanted, ...] = ()
     modules: t.Tuple[str, ...] = ()
     fabric: str = "ib"
     subnet_manager: bool = True
@@ -74,9 +59,9 @@ class Observed(t.NamedTuple):
     ports: t.Tuple[Port, ...] = ()
     netdevs: t.Tuple[Netdev, ...] = ()
     loaded: t.FrozenSet[str] = frozenset()
-    """Kernel modules in memory or built in, with underscores."""
+    """The declared kernel modules that are in memory or built in, by their declared names."""
     persisted: t.FrozenSet[str] = frozenset()
-    """Kernel modules that come back after a reboot."""
+    """The declared kernel modules that come back after a reboot."""
     master: t.Optional[Master] = None
     master_error: str = ""
     """Why there is no C(master), in words."""
@@ -115,29 +100,4 @@ class Row(t.NamedTuple):
     result: str = "OK"
 
 
-def declared_of(params: Mapping[str, t.Any]) -> Declared:
-    """The wanted state from module parameters."""
-    return Declared(
-        ports=tuple(params["ports"]),
-        interfaces=tuple(
-            Interface(
-                name=item["name"],
-                addresses=tuple(item["addresses"] or ()),
-                mode=item["mode"],
-                mtu=item["mtu"] or 0,
-                state=item["state"],
-                parent=item["parent"] or "",
-                pkey=item["pkey"] or "",
-            )
-            for item in params["interfaces"]
-        ),
-        modules=tuple(params["modules"]),
-        fabric=params["fabric"],
-        subnet_manager=params["subnet_manager"],
-        designated=params["designated"],
-        designated_host=params["designated_host"],
-        designated_guids=tuple(params["designated_guids"]),
-    )
-
-
-__all__ = ("Declared", "Deviation", "Interface", "Master", "Observed", "Opensm", "Row", "declared_of")
+__all__ = ("Declared", "Deviation", "Master", "Observed", "Opensm", "Row")
