@@ -66,7 +66,7 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, root: str = "/") -
         raise CommandFailed(text, cmd=["modprobe", "-a", *modules], rc=output.rc, stdout=output.stdout, stderr=output.stderr)
 
 
-def apply(module: AnsibleModule, run: Runner, todo: Plan, found: Found, builder: Builder | None, backup: bool) -> list[str]:
+def apply(module: AnsibleModule, run: Runner, todo: Plan, found: Found, builder: Builder | None, backup: bool, root: str) -> list[str]:
     """Make the changes in their order; returns the paths of backups."""
     backups: list[str] = []
     images = [change.what[len(INITRAMFS) :] for change in todo.changes if change.what.startswith(INITRAMFS)]
@@ -79,7 +79,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, found: Found, builder:
             backups.append(saved)
         if path_of(change) == OPTIONS_PATH and builder is not None:
             try:
-                for image in installed_images(found.installed):
+                for image in installed_images(found.installed, root):
                     if image.path in images:
                         rebuild(run, builder, image)
             except RdmaError:
@@ -88,7 +88,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, found: Found, builder:
                 raise
     modules = [change.what[len(MODULE) :] for change in todo.changes if change.what.startswith(MODULE)]
     if modules:
-        load(run, modules, found)
+        load(run, modules, found, root)
     return backups
 
 
@@ -139,7 +139,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     if parameters["initramfs"] == "never":
         result["reasons"] += ["%s holds a module with other options: rebuild it before the next boot" % image.path for image in stale]
     if todo and not module.check_mode:
-        result["backup_files"] = apply(module, run, todo, found, builder, parameters["backup"])
+        result["backup_files"] = apply(module, run, todo, found, builder, parameters["backup"], root)
         found = observe()
         left = plan(wanted, found)
         if left:
