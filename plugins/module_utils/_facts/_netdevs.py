@@ -29,6 +29,8 @@ _IFF_UP = 1
 _RC_CAPABLE = 0x80
 _HWADDR = re.compile(r"^[0-9a-f]{2}(:[0-9a-f]{2}){19}$")
 _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+(vf|sf)\d+$")
+# Drivers that serve Ethernet and InfiniBand alike, and are part of every RDMA stack.
+_HCA_DRIVERS = ("mlx4_core", "mlx5_core", "mlx5_core.sf")
 _KINDS = {"bond": "bond", "vlan": "vlan", "bridge": "bridge", "team": "team"}
 
 
@@ -246,4 +248,9 @@ def below(name: str, netdevs: t.Sequence[Netdev]) -> tuple[Netdev, ...]:
     return tuple(found.values())
 
 
-__all__ = ("Netdev", "below", "connected_capability", "find_port", "hwaddr_guid", "read_netdevs", "with_netdevs")
+def over_rdma(name: str, netdevs: t.Sequence[Netdev]) -> bool:
+    """Does the interface stand on an RDMA adapter? An Ethernet function counts: its driver goes when the stack is unloaded."""
+    return any(netdev.port or netdev.kind in ("ipoib", "ipoib_child") or netdev.driver in _HCA_DRIVERS for netdev in below(name, netdevs))
+
+
+__all__ = ("Netdev", "below", "connected_capability", "find_port", "hwaddr_guid", "over_rdma", "read_netdevs", "with_netdevs")
