@@ -65,9 +65,15 @@ options:
   designated_host:
     description:
       - The host that shall hold the master.
-      - Another node recognises it by its node description, which C(rdma-ndd) sets to the name of the host, or by O(designated_guids).
+      - Another node recognises it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
+        sets to the name of the host.
     type: str
     default: ""
+  designated_names:
+    description: Other names of O(designated_host) that its node description may hold.
+    type: list
+    elements: str
+    default: []
   designated_guids:
     description: The port GUIDs of O(designated_host), where they are known.
     type: list
@@ -186,6 +192,7 @@ ARGUMENTS: dict[str, t.Any] = {
     "subnet_manager": {"type": "bool", "default": True},
     "designated": {"type": "bool", "default": False},
     "designated_host": {"type": "str", "default": ""},
+    "designated_names": {"type": "list", "elements": "str", "default": []},
     "designated_guids": {"type": "list", "elements": "str", "default": []},
     "wait": {"type": "int", "default": 0},
     "fail": {"type": "bool", "default": True},

@@ -84,7 +84,7 @@ def _subnet_manager(declared: Declared, observed: Observed) -> t.List[Deviation]
     elif master.state != MASTER:
         found.append(Deviation(what, wanted, "%s in state %s" % (short(master), SM_STATES.get(master.state, str(master.state)))))
     elif is_designated(declared, observed, master) is False:
-        found.append(Deviation(what, wanted, "the master is %s" % short(master), "see opensm on that host, or a managed switch"))
+        found.append(Deviation(what, wanted, "the master is %s" % short(master), "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks"))
     if observed.masters is not None and len(observed.masters) > 1:
         found.append(Deviation(what, wanted, "%d masters: %s" % (len(observed.masters), ", ".join(observed.masters))))
     found += _opensm(declared, observed)

@@ -19,6 +19,21 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
+ROLE_TYPES: t.Mapping[str, t.Tuple[type, str]] = {
+    "fabric": (str, "the name of a fabric"),
+    "fabric_check_ports": (list, "a list of ports"),
+    "fabric_check_interfaces": (list, "a list of interfaces"),
+    "fabric_check_modules": (list, "a list of module names"),
+    "fabric_check_fabric": (str, "the name of a fabric"),
+    "fabric_check_subnet_manager": (bool, "true or false"),
+    "fabric_check_designated_host": (str, "a host of the inventory"),
+    "fabric_check_designated": (bool, "true or false"),
+    "fabric_check_designated_names": (list, "a list of host names"),
+    "fabric_check_designated_guids": (list, "a list of port GUIDs"),
+    "fabric_check_wait": (int, "a number of seconds"),
+    "fabric_check_fail": (bool, "true or false"),
+}
+
 
 def problems(params: Mapping[str, t.Any]) -> t.List[Problem]:
     """What is wrong with the module's parameters, beyond their types."""
@@ -27,6 +42,19 @@ def problems(params: Mapping[str, t.Any]) -> t.List[Problem]:
         found.append(problem._replace(variable=problem.variable[len("ipoib_") :]))
     if params["wait"] < 0:
         found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
+    return found
+
+
+def role_problems(variables: Mapping[str, t.Any], facts: t.Optional[Mapping[str, t.Any]] = None) -> t.List[Problem]:
+    """What is wrong with the variables C(fabric_check_*) that are set, and with C(fabric)."""
+    found: t.List[Problem] = []
+    for name, (kind, allowed) in ROLE_TYPES.items():
+        value = variables.get(name)
+        # True and False are whole numbers to Python, and to nobody else.
+        if name in variables and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+            found.append(Problem(name, value, allowed))
+    if isinstance(variables.get("fabric_check_ports"), list):
+        found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
     return found
 
 
@@ -40,8 +68,9 @@ def declared_of(params: Mapping[str, t.Any]) -> Declared:
         subnet_manager=params["subnet_manager"],
         designated=params["designated"],
         designated_host=params["designated_host"],
+        designated_names=tuple(params["designated_names"]),
         designated_guids=tuple(params["designated_guids"]),
     )
 
 
-__all__ = ("declared_of", "problems")
+__all__ = ("ROLE_TYPES", "declared_of", "problems", "role_problems")

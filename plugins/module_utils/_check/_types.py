@@ -29,6 +29,8 @@ class Declared(t.NamedTuple):
     designated: bool = False
     """Is this node the designated subnet manager of its fabric?"""
     designated_host: str = ""
+    designated_names: t.Tuple[str, ...] = ()
+    """Other names that the designated host goes by."""
     designated_guids: t.Tuple[str, ...] = ()
     """Port GUIDs of the designated host, where they are known."""
 

@@ -36,7 +36,8 @@ def is_designated(declared: Declared, observed: Observed, master: Master) -> t.O
         return master.guid in declared.designated_guids
     if not declared.designated_host or not master.description or _NAMELESS.match(master.description):
         return None
-    return declared.designated_host.split(".")[0].lower() in names_in(master.description)
+    known = {name.split(".")[0].lower() for name in (declared.designated_host, *declared.designated_names) if name}
+    return bool(known & names_in(master.description))
 
 
 def short(master: Master) -> str:
