@@ -32,7 +32,7 @@ def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
     if head.strip():
         raise UnexpectedOutput("saquery SMIR printed %r before the first record" % head.strip())
     for block in blocks:
-        fields = dict(match.groups() for match in map(_FIELD.match, block.splitlines()) if match)
+        fields = {match.group(1): match.group(2) for match in map(_FIELD.match, block.splitlines()) if match}
         try:
             lid, guid, activity, priority, state = (int(fields[key].strip(), 0) for key in _NEEDED)
         except (KeyError, ValueError):
