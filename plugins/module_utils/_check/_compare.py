@@ -62,7 +62,7 @@ def _port(name: str, ports: t.Sequence[Port]) -> t.List[Deviation]:
     what = "port %s" % name
     port = next((port for port in ports if port.name == name), None)
     if port is None:
-        there = ", ".join(port.name for port in ports)
+        there = ", ".join(sorted(port.name for port in ports))
         return [Deviation(what, "ACTIVE and LinkUp", "no such port", "this node has %s" % (there or "no RDMA port at all"))]
     if port.link_layer != "InfiniBand":
         return [Deviation(what, "link layer InfiniBand", port.link_layer)]
