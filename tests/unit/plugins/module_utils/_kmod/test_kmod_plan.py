@@ -76,7 +76,8 @@ def applied(found: Found, todo: Plan) -> Found:
     fields = {"file " + OPTIONS_PATH: "options_text", "file " + RDMA_PATH: "rdma_text", "file " + LOAD_PATH: "load_text"}
     for change in todo.changes:
         if change.what in fields:
-            found = found._replace(**{fields[change.what]: change.after})
+            after: dict[str, t.Any] = {fields[change.what]: change.after}
+            found = found._replace(**after)
         elif change.what.startswith(MODULE):
             found = found._replace(loaded={**found.loaded, change.what[len(MODULE) :]: False})
     return found
