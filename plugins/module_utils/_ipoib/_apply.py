@@ -133,8 +133,11 @@ class Applier:
             and not any(path.endswith("-%s.network" % target.name) for path in changed)
             and (target.name in orphaned or _touches(decision, target.name, ("addresses", "link")))
         ]
-        if astray:
-            self._run(["networkctl", "reconfigure", *astray])
+        self._reconfigure(astray)
+
+    def _reconfigure(self, names: t.Sequence[str]) -> None:
+        if names:
+            self._run(["networkctl", "reconfigure", *names])
 
     def _ifupdown(self, decision: Decision) -> None:
         """An interface that ifupdown has up is changed under its feet, without a bounce; others it brings up itself."""
@@ -162,8 +165,8 @@ class Applier:
                 return again
             passed = self._clock() - start
             if not nudged and passed >= NUDGE_AFTER:
-                self._run(["networkctl", "reconfigure", *(target.name for target in decision.targets if _touches(again, target.name, ("addresses", "link")))])
                 nudged = True
+                self._reconfigure([target.name for target in decision.targets if _touches(again, target.name, ("addresses", "link"))])
             if passed >= SETTLE_TIMEOUT:
                 left = [change.words() for change in again.plan.changes]
                 raise CommandFailed(

@@ -57,7 +57,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
             sound.append(Entry(path, item, _wanted.wanted_of([item])[0]))
     found.extend(_duplicates(sound))
     found.extend(_family_problems(sound, [item.get("name") for item in interfaces if isinstance(item, t.Mapping)]))
-    if facts is not None and variables.get("ipoib_state", "present") == "present":
+    if facts is not None and variables.get("ipoib_state") != "absent":
         found.extend(_node_problems(sound, facts))
     return found
 

@@ -50,7 +50,8 @@ class Kernel:
         self._run(["ip", "address", "replace", address, *broadcast, "dev", name])
 
     def delete_address(self, name: str, address: str) -> None:
-        self._run(["ip", "address", "del", address, "dev", name])
+        # 2: it went with the primary address of its network before.
+        self._run(["ip", "address", "del", address, "dev", name], ok=(0, 2))
 
     def delete_child(self, name: str) -> None:
         self._run(["ip", "link", "delete", "dev", name])
@@ -67,12 +68,15 @@ class Kernel:
     def addresses(self, target: Target, netdev: Netdev) -> None:
         """New addresses before old ones go, so that the interface is never without."""
         found, wanted = canonical(netdev.addresses), canonical(target.addresses)
+        old = [address for address in found if address not in wanted]
         for address in wanted:
             if address not in found:
                 self.add_address(target.name, address)
-        for address in found:
-            if address not in wanted:
-                self.delete_address(target.name, address)
+        for address in old:
+            self.delete_address(target.name, address)
+        # With a primary IPv4 address the kernel may remove all the others of its network.
+        for address in wanted if old else ():
+            self.add_address(target.name, address)
 
     def release(self, record: Record, netdev: Netdev) -> None:
         """Take off what was ours: a child goes, a parent returns to how the kernel makes it."""
