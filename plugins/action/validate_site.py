@@ -29,9 +29,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         host = str(task_vars["inventory_hostname"])
         variables, problems = self._variables(task_vars)
         facts = plain(task_vars.get("ansible_facts", {}).get("rdma"))
-        problems += host_problems(variables, facts)
         place = placement(host, task_vars["groups"], task_vars["hostvars"], variables)
-        problems += place.own
+        problems += host_problems(variables, facts, place.designated == host) + place.own
         # One host says what is wrong with all: a thousand hosts need not repeat it.
         if place.common and host == (task_vars.get("ansible_play_hosts") or [host])[0]:
             problems += place.common

@@ -14,25 +14,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Dec
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROLE_TYPES: t.Mapping[str, t.Tuple[type, str]] = {
-    "fabric": (str, "the name of a fabric"),
     "fabric_check_ports": (list, "a list of ports"),
     "fabric_check_interfaces": (list, "a list of interfaces"),
     "fabric_check_modules": (list, "a list of module names"),
     "fabric_check_fabric": (str, "the name of a fabric"),
-    "fabric_check_subnet_manager": (bool, "true or false"),
     "fabric_check_designated_host": (str, "a host of the inventory"),
-    "fabric_check_designated": (bool, "true or false"),
     "fabric_check_designated_names": (list, "a list of host names"),
     "fabric_check_designated_guids": (list, "a list of port GUIDs"),
-    "fabric_check_wait": (int, "a number of seconds"),
-    "fabric_check_fail": (bool, "true or false"),
 }
+FLAGS = ("fabric_check_subnet_manager", "fabric_check_designated", "fabric_check_fail")
+# As the command line gives them, and as Ansible understands them.
+BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0")
 
 
 def problems(params: Mapping[str, t.Any]) -> t.List[Problem]:
@@ -46,13 +45,17 @@ def problems(params: Mapping[str, t.Any]) -> t.List[Problem]:
 
 
 def role_problems(variables: Mapping[str, t.Any], facts: t.Optional[Mapping[str, t.Any]] = None) -> t.List[Problem]:
-    """What is wrong with the variables C(fabric_check_*) that are set, and with C(fabric)."""
+    """What is wrong with the variables C(fabric_check_*) that are set."""
     found: t.List[Problem] = []
     for name, (kind, allowed) in ROLE_TYPES.items():
-        value = variables.get(name)
-        # True and False are whole numbers to Python, and to nobody else.
-        if name in variables and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-            found.append(Problem(name, value, allowed))
+        if name in variables and not isinstance(variables[name], kind):
+            found.append(Problem(name, variables[name], allowed))
+    if "fabric_check_wait" in variables and read_int(variables["fabric_check_wait"]) is None:
+        found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
+    for name in FLAGS:
+        value = variables.get(name, True)
+        if not isinstance(value, bool) and str(value).lower() not in BOOLEANS:
+            found.append(Problem(name, value, "true or false"))
     if isinstance(variables.get("fabric_check_ports"), list):
         found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
     return found
@@ -73,4 +76,4 @@ def declared_of(params: Mapping[str, t.Any]) -> Declared:
     )
 
 
-__all__ = ("ROLE_TYPES", "declared_of", "problems", "role_problems")
+__all__ = ("BOOLEANS", "FLAGS", "ROLE_TYPES", "declared_of", "problems", "role_problems")

@@ -91,7 +91,7 @@ def _with_master(run: Runner, declared: Declared, found: Observed) -> Observed:
             records = _saquery.sm_records(run, port.device, port.port)
             masters = tuple(record.guid for record in records if record.is_master) if records is not None else None
             return found._replace(master=master, masters=masters)
-        return found._replace(master=master._replace(description=_smpquery.description(run, port.device, port.port, master.lid)))
+        return found._replace(master=master._replace(description=_smpquery.node_description(run, port.device, port.port, master.lid)))
     except RdmaError as exc:
         return found._replace(master_error=exc.msg)
 

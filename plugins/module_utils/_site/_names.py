@@ -19,7 +19,7 @@ KNOWN: t.Mapping[str, t.FrozenSet[str]] = {
     "ofed_": frozenset(("state", "source", "tools", "extra_packages")),
     "kernel_modules_": frozenset(("state", "load", "options", "initramfs", "mechanism", "load_now", "backup", "assume_rdma_core")),
     "ipoib_": frozenset(("state", "interfaces", "backend", "backup")),
-    "opensm_": frozenset(("state", "rank", "port", "port_guid", "priority", "wait_timeout", "allow_foreign_master")),
+    "opensm_": frozenset(("state", "rank", "port", "port_guid", "priority", "wait_timeout", "allow_foreign_master", "log_file")),
     "fabric_check_": frozenset(
         (
             "ports",

@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
 
     Judge = t.Callable[[Mapping[str, t.Any], t.Optional[Mapping[str, t.Any]]], t.List[Problem]]
 
-CONCERNS: t.Tuple[Judge, ...] = (stack_problems, kmod_problems, opensm_problems, ipoib_problems, check_problems)
+CONCERNS: t.Tuple[Judge, ...] = (stack_problems, kmod_problems, ipoib_problems, check_problems)
 
 
 class Placement(t.NamedTuple):
@@ -42,13 +42,17 @@ class Placement(t.NamedTuple):
     """What is wrong with the group as a whole: the same for every host."""
 
 
-def host_problems(variables: Mapping[str, t.Any], facts: t.Optional[Mapping[str, t.Any]]) -> t.List[Problem]:
-    """What is wrong with a host's variables, on their own and, where its C(rdma) facts are known, on that host."""
+def host_problems(variables: Mapping[str, t.Any], facts: t.Optional[Mapping[str, t.Any]], designated: bool) -> t.List[Problem]:
+    """What is wrong with a host's variables, on their own and, where its C(rdma) facts are known, on that host.
+
+    Only the C(designated) host needs a port for its subnet manager.
+    """
     found = misspelt(variables)
     if "rdma_ports" in variables:
         found += port_problems("rdma_ports", variables["rdma_ports"], facts)
     for judge in CONCERNS:
         found += judge(variables, facts)
+    found += opensm_problems(variables, facts, designated)
     # Several concerns read a variable such as fabric: each complaint is made once.
     return list({str(problem): problem for problem in found}.values())
 
@@ -57,7 +61,8 @@ def placement(host: str, groups: Mapping[str, Sequence[str]], hostvars: Mapping[
     """Where the subnet manager of a host's fabric is. Only the variables of the group's members are read."""
     fabric = variables.get("fabric", DEFAULT_FABRIC)
     if not isinstance(fabric, str) or not fabric:
-        return Placement("", "", [Problem("fabric", fabric, "the name of a fabric")], [])
+        # What is wrong with the name itself is among the problems of the host.
+        return Placement("", "", [], [])
     members: t.List[Member]
     members, common = read_members(groups, hostvars)
     common = common + conflicts(members)
