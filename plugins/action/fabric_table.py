@@ -10,7 +10,6 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
@@ -21,8 +20,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     _requires_connection = False
     _supports_check_mode = True
 
-    def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[t.Dict[str, t.Any]] = None) -> t.Dict[str, t.Any]:
-        result: t.Dict[str, t.Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
         _validation, arguments = self.validate_argument_spec({"variable": {"type": "str", "required": True}})
         # All hosts of the play: those that failed or were unreachable on the way belong into the table as well.

@@ -10,7 +10,6 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
-
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
@@ -23,8 +22,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]
     _requires_connection = False
     _supports_check_mode = True
 
-    def run(self, tmp: t.Optional[str] = None, task_vars: t.Optional[t.Dict[str, t.Any]] = None) -> t.Dict[str, t.Any]:
-        result: t.Dict[str, t.Any] = super().run(tmp, task_vars)
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
         host = str(task_vars["inventory_hostname"])
         variables, problems = self._variables(task_vars)
@@ -40,13 +39,13 @@ class ActionModule(ActionBase):  # type: ignore[misc]
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)
         return result
 
-    def _variables(self, task_vars: t.Mapping[str, t.Any]) -> t.Tuple[t.Dict[str, t.Any], t.List[Problem]]:
+    def _variables(self, task_vars: t.Mapping[str, t.Any]) -> tuple[dict[str, t.Any], list[Problem]]:
         """The collection's variables of this host, evaluated, and those that can't be."""
-        variables: t.Dict[str, t.Any] = {}
-        problems: t.List[Problem] = []
+        variables: dict[str, t.Any] = {}
+        problems: list[Problem] = []
         for name in ours(task_vars, tuple(KNOWN), PLAIN):
             try:
                 variables[str(name)] = plain(self._templar.template(task_vars[name]))
             except AnsibleError as exc:
-                problems.append(Problem(str(name), "a template that fails", "a template that can be evaluated on the controller", str(exc)))
+                problems.append(Problem(str(name), plain(task_vars[name]), "what can be evaluated on the controller", str(exc)))
         return variables, problems

@@ -177,7 +177,6 @@ import time
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import declared_of, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import observe
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
@@ -199,7 +198,7 @@ ARGUMENTS: dict[str, t.Any] = {
 }
 
 
-def main() -> t.NoReturn:
+def main() -> None:
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     run = ModuleRunner(module)
     try:

@@ -26,7 +26,8 @@ SM_STATES = {0: "not active", 1: "discovering", 2: "standby", 3: "master"}
 # What a datagram interface has where the broadcast group is an ordinary 2K one: 2048 less the 4 bytes of the IPoIB header.
 MTU_2K = 2044
 
-def checked_ports(declared: Declared, observed: Observed) -> t.Tuple[str, ...]:
+
+def checked_ports(declared: Declared, observed: Observed) -> tuple[str, ...]:
     """The ports that are looked at: the declared ones, else those under the declared interfaces."""
     if declared.ports:
         return declared.ports
@@ -35,7 +36,7 @@ def checked_ports(declared: Declared, observed: Observed) -> t.Tuple[str, ...]:
     return tuple(dict.fromkeys(port for port in wanted if port))
 
 
-def fabric_port(declared: Declared, observed: Observed) -> t.Optional[Port]:
+def fabric_port(declared: Declared, observed: Observed) -> Port | None:
     """The port through which the subnet manager is asked: the first checked one that is ACTIVE, else any that is."""
     names = checked_ports(declared, observed)
     candidates = [port for port in observed.ports if port.link_layer == "InfiniBand"]
@@ -43,9 +44,9 @@ def fabric_port(declared: Declared, observed: Observed) -> t.Optional[Port]:
     return candidates[0] if candidates else None
 
 
-def compare(declared: Declared, observed: Observed) -> t.List[Deviation]:
+def compare(declared: Declared, observed: Observed) -> list[Deviation]:
     """Everything that is not as declared, in the order ports, subnet manager, interfaces, modules."""
-    found: t.List[Deviation] = []
+    found: list[Deviation] = []
     for name in checked_ports(declared, observed):
         found += _port(name, observed.ports)
     if declared.subnet_manager:
@@ -58,7 +59,7 @@ def compare(declared: Declared, observed: Observed) -> t.List[Deviation]:
     return found
 
 
-def _port(name: str, ports: t.Sequence[Port]) -> t.List[Deviation]:
+def _port(name: str, ports: t.Sequence[Port]) -> list[Deviation]:
     what = "port %s" % name
     port = next((port for port in ports if port.name == name), None)
     if port is None:
@@ -74,24 +75,31 @@ def _port(name: str, ports: t.Sequence[Port]) -> t.List[Deviation]:
     return []
 
 
-def _subnet_manager(declared: Declared, observed: Observed) -> t.List[Deviation]:
+def _subnet_manager(declared: Declared, observed: Observed) -> list[Deviation]:
     what = "subnet manager of fabric %s" % declared.fabric
     wanted = "one master on %s" % (declared.designated_host or "the designated host")
-    found: t.List[Deviation] = []
+    found: list[Deviation] = []
     master = observed.master
     if master is None:
         found.append(Deviation(what, wanted, "none", observed.master_error or "no answer"))
     elif master.state != MASTER:
         found.append(Deviation(what, wanted, "%s in state %s" % (short(master), SM_STATES.get(master.state, str(master.state)))))
     elif is_designated(declared, observed, master) is False:
-        found.append(Deviation(what, wanted, "the master is %s" % short(master), "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks"))
+        found.append(
+            Deviation(
+                what,
+                wanted,
+                "the master is %s" % short(master),
+                "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks",
+            )
+        )
     if observed.masters is not None and len(observed.masters) > 1:
         found.append(Deviation(what, wanted, "%d masters: %s" % (len(observed.masters), ", ".join(observed.masters))))
     found += _opensm(declared, observed)
     return found
 
 
-def _opensm(declared: Declared, observed: Observed) -> t.List[Deviation]:
+def _opensm(declared: Declared, observed: Observed) -> list[Deviation]:
     running = "running (process %s)" % ", ".join(map(str, observed.opensm.pids)) if observed.opensm.pids else "not running"
     enabled = "enabled (%s)" % ", ".join(observed.opensm.enabled) if observed.opensm.enabled else "not enabled at boot"
     as_found = "%s, %s" % (running, enabled)
@@ -102,14 +110,14 @@ def _opensm(declared: Declared, observed: Observed) -> t.List[Deviation]:
     return []
 
 
-def _interface(item: Wanted, netdev: t.Optional[Netdev]) -> t.List[Deviation]:
+def _interface(item: Wanted, netdev: Netdev | None) -> list[Deviation]:
     what = "interface %s" % item.name
     if not item.present:
         # The interface of the port itself comes with ib_ipoib and can't be absent: only a P_Key child can.
         return [Deviation(what, "absent", "present")] if netdev is not None and item.is_child else []
     if netdev is None:
         return [Deviation(what, "present", "absent", "is ib_ipoib loaded, and is the port there?")]
-    found: t.List[Deviation] = []
+    found: list[Deviation] = []
     if not netdev.up:
         found.append(Deviation(what, "up", "down"))
     if item.mode != "auto" and netdev.mode != item.mode:
@@ -127,9 +135,9 @@ def _interface(item: Wanted, netdev: t.Optional[Netdev]) -> t.List[Deviation]:
     return found
 
 
-def _module(name: str, observed: Observed) -> t.List[Deviation]:
+def _module(name: str, observed: Observed) -> list[Deviation]:
     what = "kernel module %s" % name
-    found: t.List[Deviation] = []
+    found: list[Deviation] = []
     if name not in observed.loaded:
         found.append(Deviation(what, "loaded", "not loaded"))
     if name not in observed.persisted:
@@ -137,7 +145,7 @@ def _module(name: str, observed: Observed) -> t.List[Deviation]:
     return found
 
 
-def table_rows(declared: Declared, observed: Observed, deviations: t.Sequence[Deviation]) -> t.List[Row]:
+def table_rows(declared: Declared, observed: Observed, deviations: t.Sequence[Deviation]) -> list[Row]:
     """One row for each declared interface with the port under it, and for each checked port without a declared interface."""
     ports = {port.name: port for port in observed.ports}
     netdevs = {netdev.name: netdev for netdev in observed.netdevs}
@@ -159,7 +167,7 @@ def table_rows(declared: Declared, observed: Observed, deviations: t.Sequence[De
     return rows
 
 
-def _row(port: t.Optional[Port], port_name: str, netdev: t.Optional[Netdev], name: str, manager: str) -> Row:
+def _row(port: Port | None, port_name: str, netdev: Netdev | None, name: str, manager: str) -> Row:
     row = Row(port=port_name or "-", interface=name or "-", sm=manager)
     if port is not None:
         row = row._replace(state=port.state, lid=str(port.lid), sm_lid=str(port.sm_lid), rate=port.rate.split(" (")[0] or "-")

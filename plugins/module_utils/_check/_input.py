@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-ROLE_TYPES: t.Mapping[str, t.Tuple[type, str]] = {
+ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_ports": (list, "a list of ports"),
     "fabric_check_interfaces": (list, "a list of interfaces"),
     "fabric_check_modules": (list, "a list of module names"),
@@ -34,7 +34,7 @@ FLAGS = ("fabric_check_subnet_manager", "fabric_check_designated", "fabric_check
 BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0")
 
 
-def problems(params: Mapping[str, t.Any]) -> t.List[Problem]:
+def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the module's parameters, beyond their types."""
     found = port_problems("ports", params["ports"])
     for problem in ipoib_input.problems({"ipoib_interfaces": params["interfaces"]}):
@@ -44,9 +44,9 @@ def problems(params: Mapping[str, t.Any]) -> t.List[Problem]:
     return found
 
 
-def role_problems(variables: Mapping[str, t.Any], facts: t.Optional[Mapping[str, t.Any]] = None) -> t.List[Problem]:
+def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """What is wrong with the variables C(fabric_check_*) that are set."""
-    found: t.List[Problem] = []
+    found: list[Problem] = []
     for name, (kind, allowed) in ROLE_TYPES.items():
         if name in variables and not isinstance(variables[name], kind):
             found.append(Problem(name, variables[name], allowed))

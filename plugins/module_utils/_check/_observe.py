@@ -43,7 +43,7 @@ def observe(run: Runner, declared: Declared, release: str, root: str = "/") -> O
     return found
 
 
-def _modules(run: Runner, declared: Declared, release: str, root: str) -> t.Tuple[t.FrozenSet[str], t.FrozenSet[str]]:
+def _modules(run: Runner, declared: Declared, release: str, root: str) -> tuple[frozenset[str], frozenset[str]]:
     """The declared modules that are loaded, and those that something loads at boot."""
     found = look(run, release, (), root=root)
     own = parse_list(LOAD_PATH, found.load_text) + (parse_list(RDMA_PATH, found.rdma_text) if found.rdma_core else [])
@@ -64,7 +64,7 @@ def read_opensm(root: str = "/") -> Opensm:
     From the links that C(systemctl enable) makes: they say what happens at the next boot, whatever systemd has loaded.
     """
     base = os.path.join(root, "etc/systemd/system")
-    enabled = set()
+    enabled: set[str] = set()
     for wants in entries(base):
         if wants.endswith((".wants", ".requires")):
             enabled.update(unit for unit in entries(base, wants) if "opensm" in unit and not _masked(base, unit))
@@ -96,7 +96,7 @@ def _with_master(run: Runner, declared: Declared, found: Observed) -> Observed:
         return found._replace(master_error=exc.msg)
 
 
-def _why_not(run: Runner, port: t.Optional[Port]) -> str:
+def _why_not(run: Runner, port: Port | None) -> str:
     """Why the subnet manager can't be asked; "" where it can."""
     if port is None:
         return "this node has no InfiniBand port"

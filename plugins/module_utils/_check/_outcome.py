@@ -23,12 +23,12 @@ PAUSE = 2.0
 class Outcome(t.NamedTuple):
     """What the module reports of its node."""
 
-    deviations: t.Tuple[Deviation, ...]
-    rows: t.Tuple[Row, ...]
+    deviations: tuple[Deviation, ...]
+    rows: tuple[Row, ...]
     fabric: str
     master_guid: str
 
-    def result(self) -> t.Dict[str, t.Any]:
+    def result(self) -> dict[str, t.Any]:
         """In the shape that the module returns, and C(_table) reads."""
         return {
             "deviations": [deviation._asdict() for deviation in self.deviations],
@@ -50,7 +50,7 @@ def judge(declared: Declared, observed: Observed) -> Outcome:
     )
 
 
-def until_ok(look: t.Callable[[], Outcome], wait: float, clock: t.Callable[[], float], sleep: t.Callable[[float], None]) -> t.Tuple[Outcome, float]:
+def until_ok(look: t.Callable[[], Outcome], wait: float, clock: t.Callable[[], float], sleep: t.Callable[[float], None]) -> tuple[Outcome, float]:
     """Look until nothing deviates, or C(wait) seconds are over; the last outcome, and the seconds that it took."""
     start = clock()
     while True:

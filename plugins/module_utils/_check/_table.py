@@ -29,12 +29,12 @@ COLUMNS = (
 )
 
 
-def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> t.Dict[str, t.List[str]]:
+def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
     """What is wrong with each host, from the results of C(fabric_check) by host; a host without a finding is left out.
 
     A result that is no finding (the host was unreachable, the module failed) is a deviation too: nothing is known.
     """
-    found: t.Dict[str, t.List[str]] = {}
+    found: dict[str, list[str]] = {}
     for host, result in results.items():
         if "deviations" in result:
             lines = [str(line) for line in result.get("deviation_lines", ())]
@@ -48,9 +48,9 @@ def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> t.Dict[str, t.L
     return found
 
 
-def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> t.List[t.Tuple[str, str]]:
+def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str, str]]:
     """Two masters that can't see each other: each node is content, and only all of them together show it."""
-    seen: t.Dict[str, t.Dict[str, t.List[str]]] = {}
+    seen: dict[str, dict[str, list[str]]] = {}
     for host, result in results.items():
         if result.get("master_guid"):
             seen.setdefault(str(result.get("fabric", "")), {}).setdefault(str(result["master_guid"]), []).append(host)

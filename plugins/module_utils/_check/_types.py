@@ -19,19 +19,19 @@ if t.TYPE_CHECKING:
 class Declared(t.NamedTuple):
     """What the inventory says about one node."""
 
-    ports: t.Tuple[str, ...] = ()
+    ports: tuple[str, ...] = ()
     """C(mlx5_0/1) ...; where empty, the ports under the declared interfaces are meant."""
-    interfaces: t.Tuple[Wanted, ...] = ()
-    modules: t.Tuple[str, ...] = ()
+    interfaces: tuple[Wanted, ...] = ()
+    modules: tuple[str, ...] = ()
     fabric: str = "ib"
     subnet_manager: bool = True
     """False where nobody shall look at subnet managers."""
     designated: bool = False
     """Is this node the designated subnet manager of its fabric?"""
     designated_host: str = ""
-    designated_names: t.Tuple[str, ...] = ()
+    designated_names: tuple[str, ...] = ()
     """Other names that the designated host goes by."""
-    designated_guids: t.Tuple[str, ...] = ()
+    designated_guids: tuple[str, ...] = ()
     """Port GUIDs of the designated host, where they are known."""
 
 
@@ -50,24 +50,24 @@ class Master(t.NamedTuple):
 class Opensm(t.NamedTuple):
     """opensm on this node, whoever started it."""
 
-    pids: t.Tuple[int, ...] = ()
-    enabled: t.Tuple[str, ...] = ()
+    pids: tuple[int, ...] = ()
+    enabled: tuple[str, ...] = ()
     """Units that would start it at boot."""
 
 
 class Observed(t.NamedTuple):
     """One node as it is now."""
 
-    ports: t.Tuple[Port, ...] = ()
-    netdevs: t.Tuple[Netdev, ...] = ()
-    loaded: t.FrozenSet[str] = frozenset()
+    ports: tuple[Port, ...] = ()
+    netdevs: tuple[Netdev, ...] = ()
+    loaded: frozenset[str] = frozenset()
     """The declared kernel modules that are in memory or built in, by their declared names."""
-    persisted: t.FrozenSet[str] = frozenset()
+    persisted: frozenset[str] = frozenset()
     """The declared kernel modules that come back after a reboot."""
-    master: t.Optional[Master] = None
+    master: Master | None = None
     master_error: str = ""
     """Why there is no C(master), in words."""
-    masters: t.Optional[t.Tuple[str, ...]] = None
+    masters: tuple[str, ...] | None = None
     """Port GUIDs of all masters that the subnet administrator lists; None where it was not asked."""
     opensm: Opensm = Opensm()
 

@@ -18,12 +18,12 @@ if t.TYPE_CHECKING:
 _NAMELESS = re.compile(r"^(MT\d+\b|ConnectX|Mellanox|NVIDIA|Connect-IB|HFI)", re.IGNORECASE)
 
 
-def names_in(description: str) -> t.Set[str]:
+def names_in(description: str) -> set[str]:
     """The host names that a node description can mean: C(node1.example.org mlx5_0) means C(node1)."""
     return {word.split(".")[0].lower() for word in re.split(r"[\s;:,]+", description) if word}
 
 
-def is_designated(declared: Declared, observed: Observed, master: Master) -> t.Optional[bool]:
+def is_designated(declared: Declared, observed: Observed, master: Master) -> bool | None:
     """Does the master run on the designated host? None where nothing tells.
 
     By port GUID where that is possible: on the designated host itself, and elsewhere if its GUIDs are known. Otherwise

@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 
 # The argument specifications of the roles say the same; a unit test compares. Reading them for every host would cost
 # more than all the rest of the validation.
-KNOWN: t.Mapping[str, t.FrozenSet[str]] = {
+KNOWN: t.Mapping[str, frozenset[str]] = {
     "ofed_": frozenset(("state", "source", "tools", "extra_packages")),
     "kernel_modules_": frozenset(("state", "load", "options", "initramfs", "mechanism", "load_now", "backup", "assume_rdma_core")),
     "ipoib_": frozenset(("state", "interfaces", "backend", "backup")),
@@ -45,7 +45,7 @@ _ALIKE = 0.8
 _ABBREVIATION = 3
 
 
-def known_names() -> t.FrozenSet[str]:
+def known_names() -> frozenset[str]:
     """Every variable of the collection, by its whole name."""
     return frozenset(prefix + rest for prefix, names in KNOWN.items() for rest in names) | PLAIN
 
@@ -68,7 +68,7 @@ def meant(name: str) -> str:
     return ""
 
 
-def misspelt(variables: t.Mapping[str, t.Any]) -> t.List[Problem]:
+def misspelt(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     """The variables whose names are nearly those of the collection. Others with the same prefix belong to the user."""
     return [Problem(name, value, meant(name), "no variable of this collection has that name") for name, value in sorted(variables.items()) if meant(name)]
 

@@ -30,7 +30,7 @@ def plain(value: t.Any) -> t.Any:
     return value
 
 
-def ours(variables: Mapping[str, t.Any], prefixes: t.Sequence[str], names: t.Collection[str]) -> t.List[str]:
+def ours(variables: Mapping[str, t.Any], prefixes: t.Sequence[str], names: t.Collection[str]) -> list[str]:
     """The names of the variables that the collection may have an opinion on, sorted."""
     return sorted(name for name in variables if name in names or name.startswith(tuple(prefixes)))
 

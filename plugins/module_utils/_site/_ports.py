@@ -20,7 +20,7 @@ _NAME = re.compile(r"^[A-Za-z][\w.-]*/[1-9]\d{0,2}\Z")
 FORM = "an RDMA device and port as 'rdma link' shows them, such as mlx5_0/1"
 
 
-def port_problems(variable: str, ports: t.Any, facts: t.Optional[Mapping[str, t.Any]] = None) -> t.List[Problem]:
+def port_problems(variable: str, ports: t.Any, facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """What is wrong with a list of ports; against the node, too, where its C(rdma) facts are given."""
     if not isinstance(ports, (list, tuple)):
         return [Problem(variable, ports, "a list, each entry " + FORM)]
@@ -34,7 +34,7 @@ def port_problems(variable: str, ports: t.Any, facts: t.Optional[Mapping[str, t.
     return found
 
 
-def _on_node(where: str, name: str, facts: Mapping[str, t.Any]) -> t.List[Problem]:
+def _on_node(where: str, name: str, facts: Mapping[str, t.Any]) -> list[Problem]:
     ports = {str(port.get("name")): port for port in facts.get("ports") or ()}
     infiniband = sorted(known for known, port in ports.items() if port.get("link_layer") == "InfiniBand")
     if not ports:

@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
 
     Judge = t.Callable[[Mapping[str, t.Any], t.Optional[Mapping[str, t.Any]]], t.List[Problem]]
 
-CONCERNS: t.Tuple[Judge, ...] = (stack_problems, kmod_problems, ipoib_problems, check_problems)
+CONCERNS: tuple[Judge, ...] = (stack_problems, kmod_problems, ipoib_problems, check_problems)
 
 
 class Placement(t.NamedTuple):
@@ -36,13 +36,13 @@ class Placement(t.NamedTuple):
     fabric: str
     designated: str
     """The designated host of the fabric; "" where there is none."""
-    own: t.List[Problem]
+    own: list[Problem]
     """What is wrong with this host's place: its fabric has no subnet manager."""
-    common: t.List[Problem]
+    common: list[Problem]
     """What is wrong with the group as a whole: the same for every host."""
 
 
-def host_problems(variables: Mapping[str, t.Any], facts: t.Optional[Mapping[str, t.Any]], designated: bool) -> t.List[Problem]:
+def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, designated: bool) -> list[Problem]:
     """What is wrong with a host's variables, on their own and, where its C(rdma) facts are known, on that host.
 
     Only the C(designated) host needs a port for its subnet manager.
@@ -63,7 +63,7 @@ def placement(host: str, groups: Mapping[str, Sequence[str]], hostvars: Mapping[
     if not isinstance(fabric, str) or not fabric:
         # What is wrong with the name itself is among the problems of the host.
         return Placement("", "", [], [])
-    members: t.List[Member]
+    members: list[Member]
     members, common = read_members(groups, hostvars)
     common = common + conflicts(members)
     # opensm_state: absent is how a site says that a switch or another host manages the subnet.

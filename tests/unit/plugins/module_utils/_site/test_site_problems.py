@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement
 from hypothesis import given
@@ -130,19 +131,15 @@ def test_numbers_and_flags_of_the_command_line_are_accepted() -> None:
     assert lines({"fabric_check_wait": "30", "fabric_check_fail": "yes", "opensm_rank": "2"}) == []
 
 
+KEYS = st.sampled_from(("name", "mtu", "addresses", "parent", "pkey", "mode", "state", "x"))
 ANY: st.SearchStrategy[t.Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("name", "mtu", "addresses", "parent", "pkey", "mode", "state", "x")), inner, max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=6,
 )
-NAMES = (
-    "fabric rdma_ports ofed_state ofed_source ofed_tools ofed_extra_packages kernel_modules_state kernel_modules_load kernel_modules_options"
-    " kernel_modules_initramfs ipoib_state ipoib_interfaces ipoib_backend opensm_state opensm_rank opensm_port opensm_port_guid opensm_priority"
-    " opensm_wait_timeout opensm_allow_foreign_master fabric_check_ports fabric_check_interfaces fabric_check_wait fabric_check_fail"
-).split()
 
 
-@given(st.dictionaries(st.sampled_from(NAMES), ANY, max_size=4), st.sampled_from((None, FACTS, NO_HCA)), st.booleans())
+@given(st.dictionaries(st.sampled_from(sorted(known_names())), ANY, max_size=4), st.sampled_from((None, FACTS, NO_HCA)), st.booleans())
 def test_no_input_is_an_exception(variables: dict[str, t.Any], facts: dict[str, t.Any] | None, designated: bool) -> None:
     assert all(str(problem) for problem in host_problems(variables, facts, designated))
 
@@ -160,7 +157,7 @@ def test_the_first_of_the_group_is_designated() -> None:
 
 
 def test_two_designated_hosts() -> None:
-    designated, own, (line,) = place({"rdma": ALL, "opensm": ["node1", "node2"]}, {"node1": {"opensm_rank": 1}, "node2": {"opensm_rank": 1}})
+    _designated, own, (line,) = place({"rdma": ALL, "opensm": ["node1", "node2"]}, {"node1": {"opensm_rank": 1}, "node2": {"opensm_rank": 1}})
     assert not own
     assert line.startswith("opensm_rank of node1, node2 is 1; allowed: a different rank for each host")
 
