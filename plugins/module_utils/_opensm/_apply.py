@@ -19,7 +19,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SYS
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 

@@ -22,7 +22,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Ins
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
