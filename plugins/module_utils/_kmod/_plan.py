@@ -169,11 +169,14 @@ def conflicts(wanted: Wanted, found: Found) -> list[str]:
 
 def without_effect(wanted: Wanted, found: Found) -> list[str]:
     """Options for modules that nobody loads, such as mlx4 options on an mlx5 node: the kernel never says so."""
+    if not wanted.load_now:
+        return []
     names = kernel_names(wanted, found)
+    listed = {entry.name for entry in found.entries}
     return [
         "options of %s have no effect now: the module is neither loaded nor declared in load" % module
         for module in sorted(wanted.options)
-        if not is_loaded(module, found) and module not in names
+        if not is_loaded(module, found) and module not in names and module not in listed
     ]
 
 

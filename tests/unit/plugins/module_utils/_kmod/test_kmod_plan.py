@@ -185,6 +185,9 @@ def test_other_options_lines_are_named() -> None:
 def test_options_that_nobody_will_use_are_named() -> None:
     assert "ib_srp" in without_effect(declared(options={"ib_srp": {"a": 1}}), NODE)[0]
     assert not without_effect(declared(options={"ib_ipoib": {"a": 1}}), NODE)
+    assert not without_effect(declared((), options={"ib_umad": {"a": 1}}), NODE), "a list of rdma-core loads it"
+    assert not without_effect(declared(options={"ib_srp": {"a": 1}}, load_now=False), NODE)
+    assert without_effect(declared(options={"mlx5_core": {"a": 1}}), NODE), "no such adapter, so udev loads no driver"
 
 
 @pytest.mark.parametrize(
