@@ -14,9 +14,13 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
 
-# Both are ours whole.
+# These are ours whole.
 OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed.conf"
 LOAD_PATH = "/etc/modules-load.d/rdma-ofed.conf"
+
+# dracut takes the first into an image of its own accord only if it builds for this host alone; this one asks for it.
+DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
+DRACUT_TEXT = HEADER + 'install_optional_items+=" %s "\n' % OPTIONS_PATH
 
 # rdma-core's list for every RDMA device: a conffile in which only our block is ours.
 RDMA_PATH = "/etc/rdma/modules/rdma.conf"
@@ -140,6 +144,8 @@ def with_block(text: str, names: t.Collection[str]) -> str:
 __all__ = (
     "BEGIN",
     "DEFAULT_LISTS",
+    "DRACUT_PATH",
+    "DRACUT_TEXT",
     "END",
     "INFINIBAND_PATH",
     "LOAD_PATH",

@@ -39,6 +39,11 @@ def value_text(value: t.Any) -> str:
     return ("1" if value else "0") if isinstance(value, bool) else str(value)
 
 
+def is_boolean(value: t.Any) -> bool:
+    """Would Ansible take this for a boolean? What comes from C(-e name=value) is a string."""
+    return isinstance(value, bool) or (isinstance(value, str) and value.lower() in ("true", "false", "yes", "no", "on", "off"))
+
+
 def _name_problems(variable: str, name: t.Any) -> list[Problem]:
     if not isinstance(name, str) or not NAME.match(name):
         return [Problem(variable, name, "the name of a kernel module: letters, digits, _ and -")]
@@ -97,9 +102,9 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
             found.append(Problem(variable, variables[variable], ", ".join(choices)))
     found.extend(
-        Problem(variable, variables[variable], "true or false") for variable in _BOOLEANS if variable in variables and not isinstance(variables[variable], bool)
+        Problem(variable, variables[variable], "true or false") for variable in _BOOLEANS if variable in variables and not is_boolean(variables[variable])
     )
     return found
 
 
-__all__ = ("GONE", "problems", "value_text")
+__all__ = ("GONE", "is_boolean", "problems", "value_text")

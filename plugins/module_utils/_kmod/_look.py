@@ -13,8 +13,10 @@ import stat
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     DEFAULT_LISTS,
+    DRACUT_PATH,
     INFINIBAND_PATH,
     LOAD_PATH,
     OPTIONS_PATH,
@@ -55,6 +57,9 @@ class Found(t.NamedTuple):
     """Does rdma-core load its lists on this node?"""
     rdma_text: str = ""
     options_text: str = ""
+    dracut: bool = False
+    """Does dracut build the node's initramfs?"""
+    dracut_text: str = ""
     load_text: str = ""
     entries: tuple[Entry, ...] = ()
     """What the files of others ask for at boot."""
@@ -178,6 +183,7 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
         defaults = DEFAULT_LISTS["RedHat" if os.path.exists(_at(root, "etc/redhat-release")) else "Debian"]
         lists = {path: text or defaults[path] for path, text in lists.items()}
         rdma_core = True
+    builder = builder_of(run)
     entries: list[Entry] = []
     if rdma_core:
         entries.extend(parse_list(RDMA_PATH, without_block(lists[RDMA_PATH])))
@@ -194,6 +200,8 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
         rdma_core=rdma_core,
         rdma_text=lists[RDMA_PATH],
         options_text=read_text(_at(root, OPTIONS_PATH)),
+        dracut=builder is not None and builder.tool == "dracut",
+        dracut_text=read_text(_at(root, DRACUT_PATH)),
         load_text=read_text(_at(root, LOAD_PATH)),
         entries=tuple(entries),
         directives=tuple(directive for path, text in _configuration(root, _MODPROBE_DIRS, OPTIONS_PATH) for directive in parse_modprobe(path, text)),

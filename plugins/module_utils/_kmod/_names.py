@@ -51,7 +51,7 @@ class Catalogue(t.NamedTuple):
 
 def nearest(name: str, pool: t.Iterable[str]) -> list[str]:
     """The names in C(pool) that look like C(name), best first."""
-    return difflib.get_close_matches(name, sorted(pool), n=3, cutoff=0.6)
+    return difflib.get_close_matches(name, sorted(pool), n=3, cutoff=0.7)
 
 
 def parse_dep(text: str) -> frozenset[str]:

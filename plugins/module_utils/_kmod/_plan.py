@@ -12,6 +12,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
+    DRACUT_PATH,
+    DRACUT_TEXT,
     LOAD_PATH,
     OPTIONS_PATH,
     RDMA_PATH,
@@ -103,6 +105,7 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     elsewhere = [] if uses_rdma_core(wanted, found) else missing
     return Plan(
         changes_of(
+            file_change(DRACUT_PATH, found.dracut_text, DRACUT_TEXT if found.dracut and wanted.options else ""),
             file_change(OPTIONS_PATH, found.options_text, options_text(wanted.options)),
             *(Change(INITRAMFS + image.path, "holds a module with other options", "rebuilt") for image in images),
             file_change(RDMA_PATH, found.rdma_text, with_block(found.rdma_text, in_lists)),
@@ -169,11 +172,14 @@ def conflicts(wanted: Wanted, found: Found) -> list[str]:
 
 def without_effect(wanted: Wanted, found: Found) -> list[str]:
     """Options for modules that nobody loads, such as mlx4 options on an mlx5 node: the kernel never says so."""
+    if not wanted.load_now:
+        return []
     names = kernel_names(wanted, found)
+    listed = {entry.name for entry in found.entries}
     return [
         "options of %s have no effect now: the module is neither loaded nor declared in load" % module
         for module in sorted(wanted.options)
-        if not is_loaded(module, found) and module not in names
+        if not is_loaded(module, found) and module not in names and module not in listed
     ]
 
 

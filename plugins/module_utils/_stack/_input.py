@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import is_boolean
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +60,7 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
     for variable, choices in (("ofed_state", ("present", "absent")), ("ofed_source", SOURCES)):
         if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
             found.append(Problem(variable, variables[variable], ", ".join(choices)))
-    if "ofed_tools" in variables and not isinstance(variables["ofed_tools"], bool):
+    if "ofed_tools" in variables and not is_boolean(variables["ofed_tools"]):
         found.append(Problem("ofed_tools", variables["ofed_tools"], "true or false"))
     extra = variables.get("ofed_extra_packages", [])
     if not isinstance(extra, (list, tuple)):

@@ -203,6 +203,20 @@ def test_a_failed_image_leaves_the_next_run_its_work(node: Node) -> None:
     assert len(node.run(options={"ib_ipoib": {"send_queue_size": 512}})["changes"]) > 1
 
 
+def test_dracut_is_told_to_take_the_options_along(node: Node) -> None:
+    node.tools |= {"dracut"}
+    node.write("boot/initramfs-%s.img" % RELEASE, "")
+    options = {"ib_ipoib": {"send_queue_size": 512}}
+    assert node.run(options=options)["changes"][:3] == [
+        "create file /etc/dracut.conf.d/rdma-ofed.conf",
+        "create file /etc/modprobe.d/rdma-ofed.conf",
+        "initramfs /boot/initramfs-%s.img: holds a module with other options -> rebuilt" % RELEASE,
+    ]
+    assert ["dracut", "--force", "/boot/initramfs-%s.img" % RELEASE, RELEASE] in node.calls
+    assert not node.run(options=options)["changed"]
+    assert "remove file /etc/dracut.conf.d/rdma-ofed.conf" in node.run(state="absent")["changes"]
+
+
 def test_never_touching_the_image_is_said(node: Node) -> None:
     node.tools |= {"update-initramfs", "lsinitramfs"}
     node.write(IMAGE, "")

@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     BEGIN,
+    DRACUT_PATH,
     END,
     LOAD_PATH,
     OPTIONS_PATH,
@@ -62,6 +63,7 @@ FOUND = st.builds(
     rdma_core=st.booleans(),
     rdma_text=st.sampled_from(("", RDMA_TEXT, RDMA_TEXT.strip(), RDMA_TEXT + BEGIN + "ib_srp\n" + END)),
     options_text=st.sampled_from(("", HEADER + "options ib_ipoib a=1\n", "options ib_srp b=2\n")),
+    dracut=st.booleans(),
     load_text=st.sampled_from(("", HEADER + "ib_srp\n")),
     entries=st.sampled_from(((), ENTRIES)),
 )
@@ -73,7 +75,7 @@ def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
 
 def applied(found: Found, todo: Plan) -> Found:
     """The node after the plan."""
-    fields = {"file " + OPTIONS_PATH: "options_text", "file " + RDMA_PATH: "rdma_text", "file " + LOAD_PATH: "load_text"}
+    fields = {"file " + OPTIONS_PATH: "options_text", "file " + DRACUT_PATH: "dracut_text", "file " + RDMA_PATH: "rdma_text", "file " + LOAD_PATH: "load_text"}
     for change in todo.changes:
         if change.what in fields:
             after: dict[str, t.Any] = {fields[change.what]: change.after}
@@ -147,6 +149,7 @@ def test_properties(found: Found, load: list[str], options: dict[str, dict[str, 
     bare = applied(after, plan(absent, after))
     assert not bare.options_text
     assert not bare.load_text
+    assert not bare.dracut_text
     assert BEGIN not in bare.rdma_text
     assert bare.loaded == after.loaded
 
@@ -185,6 +188,9 @@ def test_other_options_lines_are_named() -> None:
 def test_options_that_nobody_will_use_are_named() -> None:
     assert "ib_srp" in without_effect(declared(options={"ib_srp": {"a": 1}}), NODE)[0]
     assert not without_effect(declared(options={"ib_ipoib": {"a": 1}}), NODE)
+    assert not without_effect(declared((), options={"ib_umad": {"a": 1}}), NODE), "a list of rdma-core loads it"
+    assert not without_effect(declared(options={"ib_srp": {"a": 1}}, load_now=False), NODE)
+    assert without_effect(declared(options={"mlx5_core": {"a": 1}}), NODE), "no such adapter, so udev loads no driver"
 
 
 @pytest.mark.parametrize(
