@@ -190,9 +190,8 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    ssh_client = os.environ.get("SSH_CONNECTION", "").split(" ")[0]
     try:
-        module.exit_json(**configure(module, ModuleRunner(module), Options(ssh_client=ssh_client, **module.params)))
+        module.exit_json(**configure(module, ModuleRunner(module), Options(**module.params), os.environ))
     except RdmaError as exc:
         module.fail_json(msg=exc.msg, **exc.details)
 

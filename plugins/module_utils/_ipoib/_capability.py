@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
+
 # Drivers that have the classic IPoIB data path. mlx5 uses enhanced IPoIB, which is datagram only.
 CAPABLE_DRIVERS = ("mlx4_core", "mlx4_ib", "ib_qib", "qib", "ib_mthca")
 
@@ -41,6 +43,11 @@ def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]
     return [port for port in facts.get("ports") or () if port.get("link_layer") == "InfiniBand"]
 
 
+def _refused(stack: t.Mapping[str, t.Any]) -> str:
+    known = {key: str(stack.get(key) or "") for key in ("kind", "ofed_version")}
+    return connected_refused(Stack(**known))
+
+
 def predict(name: str, facts: t.Mapping[str, t.Any]) -> Verdict:
     """The verdict on the port that C(name) will be on.
 
@@ -48,6 +55,9 @@ def predict(name: str, facts: t.Mapping[str, t.Any]) -> Verdict:
     so there every port has to be capable.
     """
     ports = infiniband_ports(facts)
+    refused = _refused(facts.get("stack") or {})
+    if refused:
+        return Verdict(False, refused)
     hcas = {hca.get("name"): hca for hca in facts.get("hcas") or ()}
     if not ports:
         return Verdict(False, "the node has no InfiniBand port")

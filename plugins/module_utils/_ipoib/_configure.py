@@ -31,14 +31,13 @@ class Options(t.NamedTuple):
     backend: str = "auto"
     state: str = "present"
     backup: bool = False
-    ssh_client: str = ""
 
 
-def configure(module: AnsibleModule, run: Runner, options: Options, root: str = "/") -> dict[str, t.Any]:
+def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
     """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
 
     def see() -> Look:
-        return look(run, root, options.ssh_client)
+        return look(run, environ, root)
 
     found = see()
     variables = {"ipoib_interfaces": options.interfaces, "ipoib_backend": options.backend, "ipoib_state": options.state}

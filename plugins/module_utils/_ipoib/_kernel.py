@@ -29,14 +29,12 @@ class Kernel:
 
     def set_mode(self, name: str, mode: str) -> None:
         """Write the mode. The kernel compares with the newline included: without it, it says EINVAL."""
-        path = os.path.join(self._root, "sys/class/net", name, "mode")
-        try:
-            with open(path, "w", encoding="ascii") as stream:
-                stream.write(mode + "\n")
-        except OSError as exc:
-            raise CommandFailed(
-                "the kernel refused mode %s on %s (%s: %s); see 'dmesg' and what rdma_facts says in connected_reason" % (mode, name, path, exc.strerror)
-            ) from exc
+        path = self._attribute(name, "mode")
+        if not os.path.exists(path):
+            # A child made through netlink has no such file.
+            self._run(["ip", "link", "set", "dev", name, "type", "ipoib", "mode", mode])
+            return
+        self._write(path, mode + "\n", "set %s to mode %s" % (name, mode))
 
     def set_mtu(self, name: str, mtu: int) -> None:
         self._run(["ip", "link", "set", "dev", name, "mtu", str(mtu)])
@@ -53,8 +51,24 @@ class Kernel:
         # 2: it went with the primary address of its network before.
         self._run(["ip", "address", "del", address, "dev", name], ok=(0, 2))
 
-    def delete_child(self, name: str) -> None:
-        self._run(["ip", "link", "delete", "dev", name])
+    def delete_child(self, netdev: Netdev) -> None:
+        """The way back of the way by which it was made: a child made through sysfs has a file that names its parent."""
+        if not os.path.exists(self._attribute(netdev.name, "parent")):
+            self._run(["ip", "link", "delete", "dev", netdev.name])
+            return
+        path = self._attribute(netdev.parent, "delete_child")
+        self._write(path, "0x%04x\n" % int(netdev.pkey, 16), "delete the child %s" % netdev.name)
+
+    def _attribute(self, name: str, file: str) -> str:
+        return os.path.join(self._root, "sys/class/net", name, file)
+
+    @staticmethod
+    def _write(path: str, text: str, purpose: str) -> None:
+        try:
+            with open(path, "w", encoding="ascii") as stream:
+                stream.write(text)
+        except OSError as exc:
+            raise CommandFailed("the kernel refused to %s (%s: %s); see 'dmesg' and connected_reason of rdma_facts" % (purpose, path, exc.strerror)) from exc
 
     def mode_and_mtu(self, target: Target, netdev: Netdev) -> None:
         """Mode before MTU: the mode changes the MTU and bounds it."""
@@ -81,7 +95,7 @@ class Kernel:
     def release(self, record: Record, netdev: Netdev) -> None:
         """Take off what was ours: a child goes, a parent returns to how the kernel makes it."""
         if netdev.parent:
-            self.delete_child(record.name)
+            self.delete_child(netdev)
             return
         ours = canonical(record.addresses)
         for address in canonical(netdev.addresses):

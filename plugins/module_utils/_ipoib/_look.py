@@ -11,7 +11,7 @@ import glob
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _links, _netdevs, _ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _links, _modules, _netdevs, _ports, _ssh, _stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _backend, _boot, _ifupdown, _networkd
@@ -33,13 +33,14 @@ class Look(t.NamedTuple):
     ifupdown_up: frozenset[str]
 
 
-def look(run: Runner, root: str = "/", ssh_client: str = "") -> Look:
-    """Two processes, C(ip) and C(systemctl), and one more where the connection comes over ssh."""
+def look(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Look:
+    """Two processes, C(ip) and C(systemctl), and one more each where the connection comes over ssh or OFED is installed."""
     ports = _ports.read_ports(root)
-    netdevs = _netdevs.read_netdevs(root, ports, _links.read_links(run))
+    stack = _stack.read_stack(run, root)
+    netdevs = _netdevs.read_netdevs(root, ports, _links.read_links(run), _stack.connected_refused(stack))
     units = show_units(run, _backend.UNITS) if run.has("systemctl") else {}
     files = read_files(root)
-    device = _links.route_device(run, ssh_client) if ssh_client else ""
+    device = _ssh.read_ssh(run, netdevs, environ, root).device
     evidence = _backend.Evidence(
         units=units,
         tools=frozenset(tool for tool in ("ifup", "netplan", "networkctl") if run.has(tool)),
@@ -58,7 +59,8 @@ def look(run: Runner, root: str = "/", ssh_client: str = "") -> Look:
         "hcas": [hca._asdict() for hca in _hcas.read_hcas(root)],
         "ports": [port._asdict() for port in ports],
         "netdevs": [netdev._asdict() for netdev in netdevs],
-        "modules": [{"name": "ib_ipoib"}] if os.path.isdir(_above(root, "/sys/module/ib_ipoib")) else [],
+        "modules": [module._asdict() for module in _modules.read_loaded(root)],
+        "stack": stack._asdict(),
     }
     return Look(node, evidence, facts, _ifupdown.up_interfaces(read_text(_above(root, _ifupdown.STATE))))
 

@@ -29,6 +29,7 @@ def facts(hca: t.Mapping[str, str] = MLX5, ports: int = 1, netdevs: t.Sequence[t
 
 IB0 = {"name": "ib0", "kind": "ipoib", "parent": "", "connected_capable": False, "connected_reason": "Enhanced IPoIB"}
 IB1_CAPABLE = {"name": "ib1", "kind": "ipoib", "parent": "", "connected_capable": True, "connected_reason": "it announces it"}
+OFED = {"kind": "mlnx_ofed", "ofed_version": "24.07-0.6.1.0"}
 ETH0 = {"name": "eth0", "kind": "ethernet", "parent": ""}
 
 STATIC: list[tuple[t.Any, str, str]] = [
@@ -110,6 +111,7 @@ NODE: list[tuple[list[dict[str, t.Any]], dict[str, t.Any], str, str]] = [
     ([{"name": "eth0"}], facts(netdevs=[ETH0, IB0], loaded=True), "ipoib_interfaces[0].name", "eth0 is of kind ethernet"),
     ([{"name": "ib0", "mode": "connected"}], facts(netdevs=[IB0], loaded=True), "ipoib_interfaces[0].mode", "Enhanced IPoIB"),
     ([{"name": "ib0", "mode": "connected"}], facts(), "ipoib_interfaces[0].mode", "datagram only"),
+    ([{"name": "ib0", "mode": "connected"}], dict(facts(MLX4), stack=OFED), "ipoib_interfaces[0].mode", "releases from 23.07 on"),
     ([{"name": "ib0", "mtu": 65520}], facts(), "ipoib_interfaces[0].mtu", "mode auto means datagram"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": 1, "mode": "connected"}], facts(netdevs=[IB0]), "ipoib_interfaces[1].mode", "Enhanced IPoIB"),
 ]
@@ -158,11 +160,10 @@ def test_everything_at_once() -> None:
     ]
 
 
+KEYS = st.sampled_from(["name", "addresses", "mode", "mtu", "parent", "pkey", "state", "x"])
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6) | st.sampled_from(["ib0", "10.0.0.1/24", "connected", "absent"]),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "addresses", "mode", "mtu", "parent", "pkey", "state", "x"]), inner, max_size=5)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
     max_leaves=12,
 )
 
