@@ -19,6 +19,11 @@
 /* Declared by fortified headers only. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
+/* What stat() was called in programs built before glibc 2.33, umad2sim among them. */
+int __xstat(int version, const char *path, struct stat *status);
+int __lxstat(int version, const char *path, struct stat *status);
+int __xstat64(int version, const char *path, struct stat64 *status);
+int __lxstat64(int version, const char *path, struct stat64 *status);
 
 /* sysfs files are neither created nor shortened by opening them; files on tmpfs would be. */
 static int flags_for(const char *place, const char *asked, int flags)
@@ -116,6 +121,18 @@ BY_PATH(int, statx, (int directory, const char *restrict path, int flags, unsign
 BY_PATH(ssize_t, readlink, (const char *restrict path, char *restrict target, size_t size), (place, target, size))
 BY_PATH(ssize_t, readlinkat, (int directory, const char *restrict path, char *restrict target, size_t size),
         (directory, place, target, size))
+
+#define OLD_STAT(old, name, type) \
+    EXPORT int old(int version, const char *path, struct type *status) \
+    { \
+        (void)version; \
+        return name(path, status); \
+    }
+
+OLD_STAT(__xstat, stat, stat)
+OLD_STAT(__lxstat, lstat, stat)
+OLD_STAT(__xstat64, stat64, stat64)
+OLD_STAT(__lxstat64, lstat64, stat64)
 
 /* ls -l asks for access control lists */
 BY_PATH(ssize_t, getxattr, (const char *path, const char *name, void *value, size_t size), (place, name, value, size))

@@ -41,6 +41,7 @@ class Update(NamedTuple):
     hca: Hca
     port: Port
     state: PortState
+    node_id: str
 
 
 def log(line: str) -> None:
@@ -76,7 +77,7 @@ class Watcher(threading.Thread):
             self.complaint = complaint
         if state != self.known:
             self.known = state
-            self.updates.put(Update(self.hca, self.port, state))
+            self.updates.put(Update(self.hca, self.port, state, self.fabric.node_id))
             self.wake.send(b"x")
 
 

@@ -106,7 +106,6 @@ class Interface:
                 self.directory + "/broadcast": broadcast_address(state.gid_prefix, pkey) + "\n",
             }
         )
-        self.tap.set_address(bytes.fromhex(address.replace(":", "")))
         assigned = any(entry & 0x7FFF == pkey & 0x7FFF for entry in state.pkeys)
         self.tap.set_carrier(state.state == ACTIVE and assigned)
         for child in self.children.values():

@@ -34,6 +34,7 @@ class Kernel:
         self.holds: dict[str, int] = {}
         self.interfaces: dict[tuple[str, int], Interface] = {}
         self.states: dict[tuple[str, int], PortState] = {}
+        self.node_ids: dict[tuple[str, int], str] = {}
         saved = tree.read("modules.json")
         self.modules: dict[str, mod.Loaded] = mod.from_json(json.loads(saved)) if saved else {}
 
@@ -74,8 +75,12 @@ class Kernel:
                 return
         raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
 
-    def set_port_state(self, hca: Hca, port: Port, state: PortState) -> None:
+    def set_port_state(self, hca: Hca, port: Port, state: PortState, node_id: str) -> None:
+        """node_id: what the simulator calls the node, "" while unknown."""
         key = (hca.device, port.number)
+        if node_id and self.node_ids.get(key) != node_id:
+            self.node_ids[key] = node_id
+            self._converge_device_files()
         if self.states.get(key) == state:
             return
         self.states[key] = state
@@ -150,7 +155,9 @@ class Kernel:
         if "ib_umad" in self.modules:
             self.tree.write("sys/class/infiniband_mad/abi_version", "5\n")
             for index, (hca, port) in enumerate(ports):
-                self.tree.write("umad/umad%d" % index, "%s\n%s\n" % (self.node.simulator, port.node_description))
+                # by its description a client finds the node too, but then libumad2sim prints a warning
+                place = self.node_ids.get((hca.device, port.number), port.node_description)
+                self.tree.write("umad/umad%d" % index, "%s\n%s\n" % (self.node.simulator, place))
                 for kind, minor in (("umad", 0), ("issm", ISSM_MINOR)):
                     base = "sys/class/infiniband_mad/%s%d" % (kind, index)
                     self.tree.write_all({base + "/ibdev": hca.device + "\n", base + "/port": "%d\n" % port.number})

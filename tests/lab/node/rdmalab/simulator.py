@@ -44,6 +44,7 @@ class Fabric:
         self.patience = patience
         self.socket: socket.socket | None = None
         self.asked_for_place = 0.0
+        self.node_id = ""  # the node's identifier in the simulator's topology, known after the first answer
 
     def read(self) -> PortState:
         try:
@@ -78,7 +79,9 @@ class Fabric:
             self.asked_for_place = time.monotonic()
         data = self._wait(CONNECT)
         self.asked_for_place = 0.0
-        return int(_CLIENT.unpack_from(data)[0])
+        place, _queue_pair, _is_sm, node_id = _CLIENT.unpack_from(data)
+        self.node_id = node_id.partition(b"\0")[0].decode("utf-8", "replace")
+        return int(place)
 
     def _send(self, kind: int, place: int, data: bytes) -> None:
         assert self.socket

@@ -1,11 +1,14 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tap device in the shape of an IPoIB interface: link type 32 and a carrier that can be set."""
+"""A tap device in the shape of an IPoIB interface: link type 32 and a carrier that can be set.
+
+The kernel gives a tap of this type no hardware address at all: netlink shows none, and IPv6 makes no
+link-local address. The 20 bytes are in sysfs only.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
@@ -14,7 +17,7 @@ import struct
 
 _TUNSETIFF, _TUNSETPERSIST, _TUNSETLINK, _TUNSETCARRIER = 0x400454CA, 0x400454CB, 0x400454CD, 0x400454E2
 _IFF_TAP, _IFF_NO_PI = 0x0002, 0x1000
-_SIOCGIFMTU, _SIOCSIFMTU, _SIOCSIFHWADDR, _SIOCGIFHWADDR = 0x8921, 0x8922, 0x8924, 0x8927
+_SIOCGIFMTU, _SIOCSIFMTU, _SIOCGIFHWADDR = 0x8921, 0x8922, 0x8927
 INFINIBAND = 32
 
 
@@ -50,11 +53,6 @@ class Tap:
 
     def set_mtu(self, mtu: int) -> None:
         fcntl.ioctl(self._control, _SIOCSIFMTU, struct.pack("16si20x", self.name.encode(), mtu))
-
-    def set_address(self, address: bytes) -> None:
-        """Only the first six bytes of an address can be given to a tap; the rest is zero in netlink."""
-        with contextlib.suppress(OSError):
-            fcntl.ioctl(self._control, _SIOCSIFHWADDR, struct.pack("16sH14s8x", self.name.encode(), INFINIBAND, address[:6]))
 
     def drain(self) -> None:
         """Throw away what the node sends: nobody is at the other end."""
