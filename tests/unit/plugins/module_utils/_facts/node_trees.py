@@ -49,8 +49,8 @@ def write(root: pathlib.Path, tree: Tree) -> str:
 class FakeRunner:
     """A Runner with recorded outputs; a command that was not recorded fails the test."""
 
-    def __init__(self, outputs: t.Mapping[str, str | Output] = {}) -> None:
-        self.outputs = outputs
+    def __init__(self, outputs: t.Mapping[str, str | Output] | None = None) -> None:
+        self.outputs = outputs or {}
         self.ran: list[str] = []
 
     def has(self, tool: str) -> bool:

@@ -81,17 +81,33 @@ def test_parsers_take_any_text(text: str) -> None:
     _modules.parse_modinfo(text)
 
 
-def test_loaded_against_disk(tmp_path: pathlib.Path) -> None:
-    tree: nodes.Tree = {
-        "proc/modules": PROC,
-        "sys/module/ib_core/srcversion": "D0AA3CFDF5D7B8F1A64A2C5\n",
-        "sys/module/mlx5_core/srcversion": "0123456789ABCDEF0123456\n",
-        "sys/module/ib_umad/srcversion": "AAAAAAAAAAAAAAAAAAAAAAA\n",
-    }
-    run = nodes.FakeRunner({"modinfo": Output(1, MODINFO, "modinfo: ERROR: Module ib_umad not found.")})
-    found = {module.name: module for module in _modules.with_disk(_modules.read_loaded(nodes.write(tmp_path, tree)), run)}
-    assert {name: module.differs for name, module in found.items() if module.srcversion_loaded} == {"ib_core": False, "mlx5_core": True, "ib_umad": False}
-    assert run.ran == ["modinfo ib_core ib_ipoib ib_umad ib_uverbs mlx5_core mlx5_ib rdma_cm"]
+def test_recorded_modinfo_of_modules_without_srcversion() -> None:
+    text = (nodes.CORPUS / "modinfo/debian12_inbox.txt").read_text(encoding="utf-8")
+    assert _modules.parse_modinfo(text) == {"ib_core": "", "mlx4_core": "EA441402C0392E7664B0960", "ib_ipoib": ""}
+
+
+@pytest.mark.parametrize(
+    ("loaded", "disk", "differs"),
+    [
+        ("srcversion: A", "srcversion: A", False),
+        ("srcversion: A", "srcversion: B", True),
+        ("", "", False),
+        ("", "srcversion: B", True),
+        ("srcversion: A", "", True),
+        ("srcversion: A", None, False),
+    ],
+)
+def test_loaded_against_disk(tmp_path: pathlib.Path, loaded: str, disk: str | None, differs: bool) -> None:
+    tree: nodes.Tree = {"proc/modules": PROC, "sys/module/ib_core/refcnt": "5"}
+    if loaded:
+        tree["sys/module/ib_core/srcversion"] = loaded.partition(": ")[2] + "\n"
+    block = "" if disk is None else "filename: /lib/modules/6.1.0/ib_core.ko\n%s\nname: ib_core\n" % disk
+    run = nodes.FakeRunner({"modinfo": Output(1, block, "modinfo: ERROR: Module ib_core not found.")})
+    root = nodes.write(tmp_path, tree)
+    found = {module.name: module for module in _modules.with_disk(_modules.read_loaded(root), run, root)}
+    assert found["ib_core"].differs is differs
+    assert not any(module.differs for module in found.values() if module.name != "ib_core")
+    assert run.ran == ["modinfo ib_core"]
 
 
 def test_nothing_loaded_starts_nothing(tmp_path: pathlib.Path) -> None:
