@@ -137,7 +137,8 @@ def _mtu_problems(path: str, mtu: t.Any, mode: t.Any) -> list[Problem]:
     limit_mode = "datagram" if mode == "datagram" else "connected"
     limit = _wanted.MTU_MAX[limit_mode]
     allowed = "%d to %d in %s mode" % (_wanted.MTU_MIN, limit, limit_mode)
-    if isinstance(mtu, bool) or not isinstance(mtu, int) or not _wanted.MTU_MIN <= mtu <= limit:
+    number = _wanted.parse_mtu(mtu)
+    if number is None or not _wanted.MTU_MIN <= number <= limit:
         return [Problem(path, mtu, allowed)]
     return []
 

@@ -54,9 +54,18 @@ def parse_pkey(value: t.Any) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    if isinstance(value, str) and re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}$", value):
+    if isinstance(value, str) and re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}\Z", value):
         return int(value, 16)
     return None
+
+
+def parse_mtu(value: t.Any) -> int | None:
+    """An MTU given as an integer, or as its digits, which is what a template leaves of it; None where it is neither."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    return int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,6}\Z", value) else None
 
 
 def parse_address(value: str) -> str:
@@ -85,7 +94,7 @@ def wanted_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Wanted, ..
                 name=item.get("name") or child_name(parent, pkey),
                 addresses=tuple(parse_address(address) for address in item.get("addresses") or ()),
                 mode=item.get("mode") or "auto",
-                mtu=item.get("mtu") or 0,
+                mtu=parse_mtu(item.get("mtu")) or 0,
                 parent=parent,
                 pkey=pkey,
                 present=(item.get("state") or "present") == "present",
@@ -108,6 +117,7 @@ __all__ = (
     "Wanted",
     "child_name",
     "parse_address",
+    "parse_mtu",
     "parse_pkey",
     "same_partition",
     "wanted_of",
