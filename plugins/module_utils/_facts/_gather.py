@@ -12,7 +12,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link, read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
@@ -83,7 +83,9 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     if "modules" in parts:
         rdma["modules"] = _modules(root, run, warnings)
     if "hcas" in parts:
-        rdma["hcas"] = [_plain(hca) for hca in read_hcas(root)]
+        hcas = read_hcas(root)
+        rdma["hcas"] = [_plain(hca) for hca in hcas]
+        rdma["adapters"] = [_plain(adapter) for adapter in read_adapters(root, hcas)]
     if "ports" in parts:
         rdma["ports"] = [_plain(port) for port in ports]
     if "netdevs" in parts:

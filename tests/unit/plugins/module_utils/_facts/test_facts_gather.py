@@ -40,7 +40,7 @@ def test_everything(tmp_path: pathlib.Path) -> None:
     facts = _gather.gather(run, _gather.PARTS, environ, nodes.write(tmp_path, node()), "6.1.0-50-amd64")
     assert facts.warnings == ()
     rdma = facts.rdma
-    assert set(rdma) == {"os", *_gather.PARTS}
+    assert set(rdma) == {"os", "adapters", *_gather.PARTS}
     # What Ansible gets is what JSON can hold, unchanged.
     assert json.loads(json.dumps(rdma)) == rdma
     assert rdma["os"]["family"] == "Debian"
@@ -62,7 +62,7 @@ def test_bare_node_is_empty_and_no_failure(tmp_path: pathlib.Path) -> None:
     facts = _gather.gather(nodes.FakeRunner(), _gather.PARTS, {}, str(tmp_path), "6.1.0")
     assert facts.warnings == ()
     rdma = facts.rdma
-    assert [rdma[part] for part in ("modules", "hcas", "ports", "netdevs")] == [[], [], [], []]
+    assert [rdma[part] for part in ("modules", "hcas", "adapters", "ports", "netdevs")] == [[], [], [], [], []]
     assert rdma["kernels"] == {"running": "6.1.0", "installed": []}
     assert rdma["usage"] == {"in_use": False, "users": []}
     assert rdma["stack"]["kind"] == "none"
@@ -73,7 +73,7 @@ def test_one_part(tmp_path: pathlib.Path, part: str) -> None:
     root = nodes.write(tmp_path, node())
     whole = _gather.gather(runner(), _gather.PARTS, {}, root, "6.1.0-50-amd64").rdma
     facts = _gather.gather(runner(), [part], {}, root, "6.1.0-50-amd64").rdma
-    assert set(facts) == {"os", part}
+    assert set(facts) == ({"os", "adapters", part} if part == "hcas" else {"os", part})
     assert facts[part] == whole[part]
 
 
