@@ -391,6 +391,16 @@ ansible_facts:
               type: list
               elements: str
               sample: [ib0]
+            connected_capable:
+              description:
+                - Whether IPoIB on this port can do connected mode. Without an interface the driver decides.
+                - Null where it can't be told before C(ib_ipoib) is loaded.
+              returned: success
+              type: bool
+            connected_reason:
+              description: How that is known.
+              returned: success
+              type: str
         netdevs:
           description:
             - The IPoIB interfaces, other hardware interfaces, and bonds, VLANs and bridges of these.

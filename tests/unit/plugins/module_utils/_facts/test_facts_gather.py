@@ -51,6 +51,7 @@ def test_everything(tmp_path: pathlib.Path) -> None:
     assert [module["name"] for module in rdma["modules"] if module["differs"]] == ["mlx5_core"]
     assert [hca["name"] for hca in rdma["hcas"]] == ["mlx5_0", "mlx5_1"]
     assert [(port["name"], port["netdevs"]) for port in rdma["ports"]] == [("mlx5_0/1", ["ib0"]), ("mlx5_1/1", ["ib1"])]
+    assert [port["connected_capable"] for port in rdma["ports"]] == [False, False]
     assert rdma["netdevs"][0]["addresses"] == ["10.1.0.1/24"]
     assert rdma["usage"]["in_use"] is True
     assert [user["name"] for user in rdma["usage"]["users"]] == ["ko2iblnd", "nvidia_peermem"]
