@@ -21,7 +21,7 @@ COPY = BUILD / "sanity/ansible_collections/rdma/ofed"
 # ansible-test downloads get-pip for the virtual environments of its tests, from a host that closed networks don't reach.
 # It looks into its own cache first: this stand-in uses the pip that Python brings along. ensurepip points
 # PIP_CONFIG_FILE at /dev/null, so the settings of the machine's package index must be kept over it.
-GET_PIP = '''import ensurepip
+GET_PIP = """import ensurepip
 import os
 import subprocess
 import sys
@@ -30,7 +30,7 @@ env = dict(os.environ)
 ensurepip.bootstrap()
 args = [arg for arg in sys.argv[1:] if arg not in ("--no-setuptools", "--no-wheel")]
 sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *args], env=env))
-'''
+"""
 
 
 def copy_checkout() -> None:
