@@ -51,7 +51,7 @@ def copy_checkout() -> None:
 
 def write_get_pip() -> None:
     """Under the name that this ansible-test looks for: it carries the version of pip that it pins."""
-    import ansible_test._internal.python_requirements as requirements  # type: ignore[import-not-found] # noqa: PLC0415
+    import ansible_test._internal.python_requirements as requirements
 
     source = pathlib.Path(requirements.__file__).read_text(encoding="utf-8")
     cache = pathlib.Path("~/.ansible/test/cache").expanduser()
