@@ -33,6 +33,11 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *args], env=en
 """
 
 
+# The programs of this repository are no part of the collection: ruff and mypy look at them, ansible-test has rules
+# that only make sense for what is shipped (no interpreter lines, no name "_").
+NOT_SHIPPED = ("molecule/", "tests/acceptance/", "tests/bench/", "tests/lab/", "tests/tools/")
+
+
 def copy_checkout() -> None:
     """ansible-test wants a real folder .../ansible_collections/rdma/ofed in a git repository of its own."""
     names = subprocess.run(
@@ -41,7 +46,7 @@ def copy_checkout() -> None:
     shutil.rmtree(COPY, ignore_errors=True)
     for name in filter(None, names):
         source = ROOT / name
-        if source.is_file():  # a file removed, but not yet committed, is still listed
+        if source.is_file() and not name.startswith(NOT_SHIPPED):  # a file removed, but not yet committed, is still listed
             target = COPY / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
