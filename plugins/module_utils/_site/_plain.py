@@ -24,9 +24,11 @@ def plain(value: t.Any) -> t.Any:
         return {plain(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    for base in (bool, int, float, str):
+    if isinstance(value, bool):  # an int too, but nothing can be derived from it
+        return value
+    for base in (int, float, str):
         if isinstance(value, base):
-            return value if type(value) is base or base is bool else base(value)
+            return base(value)
     return value
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import types
 import typing as t
 
 import pytest
@@ -13,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import pro
 from hypothesis import given
 from hypothesis import strategies as st
 
-MLX5 = {"name": "mlx5_0", "driver": "mlx5_core", "type": "MT4119"}
+MLX5 = types.MappingProxyType({"name": "mlx5_0", "driver": "mlx5_core", "type": "MT4119"})
 MLX4 = {"name": "mlx4_0", "driver": "mlx4_core", "type": "MT4099"}
 CONNECT_IB = {"name": "mlx5_0", "driver": "mlx5_core", "type": "MT4113"}
 
