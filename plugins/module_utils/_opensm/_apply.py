@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -15,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, PROCESS, SERVICE
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SYSTEMD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -53,6 +54,12 @@ def _mask(run: Runner, systemd: bool, unit: str, wanted: bool) -> None:
     os.symlink("/dev/null", path)
 
 
+def _remove_empty(directory: str) -> None:
+    """Other concerns keep files there, too; who removes the last one takes the directory along."""
+    with contextlib.suppress(OSError):
+        os.rmdir(directory)
+
+
 def _service(run: Runner, change: Change) -> None:
     unit = change.what[len(SERVICE) :]
     if unit.endswith(ENABLED):
@@ -70,6 +77,7 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan) -> None:
     for change in plan.changes:
         if change.what.startswith(PREFIX):
             apply_file(module, change)
+            _remove_empty(SETTINGS)
             stale = True
         elif change.what.startswith(PROCESS):
             _kill(int(change.what[len(PROCESS) :]))
