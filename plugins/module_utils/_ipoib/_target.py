@@ -43,15 +43,12 @@ class Backend(t.Protocol):
 
     def render(self, targets: t.Sequence[Target]) -> dict[str, str]:
         """The files, whole, by path."""
-        ...
 
     def records(self, files: t.Mapping[str, str]) -> dict[str, Record]:
         """What the files of this collection among C(files) say, by interface."""
-        ...
 
     def conflicts(self, name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
         """The files of others that configure the interface."""
-        ...
 
 
 def target_of(wanted: _wanted.Wanted, facts: t.Mapping[str, t.Any]) -> Target:
