@@ -20,7 +20,7 @@ description:
 options:
   gather:
     description:
-      - The parts to collect. The distribution (C(os)) is always among them.
+      - The parts to collect. The distribution (C(os)) is always among them, and C(adapters) come with V(hcas).
       - A later call replaces the whole fact C(rdma), so leave this alone where other roles of the collection follow.
     type: list
     elements: str
@@ -278,6 +278,40 @@ ansible_facts:
               description: NUMA node, V(-1) where the platform has none, null for devices in software.
               returned: success
               type: int
+        adapters:
+          description:
+            - The PCI functions that can do RDMA, whether or not a driver makes RDMA devices of them.
+            - A node whose C(adapters) and C(hcas) are both empty has no HCA; one with only C(adapters) lacks a driver.
+          returned: when V(hcas) is in O(gather)
+          type: list
+          elements: dict
+          contains:
+            pci:
+              description: The PCI function.
+              returned: success
+              type: str
+              sample: "0000:03:00.0"
+            vendor:
+              description: PCI vendor.
+              returned: success
+              type: str
+              sample: "0x15b3"
+            device:
+              description: PCI device.
+              returned: success
+              type: str
+              sample: "0x1017"
+            driver:
+              description: The driver, or empty.
+              returned: success
+              type: str
+              sample: mlx5_core
+            rdma:
+              description: The RDMA devices on it.
+              returned: success
+              type: list
+              elements: str
+              sample: [mlx5_0]
         ports:
           description: The ports of all RDMA devices.
           returned: when V(ports) is in O(gather)
@@ -357,6 +391,16 @@ ansible_facts:
               type: list
               elements: str
               sample: [ib0]
+            connected_capable:
+              description:
+                - Whether IPoIB on this port can do connected mode. Without an interface the driver decides.
+                - Null where it can't be told before C(ib_ipoib) is loaded.
+              returned: success
+              type: bool
+            connected_reason:
+              description: How that is known.
+              returned: success
+              type: str
         netdevs:
           description:
             - The IPoIB interfaces, other hardware interfaces, and bonds, VLANs and bridges of these.

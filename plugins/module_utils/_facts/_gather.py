@@ -12,7 +12,8 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import with_capability
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link, read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
@@ -69,11 +70,12 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     rdma: dict[str, t.Any] = {"os": _plain(read_os(root))}
     ports: tuple[Port, ...] = ()
     netdevs: tuple[Netdev, ...] = ()
-    stack: Stack | None = read_stack(run, root) if {"stack", "netdevs"} & set(parts) else None
+    stack: Stack | None = read_stack(run, root) if {"stack", "ports", "netdevs"} & set(parts) else None
+    refused = connected_refused(stack) if stack else ""
     if _NEED_NETDEVS & set(parts):
         ports = read_ports(root)
-        netdevs = read_netdevs(root, ports, _links(run, warnings), connected_refused(stack) if stack else "")
-        ports = with_netdevs(ports, netdevs)
+        netdevs = read_netdevs(root, ports, _links(run, warnings), refused)
+        ports = with_capability(with_netdevs(ports, netdevs), netdevs, refused, root)
     if "machine" in parts:
         rdma["machine"] = _plain(read_machine(root))
     if "stack" in parts and stack:
@@ -83,7 +85,9 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     if "modules" in parts:
         rdma["modules"] = _modules(root, run, warnings)
     if "hcas" in parts:
-        rdma["hcas"] = [_plain(hca) for hca in read_hcas(root)]
+        hcas = read_hcas(root)
+        rdma["hcas"] = [_plain(hca) for hca in hcas]
+        rdma["adapters"] = [_plain(adapter) for adapter in read_adapters(root, hcas)]
     if "ports" in parts:
         rdma["ports"] = [_plain(port) for port in ports]
     if "netdevs" in parts:

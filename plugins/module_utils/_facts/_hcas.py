@@ -18,6 +18,10 @@ _VPD_LIMIT = 4096
 _VPD_READ_ONLY = 0x90
 _VPD_END = 0x78
 
+_MELLANOX = "0x15b3"
+_NETWORK_CLASS = 0x02
+_INFINIBAND_CLASS = 0x0207
+
 
 class Hca(t.NamedTuple):
     """One RDMA device; a card of two ports usually shows two of them, as two PCI functions. "" where something can't be read."""
@@ -39,6 +43,19 @@ class Hca(t.NamedTuple):
     node_description: str = ""
     numa_node: int | None = None
     """-1 where the platform has no NUMA information; None without PCI."""
+
+
+class Adapter(t.NamedTuple):
+    """One PCI function of an adapter that can do RDMA, whether or not a driver makes an RDMA device of it."""
+
+    pci: str
+    vendor: str = ""
+    """C(0x15b3)."""
+    device: str = ""
+    """C(0x1017)."""
+    driver: str = ""
+    rdma: tuple[str, ...] = ()
+    """The RDMA devices on it; none before the driver's RDMA part is loaded."""
 
 
 def parse_vpd_part_number(vpd: bytes) -> str | None:
@@ -120,4 +137,22 @@ def read_hcas(root: str = "/") -> tuple[Hca, ...]:
     return tuple(read_hca(root, name, functions) for name in entries(root, "sys/class/infiniband"))
 
 
-__all__ = ("Hca", "parse_vpd_part_number", "read_hca", "read_hcas")
+def is_adapter(vendor: str, pci_class: str) -> bool:
+    """Can a PCI function do RDMA? An InfiniBand controller of any maker, or any network controller of NVIDIA's."""
+    number_of_class = number(pci_class) or 0
+    return number_of_class >> 8 == _INFINIBAND_CLASS or (vendor.lower() == _MELLANOX and number_of_class >> 16 == _NETWORK_CLASS)
+
+
+def read_adapters(root: str = "/", hcas: t.Sequence[Hca] = ()) -> tuple[Adapter, ...]:
+    """The adapters in the PCI slots, by address: what tells a node without HCA from one whose driver is not loaded yet."""
+    base = os.path.join(root, "sys/bus/pci/devices")
+    found = []
+    for pci in entries(base):
+        vendor = attribute(base, pci, "vendor")
+        if is_adapter(vendor, attribute(base, pci, "class")):
+            names = tuple(hca.name for hca in hcas if hca.pci == pci)
+            found.append(Adapter(pci, vendor, attribute(base, pci, "device"), link_name(base, pci, "driver"), names))
+    return tuple(found)
+
+
+__all__ = ("Adapter", "Hca", "is_adapter", "parse_vpd_part_number", "read_adapters", "read_hca", "read_hcas")

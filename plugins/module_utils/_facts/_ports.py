@@ -45,6 +45,9 @@ class Port(t.NamedTuple):
     """Assigned P_Keys in ascending order: C(0x7fff) is limited, C(0xffff) full membership of the default partition."""
     netdevs: tuple[str, ...] = ()
     """Filled by M(_netdevs.with_netdevs)."""
+    connected_capable: bool | None = None
+    """Filled by M(_connected.with_capability); None where it can't be told before ib_ipoib is loaded."""
+    connected_reason: str = ""
 
     @property
     def infiniband(self) -> bool:

@@ -27,7 +27,8 @@ if t.TYPE_CHECKING:
 # Parallel file systems whose mounts don't tell what they run over, and which use verbs where they can.
 _PARALLEL = ("beegfs", "gpfs")
 _SERVER = re.compile(r"(?:^|[:,])\[?([0-9A-Fa-f.:]+)\]?@(o2ib|tcp)")
-_ESCAPE = re.compile(r"\\([0-7]{3})")
+# Tab, newline, blank, number sign and backslash are all that the kernel writes so.
+_ESCAPE = re.compile(r"\\(011|012|040|043|134)")
 # Upper layers that load by themselves and are harmless until something holds them.
 _ULPS = (
     "9pnet_rdma",

@@ -31,7 +31,7 @@ def test_this_machine(capsys: pytest.CaptureFixture[str], check: bool) -> None:
     result = run(capsys, _ansible_check_mode=check)
     assert result["changed"] is False
     assert set(result["ansible_facts"]) == {"rdma"}
-    assert set(result["ansible_facts"]["rdma"]) == {"os", *PARTS}
+    assert set(result["ansible_facts"]["rdma"]) == {"os", "adapters", *PARTS}
 
 
 def test_parts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,6 +66,7 @@ def test_documentation_matches_the_fields() -> None:
         (_kernels.Kernel._fields, documented["kernels"]["contains"]["installed"]["contains"]),
         (_modules.Module._fields, documented["modules"]["contains"]),
         (_hcas.Hca._fields, documented["hcas"]["contains"]),
+        (_hcas.Adapter._fields, documented["adapters"]["contains"]),
         (_ports.Port._fields, documented["ports"]["contains"]),
         (_netdevs.Netdev._fields, documented["netdevs"]["contains"]),
         (_usage.User._fields, documented["usage"]["contains"]["users"]["contains"]),

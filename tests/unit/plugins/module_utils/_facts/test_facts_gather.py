@@ -40,7 +40,7 @@ def test_everything(tmp_path: pathlib.Path) -> None:
     facts = _gather.gather(run, _gather.PARTS, environ, nodes.write(tmp_path, node()), "6.1.0-50-amd64")
     assert facts.warnings == ()
     rdma = facts.rdma
-    assert set(rdma) == {"os", *_gather.PARTS}
+    assert set(rdma) == {"os", "adapters", *_gather.PARTS}
     # What Ansible gets is what JSON can hold, unchanged.
     assert json.loads(json.dumps(rdma)) == rdma
     assert rdma["os"]["family"] == "Debian"
@@ -51,6 +51,7 @@ def test_everything(tmp_path: pathlib.Path) -> None:
     assert [module["name"] for module in rdma["modules"] if module["differs"]] == ["mlx5_core"]
     assert [hca["name"] for hca in rdma["hcas"]] == ["mlx5_0", "mlx5_1"]
     assert [(port["name"], port["netdevs"]) for port in rdma["ports"]] == [("mlx5_0/1", ["ib0"]), ("mlx5_1/1", ["ib1"])]
+    assert [port["connected_capable"] for port in rdma["ports"]] == [False, False]
     assert rdma["netdevs"][0]["addresses"] == ["10.1.0.1/24"]
     assert rdma["usage"]["in_use"] is True
     assert [user["name"] for user in rdma["usage"]["users"]] == ["ko2iblnd", "nvidia_peermem"]
@@ -62,7 +63,7 @@ def test_bare_node_is_empty_and_no_failure(tmp_path: pathlib.Path) -> None:
     facts = _gather.gather(nodes.FakeRunner(), _gather.PARTS, {}, str(tmp_path), "6.1.0")
     assert facts.warnings == ()
     rdma = facts.rdma
-    assert [rdma[part] for part in ("modules", "hcas", "ports", "netdevs")] == [[], [], [], []]
+    assert [rdma[part] for part in ("modules", "hcas", "adapters", "ports", "netdevs")] == [[], [], [], [], []]
     assert rdma["kernels"] == {"running": "6.1.0", "installed": []}
     assert rdma["usage"] == {"in_use": False, "users": []}
     assert rdma["stack"]["kind"] == "none"
@@ -73,7 +74,7 @@ def test_one_part(tmp_path: pathlib.Path, part: str) -> None:
     root = nodes.write(tmp_path, node())
     whole = _gather.gather(runner(), _gather.PARTS, {}, root, "6.1.0-50-amd64").rdma
     facts = _gather.gather(runner(), [part], {}, root, "6.1.0-50-amd64").rdma
-    assert set(facts) == {"os", part}
+    assert set(facts) == ({"os", "adapters", part} if part == "hcas" else {"os", part})
     assert facts[part] == whole[part]
 
 

@@ -9,7 +9,7 @@ import pathlib
 import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import Hca
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import Adapter, Hca
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,3 +95,31 @@ def test_part_number_that_starts_late_and_endless_data(tmp_path: pathlib.Path) -
 def test_part_number_takes_any_bytes(data: bytes) -> None:
     found = _hcas.parse_vpd_part_number(data)
     assert found is None or isinstance(found, str)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "pci_class", "adapter"),
+    [
+        ("0x15b3", "0x020700", True),
+        ("0x15b3", "0x020000", True),
+        ("0x15B3", "0x028000", True),
+        ("0x8086", "0x020700", True),
+        ("0x8086", "0x020000", False),
+        ("0x15b3", "0x060400", False),
+        ("", "", False),
+    ],
+)
+def test_adapter(vendor: str, pci_class: str, adapter: bool) -> None:
+    assert _hcas.is_adapter(vendor, pci_class) is adapter
+
+
+def test_adapters_with_and_without_driver(tmp_path: pathlib.Path) -> None:
+    pci = "0000:05:00.0"
+    bare = "sys/bus/pci/devices/" + pci
+    tree = {**nodes.connectx5(), bare + "/vendor": "0x15b3\n", bare + "/device": "0x101b\n", bare + "/class": "0x020700\n"}
+    root = nodes.write(tmp_path, tree)
+    assert _hcas.read_adapters(root, _hcas.read_hcas(root)) == (
+        Adapter(nodes.CX5[0], "0x15b3", "0x1017", "mlx5_core", ("mlx5_0",)),
+        Adapter(nodes.CX5[1], "0x15b3", "0x1017", "mlx5_core", ("mlx5_1",)),
+        Adapter(pci, "0x15b3", "0x101b"),
+    )
