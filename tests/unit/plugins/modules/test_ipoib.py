@@ -27,7 +27,11 @@ class FakeModule:
         self.check_mode = check_mode
 
     def atomic_move(self, source: str, target: str) -> None:
+        created = not os.path.exists(target)
         os.replace(source, target)
+        if created:
+            # The real one does the same: what the source was allowed to do is lost.
+            os.chmod(target, 0o644)
 
     def backup_local(self, path: str) -> str:
         pathlib.Path(path + ".backup").write_text(pathlib.Path(path).read_text())
@@ -233,6 +237,7 @@ def test_commands_on_networkd(tmp_path: pathlib.Path) -> None:
         "ip link set dev ib0 mtu 65520",
         "networkctl reload",
     ]
+    assert os.access(tmp_path / "usr/local/libexec/rdma-ofed-ipoib-mode", os.X_OK)
     node.addresses["ib0"].remove("10.20.0.1/24")
     node.call(interfaces=IB0)
     assert node.argv == ["networkctl reconfigure ib0"]
