@@ -202,7 +202,7 @@ ansible_facts:
               type: list
               elements: str
             srcversion_loaded:
-              description: Identity of the loaded build, or empty.
+              description: Identity of the loaded build; empty for a module that has none, as in some distributions' kernels.
               returned: success
               type: str
             srcversion_disk:
@@ -210,7 +210,7 @@ ansible_facts:
               returned: success
               type: str
             differs:
-              description: Whether the two are known and differ, so that a reload or reboot would change the driver.
+              description: Whether the two differ, so that a reload or reboot would change the driver.
               returned: success
               type: bool
         hcas:

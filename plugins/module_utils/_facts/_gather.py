@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link, read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, read_loaded, with_disk
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import read_loaded, with_disk
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, read_netdevs, with_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh
@@ -51,12 +51,13 @@ def _links(run: Runner, warnings: list[str]) -> dict[str, Link]:
         return {}
 
 
-def _modules(modules: t.Sequence[Module], run: Runner, warnings: list[str]) -> list[dict[str, t.Any]]:
+def _modules(root: str, run: Runner, warnings: list[str]) -> list[dict[str, t.Any]]:
+    modules = read_loaded(root)
     try:
-        modules = with_disk(modules, run)
+        modules = with_disk(modules, run, root)
     except RdmaError as exc:
         warnings.append("whether the loaded modules are those on disk is unknown: %s" % exc.msg)
-    return [{**_plain(module), "differs": module.differs} for module in modules]
+    return [_plain(module) for module in modules]
 
 
 def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], root: str = "/", running: str = "") -> Facts:
@@ -80,7 +81,7 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     if "kernels" in parts:
         rdma["kernels"] = {"running": running, "installed": [_plain(kernel) for kernel in read_kernels(root, running)]}
     if "modules" in parts:
-        rdma["modules"] = _modules(read_loaded(root), run, warnings)
+        rdma["modules"] = _modules(root, run, warnings)
     if "hcas" in parts:
         rdma["hcas"] = [_plain(hca) for hca in read_hcas(root)]
     if "ports" in parts:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import typing as t
 
@@ -49,12 +50,9 @@ class Module(t.NamedTuple):
     """The modules that depend on it; the refcount counts these and every other user."""
     srcversion_loaded: str = ""
     srcversion_disk: str = ""
-    """What modprobe would load now; "" where that was not looked up or can't be told."""
-
-    @property
-    def differs(self) -> bool:
-        """Is another build on disk than in memory?"""
-        return bool(self.srcversion_loaded and self.srcversion_disk and self.srcversion_loaded != self.srcversion_disk)
+    """What modprobe would load now. Both are "" for a module that has none, as most of Debian's kernels."""
+    differs: bool = False
+    """Is another build on disk than in memory? False where that was not looked up or can't be told."""
 
     @property
     def own_users(self) -> int:
@@ -95,13 +93,18 @@ def related(modules: t.Sequence[Module]) -> tuple[Module, ...]:
 
 
 def parse_modinfo(stdout: str) -> dict[str, str]:
-    """C(modinfo NAME ...) -> srcversions by module name. Each module's block starts with the path of its file."""
+    """C(modinfo NAME ...) -> srcversions by module name, "" for one without.
+
+    Each module's block starts with the path of its file. C(-F srcversion) would print nothing at all for a module
+    without one, so its lines could not be told apart.
+    """
     found = {}
     name = ""
     for line in stdout.splitlines():
         key, _colon, value = line.partition(":")
         if key == "filename":
             name = value.strip().rpartition("/")[2].partition(".ko")[0].replace("-", "_")
+            found[name] = ""
         elif key == "srcversion" and name:
             found[name] = value.strip()
     return found
@@ -113,14 +116,18 @@ def read_loaded(root: str = "/") -> tuple[Module, ...]:
     return tuple(module._replace(srcversion_loaded=attribute(root, "sys/module", module.name, "srcversion")) for module in modules)
 
 
-def with_disk(modules: t.Sequence[Module], run: Runner) -> tuple[Module, ...]:
+def with_disk(modules: t.Sequence[Module], run: Runner, root: str = "/") -> tuple[Module, ...]:
     """The modules with the srcversion of the files of those in CHECKED, in one process."""
-    names = [module.name for module in modules if module.name in CHECKED]
+    # Without its directory in sysfs nothing is known of the loaded one, not even that it has no srcversion.
+    names = [module.name for module in modules if module.name in CHECKED and os.path.isdir(os.path.join(root, "sys/module", module.name))]
     if not names or not run.has("modinfo"):
         return tuple(modules)
     # Exit status 1 says that one of them has no file (any more); the others are printed all the same.
     disk = parse_modinfo(run(["modinfo", *names], ok=(0, 1), timeout=20).stdout)
-    return tuple(module._replace(srcversion_disk=disk.get(module.name, "")) for module in modules)
+    return tuple(
+        module._replace(srcversion_disk=disk[module.name], differs=disk[module.name] != module.srcversion_loaded) if module.name in disk else module
+        for module in modules
+    )
 
 
 __all__ = ("CHECKED", "Module", "in_stack", "parse_modinfo", "parse_proc_modules", "read_loaded", "related", "with_disk")

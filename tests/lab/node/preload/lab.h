@@ -1,0 +1,56 @@
+/* Copyright (c) 2026 The rdma.ofed engineers
+ * GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ *
+ * librdmalab.so makes a container look like a host with InfiniBand adapters. It is named in
+ * /etc/ld.so.preload, so PID 1, shells, Python and the RDMA tools all see the same world whatever
+ * their environment is.
+ *
+ * What each file stands in for:
+ *   paths.c       sysfs and procfs of the RDMA stack: their paths are looked up in a tree on tmpfs
+ *   files.c       the libc functions that take a path, each looking it up with paths.c
+ *   attributes.c  sysfs attributes whose writes can be refused (mode, create_child ...)
+ *   kernel.c      uname(2), init_module(2), finit_module(2), delete_module(2)
+ *   fabric.c      /dev/infiniband: programs of libibumad join the simulated fabric (ibsim)
+ *   client.c      the line to rdmalab-agent, which decides everything a kernel would decide
+ *
+ * Not covered: statically linked programs, system calls made without libc, and paths that are
+ * relative to a directory of the real /sys.
+ */
+#ifndef LAB_H
+#define LAB_H
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LAB_ROOT "/run/rdmalab"
+#define LAB_PATH_MAX 4096
+#define EXPORT __attribute__((visibility("default")))
+
+/* The next definition of a libc function: umad2sim's where that library is loaded, else libc's. */
+#define REAL(name) \
+    ({ \
+        static __typeof__(&name) real_; \
+        if (!real_) \
+            real_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
+        real_; \
+    })
+
+/* Where PATH really is: itself, or its place in the tree (written into BUFFER). */
+const char *lab_path(const char *path, char *buffer, size_t size);
+bool lab_is_in_tree(const char *path);
+
+/* Send a request, with an open file unless FD is -1. 0, or -1 with errno as a kernel would set it. */
+int lab_request(const char *text, int fd);
+/* The same; the connection stays open until this process ends, as an open device file would. */
+int lab_request_and_hold(const char *text);
+
+/* The tree file behind an open descriptor, if writing to it is for the agent to judge. */
+bool lab_is_attribute(int fd);
+int lab_store(int fd, const char *text, size_t length);
+
+/* Open a device file of ib_umad. */
+int lab_open_umad(const char *path, int flags);
+bool lab_is_umad(const char *path);
+#endif

@@ -1,0 +1,204 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The stand-in for the kernel: what follows from the loaded modules and from the state of the ports.
+
+It follows Linux 6.1: an RDMA device exists while its driver (mlx5_ib, mlx4_ib) is loaded, device files
+for MADs while ib_umad is too, an IPoIB interface for each port while ib_ipoib is too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import stat
+from collections.abc import Callable
+
+from . import modules as mod
+from . import tree as sysfs
+from .ipoib import Interface
+from .modinfo import parse_modinfo
+from .node import RDMA_DRIVERS, Hca, Node, Port
+from .portstate import UNPLUGGED, PortState, port_files
+
+MAD_MAJOR, VERBS_MAJOR, ISSM_MINOR, VERBS_MINOR = 231, 231, 64, 192
+
+
+class Kernel:
+    """All writing to the tree happens here, in one thread. log takes lines for the journal."""
+
+    def __init__(self, node: Node, tree: sysfs.Tree, log: Callable[[str], None] = print) -> None:
+        self.node, self.tree, self.log = node, tree, log
+        self.holds: dict[str, int] = {}
+        self.interfaces: dict[tuple[str, int], Interface] = {}
+        self.states: dict[tuple[str, int], PortState] = {}
+        self.node_ids: dict[tuple[str, int], str] = {}
+        saved = tree.read("modules.json")
+        self.modules: dict[str, mod.Loaded] = mod.from_json(json.loads(saved)) if saved else {}
+
+    def boot(self) -> None:
+        """Before the first driver: the running kernel and the PCI bus. Again after an agent's restart."""
+        os.makedirs(self.tree.path("umad2sim"), exist_ok=True)
+        os.chmod(self.tree.path("umad2sim"), 0o1777)
+        for name in ("sys/class", "sys/bus/pci/drivers", "sys/module"):
+            os.makedirs(self.tree.path(name), exist_ok=True)
+        for hca in self.node.hcas:
+            self.tree.write_all(sysfs.pci_files(self.node, hca))
+            self.tree.write(sysfs.pci_directory(self.node, hca) + "/vpd", sysfs.vpd(hca))
+            self.tree.link_all(sysfs.pci_links(self.node, hca))
+        self.tree.write("proc/sys/kernel/osrelease", self.node.kernel + "\n")
+        self._converge()
+
+    def load(self, flags: int, arguments: str, image: bytes) -> None:
+        info = parse_modinfo(image)
+        self.modules = mod.load(self.modules, info, arguments, self.node.kernel, flags)
+        self._converge()
+
+    def unload(self, name: str) -> None:
+        self.modules = mod.unload(self.modules, name, self.holds)
+        self.tree.remove(["sys/module/" + name])
+        self._converge()
+
+    def hold(self, name: str, difference: int) -> None:
+        """An open device file of a module, or its end."""
+        self.holds[name] = self.holds.get(name, 0) + difference
+        self._show_modules()
+
+    def store(self, path: str, text: str) -> None:
+        """A write to an attribute; path as in /sys."""
+        directory, attribute = os.path.split(path.lstrip("/"))
+        for interface in self._all_interfaces():
+            if interface.directory == directory:
+                interface.store(attribute, text)
+                return
+        raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+
+    def set_port_state(self, hca: Hca, port: Port, state: PortState, node_id: str) -> None:
+        """node_id: what the simulator calls the node, "" while unknown."""
+        key = (hca.device, port.number)
+        if node_id and self.node_ids.get(key) != node_id:
+            self.node_ids[key] = node_id
+            self._converge_device_files()
+        if self.states.get(key) == state:
+            return
+        self.states[key] = state
+        if self._has_device(hca):
+            self._show_port(hca, port)
+        if key in self.interfaces:
+            self.interfaces[key].show(state)
+
+    def watch(self) -> None:
+        for interface in self.interfaces.values():
+            interface.watch()
+
+    def _all_interfaces(self) -> list[Interface]:
+        return [one for parent in self.interfaces.values() for one in (parent, *parent.children.values())]
+
+    def _has_device(self, hca: Hca) -> bool:
+        return RDMA_DRIVERS[hca.driver] in self.modules
+
+    def _show_modules(self) -> None:
+        for name in self.modules:
+            files = mod.sysfs_files(self.modules, name, self.holds)
+            self.tree.write_all({"sys/module/%s/%s" % (name, file): text for file, text in files.items()})
+            holders = self.tree.path("sys/module/%s/holders" % name)
+            os.makedirs(holders, exist_ok=True)
+            users = mod.users(self.modules, name)
+            for user in os.listdir(holders):
+                if user not in users:
+                    os.unlink(os.path.join(holders, user))
+            self.tree.link_all({"sys/module/%s/holders/%s" % (name, user): "sys/module/" + user for user in users})
+        self.tree.write("modules.json", json.dumps(mod.to_json(self.modules)))
+        self.tree.write("proc/modules", mod.proc_modules(self.modules, self.holds))
+
+    def _converge(self) -> None:
+        """Make the tree what the loaded modules make of the hardware. Every step can be repeated."""
+        # interfaces go before the device they are on, and come after it
+        for hca in self.node.hcas:
+            if not (self._has_device(hca) and "ib_ipoib" in self.modules):
+                for port in hca.ports:
+                    self._remove_interface(hca, port)
+        for hca in self.node.hcas:
+            self._converge_device(hca)
+        self._converge_device_files()
+        for hca in self.node.hcas:
+            if self._has_device(hca) and "ib_ipoib" in self.modules:
+                for port in hca.ports:
+                    self._add_interface(hca, port)
+        self._show_modules()
+
+    def _converge_device(self, hca: Hca) -> None:
+        driver = sysfs.driver_links(self.node, hca)
+        if hca.driver in self.modules:
+            self.tree.link_all(driver)
+        else:
+            self.tree.remove(driver)
+        os.makedirs(self.tree.path("sys/class/infiniband"), exist_ok=True)
+        if not self._has_device(hca):
+            self.tree.remove(["sys/class/infiniband/" + hca.device, sysfs.pci_directory(self.node, hca) + "/infiniband"])
+            return
+        self.tree.write_all(sysfs.rdma_files(self.node, hca))
+        for port in hca.ports:
+            self._show_port(hca, port)
+        self.tree.link_all(sysfs.rdma_links(self.node, hca))
+
+    def _show_port(self, hca: Hca, port: Port) -> None:
+        state = self.states.get((hca.device, port.number), UNPLUGGED)
+        base = "%s/ports/%d/" % (sysfs.rdma_directory(self.node, hca), port.number)
+        self.tree.write_all({base + name: text for name, text in port_files(state, port.guid).items()})
+
+    def _converge_device_files(self) -> None:
+        present = [hca for hca in self.node.hcas if self._has_device(hca)]
+        ports = [(hca, port) for hca in present for port in hca.ports]
+        if "ib_umad" in self.modules:
+            self.tree.write("sys/class/infiniband_mad/abi_version", "5\n")
+            for index, (hca, port) in enumerate(ports):
+                # by its description a client finds the node too, but then libumad2sim prints a warning
+                place = self.node_ids.get((hca.device, port.number), port.node_description)
+                self.tree.write("umad/umad%d" % index, "%s\n%s\n" % (self.node.simulator, place))
+                for kind, minor in (("umad", 0), ("issm", ISSM_MINOR)):
+                    base = "sys/class/infiniband_mad/%s%d" % (kind, index)
+                    self.tree.write_all({base + "/ibdev": hca.device + "\n", base + "/port": "%d\n" % port.number})
+                    self.tree.link_all({base + "/device": sysfs.pci_directory(self.node, hca)})
+                    self._device_file("%s%d" % (kind, index), MAD_MAJOR, minor + index)
+        else:
+            self.tree.remove(["sys/class/infiniband_mad", "umad"])
+            self._remove_device_files("umad", "issm")
+        if "ib_uverbs" in self.modules:
+            self.tree.write("sys/class/infiniband_verbs/abi_version", "6\n")
+            for index, hca in enumerate(present):
+                base = "sys/class/infiniband_verbs/uverbs%d" % index
+                self.tree.write_all({base + "/ibdev": hca.device + "\n", base + "/abi_version": "1\n"})
+                self.tree.link_all({base + "/device": sysfs.pci_directory(self.node, hca)})
+                self._device_file("uverbs%d" % index, VERBS_MAJOR, VERBS_MINOR + index)
+        else:
+            self.tree.remove(["sys/class/infiniband_verbs"])
+            self._remove_device_files("uverbs")
+
+    def _device_file(self, name: str, major: int, minor: int) -> None:
+        os.makedirs("/dev/infiniband", exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mknod("/dev/infiniband/" + name, stat.S_IFCHR | 0o600, os.makedev(major, minor))
+
+    def _remove_device_files(self, *kinds: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir("/dev/infiniband"):
+                if name.startswith(kinds):
+                    os.unlink("/dev/infiniband/" + name)
+
+    def _add_interface(self, hca: Hca, port: Port) -> None:
+        key = (hca.device, port.number)
+        if key in self.interfaces:
+            return
+        pci = sysfs.pci_directory(self.node, hca)
+        former = sorted(os.listdir(self.tree.path(pci + "/net"))) if os.path.isdir(self.tree.path(pci + "/net")) else []
+        self.interfaces[key] = interface = Interface(self.tree, pci, hca, port)
+        interface.adopt_children(former)
+        interface.show(self.states.get(key, UNPLUGGED))
+
+    def _remove_interface(self, hca: Hca, port: Port) -> None:
+        interface = self.interfaces.pop((hca.device, port.number), None)
+        if interface:
+            interface.remove()

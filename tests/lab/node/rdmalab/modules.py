@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The loaded modules: what kernel/module does at load and unload, and how procfs and sysfs show it."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from .modinfo import ModInfo
+
+# Defaults that are in a module's data and not in its .modinfo (drivers/infiniband/ulp/ipoib).
+DEFAULT_PARAMETERS = {"ib_ipoib": {"send_queue_size": "256", "recv_queue_size": "512"}}
+IGNORE_VERMAGIC = 2
+
+
+class Loaded(NamedTuple):
+    name: str
+    size: int
+    depends: tuple[str, ...]
+    srcversion: str
+    version: str
+    parameters: Mapping[str, str]
+
+
+Modules = Mapping[str, Loaded]
+
+
+def _given_parameters(info: ModInfo, arguments: str) -> dict[str, str]:
+    """An unknown parameter is a line in the kernel's log, not an error."""
+    given = dict(DEFAULT_PARAMETERS.get(info.name, {}))
+    for word in arguments.split():
+        name, _separator, value = word.partition("=")
+        if name in info.parameters:
+            given[name] = value or "Y"
+    return given
+
+
+def load(modules: Modules, info: ModInfo, arguments: str, release: str, flags: int = 0) -> dict[str, Loaded]:
+    """The modules after loading one more; OSError as finit_module(2) would fail."""
+    if info.name in modules:
+        raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
+    if info.vermagic.split(" ")[0] != release and not flags & IGNORE_VERMAGIC:
+        raise OSError(errno.ENOEXEC, "version magic %r, running is %r" % (info.vermagic, release))
+    if any(name not in modules for name in info.depends):
+        raise OSError(errno.ENOENT, "unknown symbol in module")
+    loaded = Loaded(info.name, info.size, info.depends, info.srcversion, info.version, _given_parameters(info, arguments))
+    return {**modules, info.name: loaded}
+
+
+def users(modules: Modules, name: str) -> list[str]:
+    """The modules that use this one, the latest loaded first, as the kernel lists them."""
+    return [other.name for other in reversed(list(modules.values())) if name in other.depends]
+
+
+def refcount(modules: Modules, name: str, holds: Mapping[str, int]) -> int:
+    return len(users(modules, name)) + holds.get(name, 0)
+
+
+def unload(modules: Modules, name: str, holds: Mapping[str, int]) -> dict[str, Loaded]:
+    """The modules after unloading one; OSError as delete_module(2) would fail."""
+    if name not in modules:
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+    if refcount(modules, name, holds):
+        raise OSError(errno.EWOULDBLOCK, os.strerror(errno.EWOULDBLOCK))
+    return {other: loaded for other, loaded in modules.items() if other != name}
+
+
+def proc_modules(modules: Modules, holds: Mapping[str, int]) -> str:
+    """The text of /proc/modules."""
+    lines: list[str] = []
+    for module in reversed(list(modules.values())):
+        names = "".join(name + "," for name in users(modules, module.name)) or "-"
+        lines.append("%s %d %d %s Live 0x0000000000000000\n" % (module.name, module.size, refcount(modules, module.name, holds), names))
+    return "".join(lines)
+
+
+def sysfs_files(modules: Modules, name: str, holds: Mapping[str, int]) -> dict[str, str]:
+    """The files below /sys/module/NAME/."""
+    module = modules[name]
+    files = {
+        "refcnt": "%d\n" % refcount(modules, name, holds),
+        "coresize": "%d\n" % module.size,
+        "initstate": "live\n",
+        "taint": "\n",
+    }
+    if module.srcversion:
+        files["srcversion"] = module.srcversion + "\n"
+    if module.version:
+        files["version"] = module.version + "\n"
+    files.update({"parameters/" + key: value + "\n" for key, value in module.parameters.items()})
+    return files
+
+
+def to_json(modules: Modules) -> list[dict[str, object]]:
+    return [{**module._asdict(), "parameters": dict(module.parameters)} for module in modules.values()]
+
+
+def from_json(data: Iterable[Mapping[str, object]]) -> dict[str, Loaded]:
+    modules: dict[str, Loaded] = {}
+    for entry in data:
+        fields = dict(entry)
+        fields["depends"] = tuple(fields["depends"])  # type: ignore[arg-type]
+        modules[str(fields["name"])] = Loaded(**fields)  # type: ignore[arg-type]
+    return modules

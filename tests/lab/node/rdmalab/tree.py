@@ -1,0 +1,189 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The lab's part of sysfs: which files and links an adapter has, and writing them to the tree.
+
+Pure functions say what there is (paths relative to the tree's root); Tree puts it there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+
+from .node import Hca, Node, Port
+from .portstate import groups
+
+ROOT = "/run/rdmalab"
+ATTRIBUTE_MODE = 0o1644  # the sticky bit marks files whose writes the preload library hands to the agent
+PCI_IDS = {
+    "MT4099": 0x1003, "MT4103": 0x1007, "MT4113": 0x1011, "MT4115": 0x1013, "MT4117": 0x1015, "MT4119": 0x1017,
+    "MT4121": 0x1019, "MT4123": 0x101B, "MT4125": 0x101D, "MT4127": 0x101F, "MT4129": 0x1021, "MT4131": 0x1023,
+}  # fmt: skip
+COUNTERS = (
+    "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery", "local_link_integrity_errors",
+    "multicast_rcv_packets", "multicast_xmit_packets", "port_rcv_constraint_errors", "port_rcv_data",
+    "port_rcv_errors", "port_rcv_packets", "port_rcv_remote_physical_errors", "port_rcv_switch_relay_errors",
+    "port_xmit_constraint_errors", "port_xmit_data", "port_xmit_discards", "port_xmit_packets", "port_xmit_wait",
+    "symbol_error", "unicast_rcv_packets", "unicast_xmit_packets", "VL15_dropped",
+)  # fmt: skip
+
+
+def pci_directory(node: Node, hca: Hca) -> str:
+    """Each card sits behind a root port of its own; functions of one card share it."""
+    cards = sorted({other.pci.rsplit(".", 1)[0] for other in node.hcas})
+    bridge = cards.index(hca.pci.rsplit(".", 1)[0])
+    return "sys/devices/pci0000:00/0000:00:%02x.%d/%s" % (0x1C + bridge // 8, bridge % 8, hca.pci)
+
+
+def rdma_directory(node: Node, hca: Hca) -> str:
+    return "%s/infiniband/%s" % (pci_directory(node, hca), hca.device)
+
+
+def vpd(hca: Hca) -> bytes:
+    """PCI vital product data: a name, then the read-only part with part and serial number."""
+    fields = b"".join(key + bytes([len(value)]) + value for key, value in ((b"PN", hca.part_number.encode()), (b"SN", b"MT0000X00000")))
+    fields += b"RV\x01"
+    name = b"InfiniBand adapter"
+    head = b"\x82" + len(name).to_bytes(2, "little") + name + b"\x90" + (len(fields) + 1).to_bytes(2, "little") + fields
+    checksum = -(sum(head)) & 0xFF  # RV's first byte makes the sum of all bytes up to it zero
+    return head + bytes([checksum]) + b"\x78"
+
+
+def pci_files(node: Node, hca: Hca) -> dict[str, str]:
+    """The PCI function, which is there whether or not a driver is."""
+    base = pci_directory(node, hca)
+    device = PCI_IDS[hca.type]
+    return {
+        base + "/" + name: text + "\n"
+        for name, text in {
+            "vendor": "0x15b3",
+            "device": "0x%04x" % device,
+            "subsystem_vendor": "0x15b3",
+            "subsystem_device": "0x0008",
+            "class": "0x020700",
+            "revision": "0x00",
+            "irq": "0",
+            "enable": "1",
+            "numa_node": "%d" % hca.numa_node,
+            "local_cpulist": "0-1",
+            "current_link_speed": "8.0 GT/s PCIe",
+            "current_link_width": "16",
+            "max_link_speed": "8.0 GT/s PCIe",
+            "max_link_width": "16",
+            "sriov_totalvfs": "0",
+            "sriov_numvfs": "0",
+            "modalias": "pci:v000015B3d%08Xsv000015B3sd00000008bc02sc07i00" % device,
+            "uevent": "PCI_CLASS=20700\nPCI_ID=15B3:%04X\nPCI_SLOT_NAME=%s" % (device, hca.pci),
+        }.items()
+    }
+
+
+def pci_links(node: Node, hca: Hca) -> dict[str, str]:
+    base = pci_directory(node, hca)
+    return {"sys/bus/pci/devices/" + hca.pci: base, base + "/subsystem": "sys/bus/pci"}
+
+
+def driver_links(node: Node, hca: Hca) -> dict[str, str]:
+    base = pci_directory(node, hca)
+    driver = "sys/bus/pci/drivers/" + hca.driver
+    return {base + "/driver": driver, "%s/%s" % (driver, hca.pci): base}
+
+
+def rdma_files(node: Node, hca: Hca) -> dict[str, str]:
+    """The RDMA device without what the fabric decides (portstate.port_files)."""
+    base = rdma_directory(node, hca)
+    guid = groups(hca.guid, 4) + "\n"
+    files = {
+        base + "/node_type": "1: CA\n",
+        base + "/node_guid": guid,
+        base + "/sys_image_guid": guid,
+        base + "/node_desc": hca.ports[0].node_description + "\n",
+        base + "/fw_ver": hca.firmware + "\n",
+        base + "/hw_rev": "0\n",
+        base + "/hca_type": hca.type + "\n",
+        base + "/board_id": hca.psid + "\n",
+    }
+    for port in hca.ports:
+        directory = "%s/ports/%d" % (base, port.number)
+        files[directory + "/link_layer"] = "InfiniBand\n"
+        files.update({"%s/counters/%s" % (directory, name): "0\n" for name in COUNTERS})
+    return files
+
+
+def rdma_links(node: Node, hca: Hca) -> dict[str, str]:
+    base = rdma_directory(node, hca)
+    return {
+        base + "/device": pci_directory(node, hca),
+        base + "/subsystem": "sys/class/infiniband",
+        "sys/class/infiniband/" + hca.device: base,
+    }
+
+
+def hardware_address(hca: Hca, port: Port, gid_prefix: int, qpn: int) -> str:
+    """The 20 bytes of an IPoIB interface: flags and QPN, subnet prefix, port GUID.
+
+    Bit 0x80 of the first byte says that connected mode is possible.
+    """
+    value = (0x80 if hca.connected_capable else 0) << 152 | qpn << 128 | gid_prefix << 64 | port.guid
+    return ":".join("%02x" % byte for byte in value.to_bytes(20, "big"))
+
+
+def broadcast_address(gid_prefix: int, pkey: int) -> str:
+    """The IPv4 broadcast group of a partition, RFC 4391 section 4."""
+    scope = 0xFF12 if gid_prefix >> 48 == 0xFE80 else 0xFF15
+    value = 0xFFFFFF << 128 | scope << 112 | 0x401B << 96 | (pkey | 0x8000) << 80 | 0xFFFFFFFF
+    return ":".join("%02x" % byte for byte in value.to_bytes(20, "big"))
+
+
+class Tree:
+    """The tree on tmpfs. Files are replaced by rename and only when their text changes."""
+
+    def __init__(self, root: str = ROOT) -> None:
+        self.root = root
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.root, name)
+
+    def read(self, name: str) -> str:
+        """The text, or "" where there is no such file."""
+        try:
+            with open(self.path(name), encoding="utf-8") as stream:
+                return stream.read()
+        except OSError:
+            return ""
+
+    def write(self, name: str, content: str | bytes, mode: int = 0o644) -> None:
+        path = self.path(name)
+        data = content.encode() if isinstance(content, str) else content
+        with contextlib.suppress(OSError), open(path, "rb") as stream:
+            if stream.read() == data:
+                return
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = path + ".new"
+        with open(temporary, "wb") as stream:
+            stream.write(data)
+        os.chmod(temporary, mode)
+        os.rename(temporary, path)
+
+    def write_all(self, files: Mapping[str, str]) -> None:
+        for name, text in files.items():
+            self.write(name, text)
+
+    def link_all(self, links: Mapping[str, str]) -> None:
+        """Both ends are names in the tree; the links are relative, as sysfs has them."""
+        for name, target in links.items():
+            path = self.path(name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            if not os.path.islink(path):
+                os.symlink(os.path.relpath(target, os.path.dirname(name)), path)
+
+    def remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            path = self.path(name)
+            if os.path.islink(path) or os.path.isfile(path):
+                os.unlink(path)
+            elif os.path.isdir(path):
+                shutil.rmtree(path)

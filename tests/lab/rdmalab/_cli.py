@@ -1,0 +1,185 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The command line of the lab."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import typing as t
+
+from . import _cluster, _engine, _fabric, _generate, _image, _status
+from ._say import LabError, say
+from ._settings import LAB, Settings, settings
+
+DEFAULT_TOPOLOGY = "3-nodes"
+
+
+def main(argv: t.Sequence[str]) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.run(settings(arguments.prefix), arguments) or 0)
+    except LabError as exc:
+        print("lab: %s" % exc, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("lab: interrupted; 'lab up' goes on from here", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="lab", description="A simulated InfiniBand cluster: systemd nodes in containers on one simulated fabric.")
+    parser.add_argument("--prefix", default="", help="of the lab's names, for a second lab beside the first (default: $RDMALAB_PREFIX or rdmalab)")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, run: t.Callable[[Settings, argparse.Namespace], t.Optional[int]], text: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(run=run)
+        return sub
+
+    sub = command("up", _up, "build what is missing, start the nodes, and wait until they are at work")
+    which = sub.add_mutually_exclusive_group()
+    which.add_argument("--topology", default="", help="a name in tests/lab/topologies, or a file that ibnetdiscover wrote (default: the running one, or %s)" % DEFAULT_TOPOLOGY)
+    which.add_argument("--nodes", type=int, default=0, help="a generated fabric with so many nodes")
+    sub = command("down", _down, "remove the lab's containers and its network")
+    sub.add_argument("--image", action="store_true", help="remove the images too")
+    command("status", _show_status, "the nodes, their ports, and who is master")
+    sub = command("shell", _shell, "a shell, or a command, on a node")
+    sub.add_argument("node")
+    sub.add_argument("argv", nargs=argparse.REMAINDER, metavar="CMD")
+    sub = command("restart", _restart, "restart nodes, all at the same time")
+    sub.add_argument("nodes", nargs="*", metavar="NODE")
+    sub.add_argument("--all", action="store_true")
+    sub.add_argument("--simulator", action="store_true", help="the simulator too: every switch loses power at once")
+    command("fabric", _show_fabric, "what iblinkinfo says").add_argument("--all", action="store_true", help="with the switch ports that nothing is plugged into")
+    command("inventory", lambda s, _: print(s.inventory), "the path of the inventory")
+    command("image", _show_image, "build the node image if it is missing, and print its tag")
+    command("recipe", _show_recipe, "how a node's container is made, as JSON")
+    sub = command("topology", lambda _, a: print(_generate.generate(_hosts(a.nodes)), end=""), "print a topology file for so many nodes")
+    sub.add_argument("nodes", type=int)
+    command("console", _console, "a command of ibsim's console, such as: help, dump, attached").add_argument("words", nargs=argparse.REMAINDER)
+    _add_faults(command("fault", lambda _s, _a: 0, "break something, or mend it"))
+    return parser
+
+
+def _add_faults(parser: argparse.ArgumentParser) -> None:
+    kinds = parser.add_subparsers(metavar="FAULT", required=True)
+    sub = kinds.add_parser("link", help="pull or plug the cable of a port")
+    sub.add_argument("node")
+    sub.add_argument("to", choices=("down", "up"))
+    sub.add_argument("--port", default="", help="such as mlx5_0/1 (default: the node's first)")
+    sub.set_defaults(run=_fault_link)
+    for name, text in (("cut", "pull all fabric cables of a node"), ("heal", "plug them again")):
+        sub = kinds.add_parser(name, help=text)
+        sub.add_argument("node")
+        sub.set_defaults(run=_fault_cut, up=name == "heal")
+    sub = kinds.add_parser("slow", help="let every request to the fabric wait for so many milliseconds")
+    sub.add_argument("milliseconds", metavar="MS|off")
+    sub.set_defaults(run=_fault_slow)
+
+
+def _hosts(count: int) -> int:
+    if not 1 <= count <= 500:
+        raise LabError("A generated fabric has 1 to 500 nodes, not %d." % count)
+    return count
+
+
+def _topology(arguments: argparse.Namespace) -> tuple[str, str, str]:
+    """Text, name for messages, and text of an own inventory."""
+    if arguments.nodes:
+        return _generate.generate(_hosts(arguments.nodes)), "the generated topology", ""
+    name = arguments.topology or DEFAULT_TOPOLOGY
+    path = LAB / "topologies" / (name + ".topo")
+    if not path.exists():
+        path = pathlib.Path(name)
+    _cluster.read_topology(path)
+    own = path.with_suffix(".inventory.yml")
+    return path.read_text(encoding="utf-8"), str(path), own.read_text(encoding="utf-8") if own.exists() else ""
+
+
+def _up(lab: Settings, arguments: argparse.Namespace) -> None:
+    asked = bool(arguments.topology or arguments.nodes)
+    text, source, inventory = _topology(arguments)
+    _engine.ensure_engine(lab)
+    _cluster.up(lab, text, asked, source, inventory)
+    say("the lab is up: %d nodes, inventory %s" % (len(_cluster.running_topology(lab).nodes), lab.inventory))
+
+
+def _down(lab: Settings, arguments: argparse.Namespace) -> None:
+    gone = _cluster.down(lab)
+    say("removed %s" % (", ".join(gone) if gone else "nothing: no lab with the prefix '%s' was there" % lab.prefix))
+    if arguments.image:
+        say("removed images: %s" % (", ".join(_image.remove_images()) or "none"))
+
+
+def _show_status(lab: Settings, arguments: argparse.Namespace) -> None:
+    print(_status.status(lab), end="")
+
+
+def _shell(lab: Settings, arguments: argparse.Namespace) -> int:
+    container = lab.container(_cluster.node_named(lab, arguments.node).name)
+    terminal = ["--interactive", "--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else ["--interactive"]
+    sys.stdout.flush()
+    os.execvp("docker", ["docker", "exec", *terminal, container, *(arguments.argv or ["bash", "-l"])])
+
+
+def _restart(lab: Settings, arguments: argparse.Namespace) -> None:
+    topology = _cluster.running_topology(lab)
+    if not (arguments.nodes or arguments.all or arguments.simulator):
+        raise LabError("Which nodes? Name them, or say --all. There are: %s." % ", ".join(node.name for node in topology.nodes))
+    nodes = topology.nodes if arguments.all else [_cluster.node_named(lab, name) for name in arguments.nodes]
+    _cluster.restart(lab, nodes, arguments.simulator)
+    say("all of them are at work again")
+
+
+def _show_fabric(lab: Settings, arguments: argparse.Namespace) -> None:
+    print(_fabric.link_table(lab, arguments.all), end="")
+
+
+def _show_image(lab: Settings, arguments: argparse.Namespace) -> None:
+    _engine.ensure_engine(lab)
+    print(_image.ensure_images(lab).node)
+
+
+def _show_recipe(lab: Settings, arguments: argparse.Namespace) -> None:
+    print(json.dumps(_cluster.recipe(lab, _image.tags(lab).node), indent=2))
+
+
+def _console(lab: Settings, arguments: argparse.Namespace) -> None:
+    print(_fabric.console(lab, *(arguments.words or ["help"])), end="")
+
+
+def _fault_link(lab: Settings, arguments: argparse.Namespace) -> None:
+    node = _cluster.node_named(lab, arguments.node)
+    port = arguments.port or _fabric.first_port(node)
+    _tell(_fabric.set_links(lab, node, arguments.to == "up", port), "%s %s is %s" % (node.name, port, arguments.to))
+
+
+def _fault_cut(lab: Settings, arguments: argparse.Namespace) -> None:
+    node = _cluster.node_named(lab, arguments.node)
+    _tell(_fabric.set_links(lab, node, arguments.up), "%s is %s the fabric" % (node.name, "back on" if arguments.up else "cut off from"))
+
+
+def _tell(remarks: t.Sequence[str], done: str) -> None:
+    for remark in remarks:
+        say("the simulator remarks: %s" % remark)
+    say(done)
+
+
+def _fault_slow(lab: Settings, arguments: argparse.Namespace) -> None:
+    text = arguments.milliseconds
+    try:
+        delay = 0.0 if text == "off" else float(text)
+    except ValueError:
+        delay = -1
+    if not 0 <= delay <= 60000:
+        raise LabError("'%s' is not a delay: give milliseconds from 0 to 60000, or 'off'." % text)
+    _fabric.slow(lab, delay)
+    say("the fabric answers %s" % ("%g ms late" % delay if delay else "at its normal speed"))

@@ -1,0 +1,218 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The containers of a lab: created, started, waited for, removed."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import json
+import pathlib
+import time
+import typing as t
+
+from . import _image, _network
+from ._docker import docker, files, inspect
+from ._hardware import description, device_names
+from ._inventory import render
+from ._say import LabError, say
+from ._settings import LAB, Settings
+from ._topology import Node, Topology, parse
+
+CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN")
+SECURITY = ("seccomp=unconfined", "apparmor=unconfined")
+TMPFS = ("/run", "/run/lock", "/tmp:exec")
+VOLUMES = ("/sys/fs/cgroup:/sys/fs/cgroup:rw",)
+DEVICES = ("/dev/net/tun",)
+BOOT_SECONDS = 120
+AT_ONCE = 8
+
+_UNITS = "/etc/systemd/system/"
+_STACKS = {
+    "networkd": {
+        _UNITS + "multi-user.target.wants/systemd-networkd.service": "/lib/systemd/system/systemd-networkd.service",
+        _UNITS + "dbus-org.freedesktop.network1.service": "/lib/systemd/system/systemd-networkd.service",
+        _UNITS + "sockets.target.wants/systemd-networkd.socket": "/lib/systemd/system/systemd-networkd.socket",
+    },
+    "ifupdown": {_UNITS + "multi-user.target.wants/networking.service": "/lib/systemd/system/networking.service"},
+}
+
+T = t.TypeVar("T")
+
+
+def recipe(settings: Settings, image: str) -> t.Dict[str, t.Any]:
+    """How a node's container is made, in the words of Molecule's and Ansible's docker modules."""
+    return {
+        "image": image,
+        "command": "/sbin/init",
+        "network": settings.prefix,
+        "capabilities": list(CAPABILITIES),
+        "security_opts": list(SECURITY),
+        "cgroupns_mode": "host",
+        "tmpfs": list(TMPFS),
+        "volumes": list(VOLUMES),
+        "devices": list(DEVICES),
+        "env": {"container": "docker"},
+        "stop_signal": "SIGRTMIN+3",
+    }
+
+
+def together(work: t.Callable[[Node], T], nodes: t.Sequence[Node]) -> t.List[T]:
+    """The work for all nodes, some at a time. All are tried; the failures come out as one."""
+    problems: t.List[str] = []
+    results: t.List[T] = []
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for node, future in [(node, pool.submit(work, node)) for node in nodes]:
+            try:
+                results.append(future.result())
+            except LabError as exc:
+                problems.append("%s: %s" % (node.name, exc))
+    if problems:
+        raise LabError("\n".join(problems))
+    return results
+
+
+def read_topology(path: pathlib.Path) -> Topology:
+    try:
+        return parse(path.read_text(encoding="utf-8"), str(path))
+    except OSError as exc:
+        raise LabError("The topology cannot be read: %s. The ones that come with the lab: %s." % (exc, ", ".join(known_topologies()))) from exc
+
+
+def known_topologies() -> t.List[str]:
+    return sorted((path.stem for path in (LAB / "topologies").glob("*.topo")), key=lambda name: int("0" + name.partition("-")[0]) if name[0].isdigit() else 0)
+
+
+def running_topology(settings: Settings) -> Topology:
+    """That of the lab that is there."""
+    if not settings.topology.exists():
+        raise LabError("There is no lab with the prefix '%s'. Start it with 'lab up'." % settings.prefix)
+    return read_topology(settings.topology)
+
+
+def node_named(settings: Settings, name: str) -> Node:
+    nodes = running_topology(settings).nodes
+    for node in nodes:
+        if node.name == name:
+            return node
+    raise LabError("There is no node '%s' in this lab. It has: %s." % (name, ", ".join(node.name for node in nodes)))
+
+
+def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: str) -> None:
+    """Idempotent. C(text) is the wanted topology; where nobody C(asked) for it, the one of the lab that is there stays."""
+    images = _image.ensure_images(settings)
+    present = set(docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", "{{.Names}}").split())
+    if present and settings.topology.exists() and settings.topology.read_text(encoding="utf-8") != text:
+        if asked:
+            raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
+        text, own_inventory = settings.topology.read_text(encoding="utf-8"), settings.inventory.read_text(encoding="utf-8")
+    topology = parse(text, source)
+    settings.state.mkdir(parents=True, exist_ok=True)
+    settings.topology.write_text(text, encoding="utf-8")
+    subnet = _network.ensure_network(settings)
+    _simulator(settings, images.simulator, subnet, text)
+    missing = [node for node in topology.nodes if settings.container(node.name) not in present]
+    if missing:
+        kernel = _image.kernel(images.node)
+        say("creating %s" % _names(missing))
+        numbers = {node.name: number for number, node in enumerate(topology.nodes, 1)}
+        together(lambda node: _create(settings, images.node, node, _network.address(subnet, numbers[node.name]), _network.address(subnet, 0), kernel), missing)
+    start(settings, topology.nodes)
+    inventory = own_inventory or render(topology.nodes, {node.name: settings.container(node.name) for node in topology.nodes})
+    if not settings.inventory.exists() or settings.inventory.read_text(encoding="utf-8") != inventory:
+        settings.inventory.write_text(inventory, encoding="utf-8")
+    old = [name for name, found in inspect([settings.container(node.name) for node in topology.nodes]).items() if found["Config"]["Image"] != images.node]
+    if old:
+        say("%d nodes run an older image than the sources make: 'lab down' and 'lab up' renew them" % len(old))
+
+
+def start(settings: Settings, nodes: t.Sequence[Node]) -> None:
+    """Starts those that don't run, and waits until all are at work."""
+    found = inspect([settings.container(node.name) for node in nodes])
+    stopped = [node for node in nodes if not found.get(settings.container(node.name), {}).get("State", {}).get("Running")]
+    if stopped:
+        say("starting %s" % _names(stopped))
+        together(lambda node: docker("start", settings.container(node.name)), stopped)
+    wait(settings, nodes)
+
+
+def restart(settings: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
+    """All of them at the same time."""
+    containers = [settings.container(node.name) for node in nodes] + [settings.simulator] * simulator
+    say("restarting %s" % (", ".join(containers) if len(containers) <= 4 else "%d containers" % len(containers)))
+    with concurrent.futures.ThreadPoolExecutor(len(containers)) as pool:
+        for future in [pool.submit(docker, "restart", "--time", "20", container) for container in containers]:
+            future.result()
+    wait(settings, nodes)
+
+
+def wait(settings: Settings, nodes: t.Sequence[Node]) -> None:
+    end = time.monotonic() + BOOT_SECONDS
+    together(lambda node: _booted(settings, node, end), nodes)
+
+
+def down(settings: Settings) -> t.List[str]:
+    """Removes everything but the images; the names of what went."""
+    containers = docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", "{{.Names}}").split()
+    if containers:
+        docker("rm", "--force", "--volumes", *containers, timeout=300)
+    if _network.subnet_of(settings):
+        docker("network", "rm", settings.prefix)
+    for path in (settings.topology, settings.inventory):
+        path.unlink(missing_ok=True)
+    return sorted(containers)
+
+
+def _names(nodes: t.Sequence[Node]) -> str:
+    return ", ".join(node.name for node in nodes) if len(nodes) <= 4 else "%d nodes" % len(nodes)
+
+
+def _simulator(settings: Settings, image: str, subnet: str, topology: str) -> None:
+    found = inspect([settings.simulator]).get(settings.simulator)
+    if found is None:
+        say("starting the fabric simulator")
+        arguments = ["--name", settings.simulator, "--hostname", "simulator", "--label", "rdmalab=" + settings.prefix]
+        arguments += ["--network", settings.prefix, "--ip", _network.address(subnet, 0), "--restart", "unless-stopped"]
+        docker("create", *arguments, image)
+        docker("cp", "-", settings.simulator + ":/", stdin=files({"/etc/lab/fabric.topo": topology}))
+    if found is None or not found["State"]["Running"]:
+        docker("start", settings.simulator)
+    end = time.monotonic() + 20
+    while not docker("exec", settings.simulator, "/usr/bin/python3", "/opt/lab/sim/main.py", "slow", check=False):
+        if time.monotonic() > end:
+            raise LabError("The fabric simulator does not come up. See 'docker logs %s'." % settings.simulator)
+        time.sleep(0.3)
+
+
+def _create(settings: Settings, image: str, node: Node, address: str, simulator: str, kernel: str) -> None:
+    container = settings.container(node.name)
+    arguments = ["--name", container, "--hostname", node.name, "--label", "rdmalab=" + settings.prefix]
+    arguments += ["--network", settings.prefix, "--ip", address, "--cgroupns", "host", "--env", "container=docker", "--stop-signal", "SIGRTMIN+3"]
+    options = (("--cap-add", CAPABILITIES), ("--security-opt", SECURITY), ("--tmpfs", TMPFS), ("--volume", VOLUMES), ("--device", DEVICES))
+    arguments += [word for option, values in options for value in values for word in (option, value)]
+    docker("create", *arguments, image, "/sbin/init")
+    contents = {
+        "/etc/lab/node.json": json.dumps(description(node, simulator, kernel), indent=2) + "\n",
+        "/etc/machine-id": hashlib.sha256(container.encode()).hexdigest()[:32] + "\n",
+    }
+    docker("cp", "-", container + ":/", stdin=files(contents, _STACKS[node.network]))
+
+
+def _booted(settings: Settings, node: Node, end: float) -> None:
+    """systemd is done, and the emulated adapters are there."""
+    container = settings.container(node.name)
+    wanted = ["/sys/class/infiniband/%s/ports/1/state" % name for name in device_names(node)]
+    script = 'state=$(systemctl is-system-running); case $state in running|degraded) for f; do test -e "$f" || exit 3; done; echo up;; *) echo "$state";; esac'
+    answer = ""
+    while True:
+        answer = docker("exec", container, "sh", "-c", script, "sh", *wanted, check=False).strip()
+        if answer == "up":
+            return
+        if time.monotonic() > end:
+            break
+        time.sleep(0.4)
+    if answer:
+        raise LabError("systemd says '%s' after %d s. See 'lab shell %s journalctl -b'." % (answer, BOOT_SECONDS, node.name))
+    raise LabError("it does not come up: no adapter in /sys/class/infiniband. See 'docker logs %s' and 'lab shell %s journalctl -b'." % (container, node.name))

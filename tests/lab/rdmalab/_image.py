@@ -1,0 +1,117 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The images. Their tags are hashes of what they are made of, so an image that exists is the right one."""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+import re
+import subprocess
+import tempfile
+import typing as t
+
+from ._docker import docker, stream
+from ._engine import install
+from ._say import LabError, say
+from ._settings import LAB, Settings
+
+PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-apt", "iproute2", "kmod", "procps", "udev", "ca-certificates", "ifupdown")
+REPOSITORY = "rdmalab"
+CONTEXT = ("image", "simulator", "node")
+_STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
+
+
+class Images(t.NamedTuple):
+    node: str
+    simulator: str
+
+
+def digest(texts: t.Iterable[bytes]) -> str:
+    """Twelve hex digits; the borders between the texts count."""
+    total = hashlib.sha256()
+    for text in texts:
+        total.update(b"%d:" % len(text) + text)
+    return total.hexdigest()[:12]
+
+
+def base_tag(settings: Settings) -> str:
+    parts = (settings.suite, settings.mirror, ",".join(PACKAGES))
+    return "%s/base:%s-%s" % (REPOSITORY, settings.suite, digest(part.encode() for part in parts))
+
+
+def tags(settings: Settings, root: pathlib.Path = LAB) -> Images:
+    """The tags that the sources as they are now lead to."""
+    sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    texts = [base_tag(settings).encode()]
+    for path in sources:
+        texts += [str(path.relative_to(root)).encode(), path.read_bytes()]
+    found = digest(texts)
+    return Images("%s/node:%s" % (REPOSITORY, found), "%s/simulator:%s" % (REPOSITORY, found))
+
+
+def exists(tag: str) -> bool:
+    return bool(docker("image", "ls", "--quiet", tag).strip())
+
+
+def ensure_images(settings: Settings) -> Images:
+    images = tags(settings)
+    if exists(images.node) and exists(images.simulator):
+        return images
+    if not exists(base_tag(settings)):
+        _debootstrap(settings)
+    for target, tag in (("simulator", images.simulator), ("node", images.node)):
+        _build(settings, target, tag)
+    return images
+
+
+def kernel(image: str) -> str:
+    """The release of the kernel whose modules are in the image."""
+    return docker("run", "--rm", "--network=none", "--entrypoint=cat", image, "/opt/lab/kernel").strip()
+
+
+def remove_images() -> t.List[str]:
+    """Those that no container uses; returns their tags."""
+    gone = []
+    for tag in docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}").split():
+        if tag.startswith(REPOSITORY + "/"):
+            docker("image", "rm", tag, check=False)
+            if not exists(tag):
+                gone.append(tag)
+    docker("image", "prune", "--force", "--filter", "label=rdmalab", check=False, timeout=600)
+    return gone
+
+
+def _debootstrap(settings: Settings) -> None:
+    install("debootstrap")
+    say("building the base image: debootstrap %s (about a minute, once)" % settings.suite)
+    with tempfile.TemporaryDirectory(prefix="rdmalab-") as scratch:
+        argv = ["debootstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), settings.suite, scratch + "/root", settings.mirror]
+        steps = {"Retrieving InRelease": "reading package lists", "Extracting": "unpacking", "Configuring": "configuring"}
+        last: t.List[str] = []
+        try:
+            process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        except OSError as exc:
+            raise LabError("debootstrap cannot be started: %s" % exc) from exc
+        assert process.stdout is not None
+        for line in process.stdout:
+            last = [*last, line.rstrip()][-10:]
+            for word in [word for word in steps if word in line]:
+                say("  debootstrap: %s" % steps.pop(word))
+        if process.wait():
+            raise LabError("debootstrap could not make a Debian %s from %s. It said last:\n  %s" % (settings.suite, settings.mirror, "\n  ".join(last)))
+        say("  importing it into Docker")
+        with subprocess.Popen(["tar", "-C", scratch + "/root", "-c", "."], stdout=subprocess.PIPE) as tar:
+            subprocess.run(["docker", "import", "--change", "LABEL rdmalab=base", "-", base_tag(settings)], stdin=tar.stdout, capture_output=True, check=True)
+
+
+def _build(settings: Settings, target: str, tag: str) -> None:
+    say("building the %s image" % target)
+    argv = ["build", "--build-arg", "BASE=" + base_tag(settings), "--file", str(LAB / "image" / "Dockerfile"), "--label", "rdmalab=" + target]
+    step = None
+    for line in stream(*argv, "--target", target, "--tag", tag, str(LAB)):
+        if step and "Using cache" not in line:
+            say("  " + step[1])
+        step = _STEP.match(line)

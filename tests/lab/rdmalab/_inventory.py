@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The inventory of a lab, as text. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ._hardware import port_names
+from ._topology import Node
+
+ADDRESSES = "10.20.%d.%d/%d"
+
+
+def render(nodes: t.Sequence[Node], containers: t.Mapping[str, str]) -> str:
+    """YAML: all nodes in C(rdma), the first in C(opensm), one address a node on its first IPoIB interface."""
+    prefix = 24 if len(nodes) < 255 else 16
+    lines = [
+        "# Written by tests/lab/lab: the nodes of the running lab.",
+        "---",
+        "all:",
+        "  vars:",
+        "    ansible_connection: community.docker.docker",
+        "    ansible_python_interpreter: /usr/bin/python3",
+        "  children:",
+        "    rdma:",
+        "      hosts:",
+    ]
+    for number, node in enumerate(nodes, 1):
+        lines += [
+            "        %s:" % node.name,
+            "          ansible_host: %s" % containers[node.name],
+            "          rdma_ports: [%s]" % ", ".join(port_names(node)),
+            "          ipoib_interfaces:",
+            "            - name: ib0",
+            "              addresses: [%s]" % (ADDRESSES % (number // 254 if prefix == 16 else 0, number % 254 if prefix == 16 else number, prefix)),
+            "              mode: auto",
+        ]
+    lines += ["    opensm:", "      hosts:", "        %s:" % nodes[0].name]
+    return "\n".join(lines) + "\n"

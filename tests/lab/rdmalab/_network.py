@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The management network: addresses that stay the same for as long as the lab exists."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import subprocess
+import typing as t
+
+from ._docker import docker
+from ._say import LabError
+from ._settings import Settings
+
+CANDIDATES = tuple(ipaddress.ip_network("172.%d.0.0/22" % second) for second in range(30, 16, -1))
+FIRST_NODE = 16
+
+
+def free_subnet(used: t.Iterable[str], candidates: t.Sequence[ipaddress.IPv4Network] = CANDIDATES) -> str:
+    """The first candidate that overlaps with nothing. C(used) are networks in CIDR form; other words are passed over."""
+    taken = []
+    for text in used:
+        try:
+            taken.append(ipaddress.ip_network(text, strict=False))
+        except ValueError:
+            continue
+    for candidate in candidates:
+        if not any(candidate.overlaps(network) for network in taken if network.prefixlen and network.version == 4):
+            return str(candidate)
+    raise LabError("No free network for the lab among %s and its like. Name one: RDMALAB_SUBNET=10.99.0.0/22" % candidates[0])
+
+
+def address(subnet: str, index: int) -> str:
+    """Of the simulator (index 0) or the node with that number."""
+    network = ipaddress.ip_network(subnet)
+    offset = 2 if index == 0 else FIRST_NODE + index - 1
+    if offset >= network.num_addresses - 1:
+        raise LabError("The network %s has no address for node %d. Name a larger one in RDMALAB_SUBNET, after 'lab down'." % (subnet, index))
+    return str(network[offset])
+
+
+def subnet_of(settings: Settings) -> str:
+    """The subnet of the lab's network, "" where there is none."""
+    found = json.loads(docker("network", "inspect", settings.prefix, check=False) or "[]")
+    return str(found[0]["IPAM"]["Config"][0]["Subnet"]) if found else ""
+
+
+def ensure_network(settings: Settings) -> str:
+    """Its subnet."""
+    subnet = subnet_of(settings)
+    if subnet:
+        return subnet
+    names = docker("network", "ls", "--quiet").split()
+    used = [config["Subnet"] for network in json.loads(docker("network", "inspect", *names)) for config in network["IPAM"]["Config"] or []]
+    routes = subprocess.run(["ip", "-4", "route"], capture_output=True, text=True, check=False).stdout
+    subnet = settings.subnet or free_subnet(used + routes.split())
+    docker("network", "create", "--label", "rdmalab=" + settings.prefix, "--subnet", subnet, settings.prefix)
+    return subnet

@@ -1,0 +1,60 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where a lab keeps its things and how they are called. Two labs beside each other differ in the prefix."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import typing as t
+
+from ._say import LabError
+
+LAB = pathlib.Path(__file__).resolve().parents[1]
+REPOSITORY = LAB.parents[1]
+DEFAULT_PREFIX = "rdmalab"
+
+
+class Settings(t.NamedTuple):
+    prefix: str
+    """Of container names, and the name of the network."""
+    state: pathlib.Path
+    """Directory of what the lab writes: inventory, topology, log of the Docker daemon."""
+    subnet: str
+    """Of the management network, "" for the first free one."""
+    mirror: str
+    suite: str
+
+    def container(self, node: str) -> str:
+        return "%s-%s" % (self.prefix, node)
+
+    @property
+    def simulator(self) -> str:
+        return self.container("simulator")
+
+    @property
+    def inventory(self) -> pathlib.Path:
+        return self.state / "inventory.yml"
+
+    @property
+    def topology(self) -> pathlib.Path:
+        """The topology of the running lab."""
+        return self.state / "fabric.topo"
+
+
+def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) -> Settings:
+    prefix = prefix or environment.get("RDMALAB_PREFIX", "") or DEFAULT_PREFIX
+    if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", prefix):
+        raise LabError("The prefix %r of the lab is not usable: take lower-case letters, digits and '-', beginning with a letter." % prefix)
+    state = environment.get("RDMALAB_STATE", "")
+    home = REPOSITORY / ".lab"
+    return Settings(
+        prefix=prefix,
+        state=pathlib.Path(state).absolute() if state else (home if prefix == DEFAULT_PREFIX else home / prefix),
+        subnet=environment.get("RDMALAB_SUBNET", ""),
+        mirror=environment.get("RDMALAB_MIRROR", "") or "http://deb.debian.org/debian",
+        suite=environment.get("RDMALAB_SUITE", "") or "bookworm",
+    )

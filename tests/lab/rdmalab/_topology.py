@@ -1,0 +1,137 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A fabric as a file in the format of ibnetdiscover, which the simulator reads too. Pure: text in, tuples out.
+
+The file is the only source of truth: names, GUIDs, adapter models and cabling are read from it. What ibnetdiscover does
+not know about a node stands in a comment: C(# lab NODE network=ifupdown).
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ._say import LabError
+
+_ASSIGNMENT = re.compile(r"^(vendid|devid|sysimgguid|switchguid|caguid)=(0x[0-9a-fA-F]+|\d+)")
+_DEVICE = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"(?:\s*#\s*(?:"([^"]*)"|(\S+)))?')
+_LINK = re.compile(r'^\[(\d+)\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d+)\]')
+_RATE = re.compile(r"\blid\s+\d+\s+(\d+x[A-Z]+\d*)\s*$")
+_ATTRIBUTES = re.compile(r"^#\s*lab\s+(\S+)\s+(.+)$")
+# Descriptions that name a product and no host.
+_NAMELESS = re.compile(r"^(MT\d+|Mellanox|ConnectX|NVIDIA|Aggregation)", re.IGNORECASE)
+
+NETWORKS = ("networkd", "ifupdown")
+
+
+class Link(t.NamedTuple):
+    port: int
+    peer: str
+    """Node id at the other end, such as C(S-0002c90300f00010)."""
+    peer_port: int
+    rate: str
+    """Such as C(4xEDR); "" where the file doesn't say."""
+
+
+class Device(t.NamedTuple):
+    kind: str
+    """C(Switch) or C(Ca)."""
+    node_id: str
+    guid: int
+    device_id: int
+    """PCI device id, 0 where the file doesn't say."""
+    ports: int
+    description: str
+    links: t.Tuple[Link, ...]
+
+    def port_guid(self, port: int) -> int:
+        """The simulator's rule, whatever the file says."""
+        return self.guid if self.kind == "Switch" else self.guid + port
+
+
+class Node(t.NamedTuple):
+    """A host with its adapters, in the order of the file."""
+
+    name: str
+    network: str
+    hcas: t.Tuple[Device, ...]
+
+
+class Topology(t.NamedTuple):
+    devices: t.Tuple[Device, ...]
+    nodes: t.Tuple[Node, ...]
+
+    @property
+    def switches(self) -> t.Tuple[Device, ...]:
+        return tuple(device for device in self.devices if device.kind == "Switch")
+
+
+def parse(text: str, source: str = "topology") -> Topology:
+    """Raises LabError with everything that is wrong with the file."""
+    devices: t.List[Device] = []
+    attributes: t.Dict[str, t.Dict[str, str]] = {}
+    pending: t.Dict[str, int] = {}
+    problems: t.List[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _ATTRIBUTES.match(line):
+            attributes[match[1]] = dict(t.cast("t.Tuple[str, str]", tuple((word + "=").split("=")[:2])) for word in match[2].split())
+        elif match := _ASSIGNMENT.match(line):
+            pending[match[1]] = int(match[2], 0)
+        elif match := _DEVICE.match(line):
+            kind = {"Hca": "Ca"}.get(match[1], match[1])
+            guid = pending.get("switchguid" if kind == "Switch" else "caguid")
+            if guid is None:
+                problems.append("line %d: %s has no %s= line before it: the lab needs its GUID" % (number, match[3], "switchguid" if kind == "Switch" else "caguid"))
+            devices.append(Device(kind, match[3], guid or 0, pending.get("devid", 0), int(match[2]), match[4] or match[5] or match[3], ()))
+            pending = {}
+        elif match := _LINK.match(line):
+            if not devices:
+                problems.append("line %d: a link before the first Switch or Ca" % number)
+                continue
+            rate = _RATE.search(line)
+            link = Link(int(match[1]), match[3], int(match[4]), rate[1] if rate else "")
+            devices[-1] = devices[-1]._replace(links=(*devices[-1].links, link))
+    problems += _wrong(devices, attributes)
+    nodes = _nodes(devices, attributes)
+    if not nodes:
+        problems.append("no host: not one Ca with a name in it")
+    problems += ["'# lab %s' names a host that is not in the file" % name for name in attributes if name not in {node.name for node in nodes}]
+    if problems:
+        raise LabError("%s is not usable as a fabric:\n  %s" % (source, "\n  ".join(problems)))
+    return Topology(tuple(devices), nodes)
+
+
+def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> t.List[str]:
+    problems: t.List[str] = []
+    by_id = {device.node_id: device for device in devices}
+    ends = {(device.node_id, link.port): (link.peer, link.peer_port) for device in devices for link in device.links}
+    guids: t.Dict[int, str] = {}
+    for device in devices:
+        for guid in range(device.guid, device.guid + (1 if device.kind == "Switch" else device.ports + 1)):
+            if device.guid and guids.setdefault(guid, device.node_id) != device.node_id:
+                problems.append("GUID 0x%016x belongs to %s and to %s" % (guid, guids[guid], device.node_id))
+    for (node_id, port), (peer, peer_port) in ends.items():
+        if port > by_id[node_id].ports:
+            problems.append("%s has %d ports and a link on port %d" % (node_id, by_id[node_id].ports, port))
+        if peer not in by_id:
+            problems.append("%s[%d] is linked to %s, which is not in the file" % (node_id, port, peer))
+        elif ends.get((peer, peer_port), (node_id, port)) != (node_id, port):
+            problems.append("%s[%d] is linked to %s[%d], which is linked to %s[%d]" % (node_id, port, peer, peer_port, *ends[(peer, peer_port)]))
+    for name, values in attributes.items():
+        for key, value in values.items():
+            if key != "network" or value not in NETWORKS:
+                problems.append("'# lab %s %s=%s': the lab knows network=%s" % (name, key, value, "|".join(NETWORKS)))
+    return problems
+
+
+def _nodes(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> t.Tuple[Node, ...]:
+    """A host is the first word of a description: C(node1 HCA-1) and C(node1 mlx5_1) are two adapters of node1."""
+    hosts: t.Dict[str, t.List[Device]] = {}
+    for device in devices:
+        if device.kind == "Ca" and "Aggregation Node" not in device.description:
+            word = device.description.split()[0] if device.description.split() else ""
+            name = re.sub(r"[^a-z0-9-]+", "-", word.partition(".")[0].lower()).strip("-")
+            hosts.setdefault("host-%06x" % (device.guid & 0xFFFFFF) if not name or _NAMELESS.match(word) else name, []).append(device)
+    return tuple(Node(name, attributes.get(name, {}).get("network", NETWORKS[0]), tuple(hcas)) for name, hcas in hosts.items())

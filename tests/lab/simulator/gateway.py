@@ -1,0 +1,259 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Stands between the nodes and ibsim, and speaks its protocol on both sides.
+
+ibsim serves ten clients at once, forgets all of them when it restarts, keeps the place of one that was killed, and dies
+when one client comes from 127.0.0.1 and the next from elsewhere. Here any number of clients has a session each; the
+ten places of ibsim go to the sessions that are talking, a subnet manager keeps its own; after a restart of the
+simulator the sessions go on. This is also where a slow fabric is made.
+
+The protocol (ibsim.h): a control datagram is magic, client, type, length and 64 bytes; a connecting client names its own
+data port, and sends its management datagrams from there to the server's port + client + 1.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import selectors
+import socket
+import struct
+import time
+import typing as t
+
+CONTROL = struct.Struct("=IIII64s")
+CLIENT_INFO = struct.Struct("=III32s")
+ERROR, CONNECT, DISCONNECT, SET_ISSM = 0, 1, 2, 9
+
+PORT = 7070
+IBSIM_PORT = 17070
+IBSIM_PLACES = 10
+MOST_SESSIONS = 400
+
+Address = t.Tuple[str, int]
+
+
+class Session:
+    """A client process on a node. C(place) is its client number in ibsim, None while it has none."""
+
+    def __init__(self, number: int, peer: Address, node_id: bytes, queue_pair: int, sm: bool) -> None:
+        self.number, self.peer, self.node_id, self.queue_pair, self.sm = number, peer, node_id, queue_pair, sm
+        self.place: int | None = None
+        self.last = time.monotonic()
+        self.front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.front.bind(("0.0.0.0", PORT + number + 1))
+        self.front.connect(peer)
+        self.front.setblocking(False)
+        self.back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.back.bind(("127.0.0.1", 0))
+        self.back.setblocking(False)
+
+
+class Gateway:
+    """C(state) is the file that the sessions outlive a restart in."""
+
+    def __init__(self, selector: selectors.BaseSelector, state: pathlib.Path) -> None:
+        self.selector, self.state = selector, state
+        self.sessions: dict[int, Session] = {}
+        self.dirty = False
+        self.delay = 0.0
+        """Seconds that every datagram of a client waits for."""
+        self.late: list[tuple[float, t.Callable[[], None]]] = []
+        self.control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.control.bind(("0.0.0.0", PORT))
+        self.ibsim = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.ibsim.bind(("127.0.0.1", 0))
+        self.ibsim.connect(("127.0.0.1", IBSIM_PORT))
+        self.ibsim.settimeout(2)
+        selector.register(self.control, selectors.EVENT_READ, self.on_control)
+
+    # Life of a session
+
+    def restore(self) -> None:
+        """After a restart: everybody is still there, and nobody has a place."""
+        if self.state.exists() and not self.sessions:
+            for number, host, port, node_id, queue_pair, sm in json.loads(self.state.read_text()):
+                self.open(Session(number, (host, port), node_id.encode("latin-1"), queue_pair, sm))
+        for session in self.sessions.values():
+            session.place = None
+        for session in [session for session in self.sessions.values() if session.sm]:
+            self.attach(session)
+
+    def save(self) -> None:
+        """Called once in a while: the agents of the nodes come and go every second."""
+        if not self.dirty:
+            return
+        self.dirty = False
+        rows = [[s.number, *s.peer, s.node_id.decode("latin-1"), s.queue_pair, s.sm] for s in self.sessions.values()]
+        scratch = self.state.with_suffix(".new")
+        scratch.write_text(json.dumps(rows))
+        scratch.replace(self.state)
+
+    def open(self, session: Session) -> None:
+        self.sessions[session.number] = session
+        self.dirty = True
+        self.selector.register(session.front, selectors.EVENT_READ, lambda: self.from_client(session))
+        self.selector.register(session.back, selectors.EVENT_READ, lambda: self.from_ibsim(session))
+
+    def close(self, session: Session) -> None:
+        if self.sessions.pop(session.number, None) is session:
+            self.dirty = True
+            self.detach(session)
+            for side in (session.front, session.back):
+                self.selector.unregister(side)
+                side.close()
+
+    def idle(self) -> list[Session]:
+        """The sessions that may be disturbed, the one silent for longest first."""
+        return sorted((s for s in self.sessions.values() if not s.sm), key=lambda s: s.last)
+
+    # Places in ibsim
+
+    def ask(self, client: int, kind: int, data: bytes, length: int) -> tuple[int, int, bytes]:
+        """A control request to ibsim: client, type and data of the answer; type ERROR also where none comes."""
+        self.ibsim.settimeout(0)
+        try:
+            while self.ibsim.recv(256):  # an answer that came too late for its question
+                pass
+        except OSError:
+            self.ibsim.settimeout(2)
+        try:
+            self.ibsim.send(CONTROL.pack(0xDEADBEEF, client, kind, length, data))
+            _, client, kind, _, data = CONTROL.unpack(self.ibsim.recv(256))
+        except (OSError, struct.error):
+            return client, ERROR, data
+        return client, kind, data
+
+    def attach(self, session: Session) -> bytes | None:
+        """Gives the session a place, at the cost of the idlest one. ibsim's answer to the connect, None where it refused."""
+        if session.place is not None:
+            return b""
+        held = [s for s in self.idle() if s.place is not None]
+        if sum(1 for s in self.sessions.values() if s.place is not None) >= IBSIM_PLACES:
+            if not held:
+                return None
+            self.detach(held[0])
+        info = CLIENT_INFO.pack(session.back.getsockname()[1], session.queue_pair, 0, session.node_id)
+        place, kind, data = self.ask(0, CONNECT, info, len(info))
+        if kind == ERROR:
+            return None
+        session.place = CLIENT_INFO.unpack_from(data)[0]
+        session.back.connect(("127.0.0.1", IBSIM_PORT + session.place + 1))
+        if session.sm:
+            self.ask(session.place, SET_ISSM, struct.pack("=I", 1), 4)
+        return data
+
+    def detach(self, session: Session) -> None:
+        if session.place is not None:
+            if session.sm:
+                self.ask(session.place, SET_ISSM, struct.pack("=I", 0), 4)
+            self.ask(session.place, DISCONNECT, b"", 0)
+            session.place = None
+
+    # Traffic
+
+    def on_control(self) -> None:
+        packet, sender = self.control.recvfrom(256)
+        if len(packet) == CONTROL.size:
+            self.later(lambda: self.answer(packet, sender))
+
+    def answer(self, packet: bytes, sender: Address) -> None:
+        magic, number, kind, length, data = CONTROL.unpack(packet)
+        if kind == CONNECT:
+            number, kind, data = self.connect(data, sender)
+        elif number not in self.sessions:
+            kind = ERROR if kind != DISCONNECT else kind
+        elif kind == DISCONNECT:
+            self.close(self.sessions[number])
+        else:
+            session = self.sessions[number]
+            session.last = time.monotonic()
+            if self.attach(session) is None or session.place is None:
+                kind = ERROR
+            else:
+                if kind == SET_ISSM:
+                    self.set_sm(session, data[:4] != bytes(4))
+                _, kind, data = self.ask(session.place, kind, data, length)
+        try:
+            self.control.sendto(CONTROL.pack(magic, number, kind, length, data), sender)
+        except OSError:
+            pass  # the client is gone
+
+    def connect(self, data: bytes, sender: Address) -> tuple[int, int, bytes]:
+        port, queue_pair, sm, node_id = CLIENT_INFO.unpack_from(data)
+        peer = (sender[0], port)
+        # A port number that comes again means that its former owner was killed.
+        for session in [s for s in self.sessions.values() if s.peer == peer] or self.idle()[: len(self.sessions) - MOST_SESSIONS + 1]:
+            self.close(session)
+        number = next(n for n in range(MOST_SESSIONS + IBSIM_PLACES) if n not in self.sessions)
+        session = Session(number, peer, node_id, queue_pair, False)
+        self.open(session)
+        answer = self.attach(session)
+        if answer is None:
+            self.close(session)
+            return 0, ERROR, data
+        if sm:
+            self.set_sm(session, True)
+        _, queue_pair, sm, node_id = CLIENT_INFO.unpack_from(answer)
+        return number, CONNECT, CLIENT_INFO.pack(number, queue_pair, sm, node_id).ljust(64, b"\0")
+
+    def set_sm(self, session: Session, sm: bool) -> None:
+        """One subnet manager a port: an older one of the same node was killed."""
+        if sm:
+            for other in [s for s in self.sessions.values() if s.sm and s is not session]:
+                if (other.peer[0], other.node_id) == (session.peer[0], session.node_id):
+                    self.close(other)
+        session.sm = sm
+        self.dirty = True
+
+    def from_client(self, session: Session) -> None:
+        packet = self.receive(session, session.front)
+        if packet:
+            session.last = time.monotonic()
+            self.later(lambda: self.to_ibsim(session, packet))
+
+    def to_ibsim(self, session: Session, packet: bytes) -> None:
+        if self.sessions.get(session.number) is session and self.attach(session) is not None:
+            try:
+                session.back.send(packet)
+            except OSError:
+                pass  # a datagram lost, as on a fabric: who sent it asks again
+
+    def from_ibsim(self, session: Session) -> None:
+        try:
+            packet = session.back.recv(1024)
+        except OSError:
+            return
+        session.last = time.monotonic()
+        try:
+            session.front.send(packet)
+        except ConnectionRefusedError:
+            self.close(session)
+        except OSError:
+            pass
+
+    def receive(self, session: Session, side: socket.socket) -> bytes:
+        try:
+            return side.recv(1024)
+        except ConnectionRefusedError:
+            self.close(session)
+        except OSError:
+            pass
+        return b""
+
+    # Slowness
+
+    def later(self, action: t.Callable[[], None]) -> None:
+        """Datagrams wait for the same time each, so they stay in order."""
+        if self.delay or self.late:
+            self.late.append((time.monotonic() + self.delay, action))
+        else:
+            action()
+
+    def due(self) -> float | None:
+        """Does what is due, and says in how many seconds the next is; None where nothing waits."""
+        while self.late and self.late[0][0] <= time.monotonic():
+            self.late.pop(0)[1]()
+        return max(0.0, self.late[0][0] - time.monotonic()) if self.late else None

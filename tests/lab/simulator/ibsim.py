@@ -1,0 +1,65 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The ibsim process and its console."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import select
+import subprocess
+import time
+
+PROMPT = b"sim> "
+
+
+class Ibsim:
+    """C(faults) is the file with the console commands that must be repeated when the process starts anew."""
+
+    def __init__(self, topology: pathlib.Path, port: int, faults: pathlib.Path) -> None:
+        self.topology, self.port, self.faults = topology, port, faults
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        argv = ["ibsim", "-s", "-r", "-l", str(self.port), str(self.topology)]
+        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.read(10)
+        for command in self.standing():
+            self.tell(command)
+
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def command(self, line: str) -> str:
+        """Carries a console command out and returns what it printed."""
+        answer = self.tell(line)
+        verb, _, target = line.strip().partition(" ")
+        if verb.lower() in ("unlink", "relink") and "not found" not in answer:
+            standing = [other for other in self.standing() if other.partition(" ")[2] != target]
+            self.faults.write_text(json.dumps(standing + ([line.strip()] if verb.lower() == "unlink" else [])))
+        return answer
+
+    def standing(self) -> list[str]:
+        return list(json.loads(self.faults.read_text())) if self.faults.exists() else []
+
+    def tell(self, line: str) -> str:
+        assert self.process is not None and self.process.stdin is not None
+        # The console reads lines of up to 126 bytes.
+        self.process.stdin.write(line.strip().encode()[:126] + b"\n")
+        return self.read(3)
+
+    def read(self, timeout: float) -> str:
+        """What it prints until the next prompt."""
+        assert self.process is not None and self.process.stdout is not None
+        out = b""
+        end = time.monotonic() + timeout
+        while not out.endswith(PROMPT) and time.monotonic() < end:
+            if select.select([self.process.stdout], [], [], 0.1)[0]:
+                chunk = os.read(self.process.stdout.fileno(), 65536)
+                if not chunk:
+                    break
+                out += chunk
+        return out.decode(errors="replace").removesuffix(PROMPT.decode())
