@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import signal
 import typing as t
 
 import pytest
@@ -116,6 +117,6 @@ def test_a_process_that_is_gone_needs_no_killing(monkeypatch: pytest.MonkeyPatch
         if number == 0:
             raise ProcessLookupError
 
-    monkeypatch.setattr(_apply.os, "kill", kill)
+    monkeypatch.setattr(os, "kill", kill)
     _apply._kill(4711)
-    assert sent == [_apply.signal.SIGTERM, 0]
+    assert sent == [signal.SIGTERM, 0]

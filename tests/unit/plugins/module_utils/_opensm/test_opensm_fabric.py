@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+import time
 import typing as t
 
 import pytest
@@ -49,8 +50,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr(_fabric.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(_fabric.time, "sleep", sleep)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
 
 
 @pytest.mark.parametrize(
