@@ -11,6 +11,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
     Member,
     conflicts,
     designate,
+    outsiders,
     read_members,
     uncovered,
 )
@@ -77,15 +78,15 @@ def test_an_empty_group_and_a_forgotten_fabric_are_problems() -> None:
 
 
 class OnlyTheGroup(t.Dict[str, t.Any]):
-    """hostvars of a big site: looking at another host's variables is an error."""
+    """Groups and hostvars of a big site: looking at another group or another host's variables is an error."""
 
-    def __missing__(self, host: str) -> t.NoReturn:
-        raise AssertionError("the variables of %s were read" % host)
+    def __missing__(self, name: str) -> t.NoReturn:
+        raise AssertionError("%s was read" % name)
 
 
 def test_only_members_are_looked_at() -> None:
     hostvars = OnlyTheGroup(node1={}, node2={"opensm_rank": "3", "fabric": "storage"})
-    groups = {"rdma": ["node%d" % number for number in range(10000)], "opensm": ["node1", "node2"]}
+    groups = OnlyTheGroup(opensm=["node1", "node2"])
     members, problems = read_members(groups, hostvars)
     assert members == [Member("node1", "ib", None), Member("node2", "storage", 3)]
     assert problems == []
@@ -109,5 +110,5 @@ def test_wrong_types_are_problems(variables: dict[str, t.Any], text: str) -> Non
 
 
 def test_a_member_that_is_never_configured_is_a_problem() -> None:
-    members, problems = read_members({"rdma": ["node1"], "opensm": ["node2"]}, {"node2": {}})
-    assert members == [] and "node2 would never be configured" in str(problems[0])
+    (problem,) = outsiders([Member("node1", "ib"), Member("node2", "ib")], ["node1"])
+    assert "node2 would never be configured" in str(problem)

@@ -36,7 +36,7 @@ def applied(found: Found, plan: Plan) -> Found:
         group.add(item) if wanted else group.discard(item)
 
     for change in plan.changes:
-        kind, _, name = change.what.partition(" ")
+        kind, name = change.what.split(" ", 1)
         if kind == "file":
             texts.pop(name, None)
             if change.after:
