@@ -26,7 +26,7 @@ def plain(value: t.Any) -> t.Any:
         return [plain(item) for item in value]
     for base in (bool, int, float, str):
         if isinstance(value, base):
-            return value if type(value) is base or base is bool else base(value)
+            return base(value)
     return value
 
 
