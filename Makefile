@@ -11,6 +11,8 @@ BIN := $(CURDIR)/.venv/bin
 PYTHON := $(BIN)/python
 CHECKOUT := $(CURDIR)/build/checkout
 COLLECTION := ansible_collections/rdma/ofed
+# The two halves of the lab, each with a package of its own: what runs here, what runs in the nodes.
+LAB_FOLDERS := tests/lab tests/lab/node
 LAB := $(PYTHON) tests/lab/lab
 
 # ansible-core wants a UTF-8 locale, which a bare machine does not set.
@@ -64,8 +66,8 @@ lint: collection
 	$(call say,mypy)
 	@cd $(CHECKOUT) && MYPYPATH=$(CHECKOUT) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml $(COLLECTION)/plugins
 	@cd tests/tools && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
-	@cd tests/bench && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
-	@cd tests/lab && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
+	@cd tests/bench && MYPYPATH=../tools $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
+	@for folder in $(LAB_FOLDERS); do (cd $$folder && MYPYPATH=simulator $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .); done
 	$(call say,ansible-lint)
 	@ANSIBLE_COLLECTIONS_PATH=$(CHECKOUT) ansible-lint --offline --strict --nocolor
 	$(call say,antsibull-changelog)
@@ -76,8 +78,12 @@ lint: collection
 sanity: venv
 	@$(PYTHON) tests/tools/sanity.py $(SANITY_ARGS)
 
+# Molecule looks for a Docker daemon before anything else: building the image starts one.
 molecule: collection
-	@$(PYTHON) tests/tools/scenario.py
+	$(call say,the node image)
+	@$(LAB) image
+	$(call say,molecule test)
+	@molecule --no-color test
 
 acceptance: collection
 	$(call say,acceptance tests on the lab)

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._table import dev
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):
     """Collects and prints; what the table says is made by pure code."""
 
     _requires_connection = False

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement
 
 
-class ActionModule(ActionBase):  # type: ignore[misc]
+class ActionModule(ActionBase):
     """Reads the variables, and leaves every judgement to pure code."""
 
     _requires_connection = False

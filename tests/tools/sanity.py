@@ -21,7 +21,7 @@ COPY = BUILD / "sanity/ansible_collections/rdma/ofed"
 # ansible-test downloads get-pip for the virtual environments of its tests, from a host that closed networks don't reach.
 # It looks into its own cache first: this stand-in uses the pip that Python brings along. ensurepip points
 # PIP_CONFIG_FILE at /dev/null, so the settings of the machine's package index must be kept over it.
-GET_PIP = '''import ensurepip
+GET_PIP = """import ensurepip
 import os
 import subprocess
 import sys
@@ -30,7 +30,12 @@ env = dict(os.environ)
 ensurepip.bootstrap()
 args = [arg for arg in sys.argv[1:] if arg not in ("--no-setuptools", "--no-wheel")]
 sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *args], env=env))
-'''
+"""
+
+
+# The programs of this repository are no part of the collection: ruff and mypy look at them, ansible-test has rules
+# that only make sense for what is shipped (no interpreter lines, no name "_").
+NOT_SHIPPED = ("molecule/", "tests/acceptance/", "tests/bench/", "tests/lab/", "tests/tools/")
 
 
 def copy_checkout() -> None:
@@ -41,7 +46,7 @@ def copy_checkout() -> None:
     shutil.rmtree(COPY, ignore_errors=True)
     for name in filter(None, names):
         source = ROOT / name
-        if source.is_file():  # a file removed, but not yet committed, is still listed
+        if source.is_file() and not name.startswith(NOT_SHIPPED):  # a file removed, but not yet committed, is still listed
             target = COPY / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
@@ -51,7 +56,7 @@ def copy_checkout() -> None:
 
 def write_get_pip() -> None:
     """Under the name that this ansible-test looks for: it carries the version of pip that it pins."""
-    import ansible_test._internal.python_requirements as requirements  # type: ignore[import-not-found] # noqa: PLC0415
+    import ansible_test._internal.python_requirements as requirements
 
     source = pathlib.Path(requirements.__file__).read_text(encoding="utf-8")
     cache = pathlib.Path("~/.ansible/test/cache").expanduser()

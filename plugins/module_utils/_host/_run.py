@@ -34,7 +34,6 @@ class Runner(t.Protocol):
 
     def has(self, tool: str) -> bool:
         """Is the tool there?"""
-        ...
 
 
 class ModuleRunner:

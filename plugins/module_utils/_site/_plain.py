@@ -24,7 +24,9 @@ def plain(value: t.Any) -> t.Any:
         return {plain(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    for base in (bool, int, float, str):
+    if isinstance(value, bool):  # an int too, but nothing can be derived from it
+        return value
+    for base in (int, float, str):
         if isinstance(value, base):
             return base(value)
     return value

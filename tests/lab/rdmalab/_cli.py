@@ -39,14 +39,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--prefix", default="", help="of the lab's names, for a second lab beside the first (default: $RDMALAB_PREFIX or rdmalab)")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    def command(name: str, run: t.Callable[[Settings, argparse.Namespace], t.Optional[int]], text: str) -> argparse.ArgumentParser:
+    def command(name: str, run: t.Callable[[Settings, argparse.Namespace], int | None], text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=text, description=text)
         sub.set_defaults(run=run)
         return sub
 
     sub = command("up", _up, "build what is missing, start the nodes, and wait until they are at work")
     which = sub.add_mutually_exclusive_group()
-    which.add_argument("--topology", default="", help="a name in tests/lab/topologies, or a file that ibnetdiscover wrote (default: the running one, or %s)" % DEFAULT_TOPOLOGY)
+    which.add_argument(
+        "--topology", default="", help="a name in tests/lab/topologies, or a file that ibnetdiscover wrote (default: the running one, or %s)" % DEFAULT_TOPOLOGY
+    )
     which.add_argument("--nodes", type=int, default=0, help="a generated fabric with so many nodes")
     sub = command("down", _down, "remove the lab's containers and its network")
     sub.add_argument("--image", action="store_true", help="remove the images too")
@@ -58,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("nodes", nargs="*", metavar="NODE")
     sub.add_argument("--all", action="store_true")
     sub.add_argument("--simulator", action="store_true", help="the simulator too: every switch loses power at once")
-    command("fabric", _show_fabric, "what iblinkinfo says").add_argument("--all", action="store_true", help="with the switch ports that nothing is plugged into")
+    command("fabric", _show_fabric, "what iblinkinfo says").add_argument(
+        "--all", action="store_true", help="with the switch ports that nothing is plugged into"
+    )
     command("inventory", lambda s, _: print(s.inventory), "the path of the inventory")
     command("image", _show_image, "build the node image if it is missing, and print its tag")
     command("recipe", _show_recipe, "how a node's container is made, as JSON")

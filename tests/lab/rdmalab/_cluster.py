@@ -21,7 +21,7 @@ from ._say import LabError, say
 from ._settings import LAB, Settings
 from ._topology import Node, Topology, parse
 
-CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN")
+CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_MODULE")
 SECURITY = ("seccomp=unconfined", "apparmor=unconfined")
 TMPFS = ("/run", "/run/lock", "/tmp:exec")
 VOLUMES = ("/sys/fs/cgroup:/sys/fs/cgroup:rw",)
@@ -42,7 +42,7 @@ _STACKS = {
 T = t.TypeVar("T")
 
 
-def recipe(settings: Settings, image: str) -> t.Dict[str, t.Any]:
+def recipe(settings: Settings, image: str) -> dict[str, t.Any]:
     """How a node's container is made, in the words of Molecule's and Ansible's docker modules."""
     return {
         "image": image,
@@ -59,10 +59,10 @@ def recipe(settings: Settings, image: str) -> t.Dict[str, t.Any]:
     }
 
 
-def together(work: t.Callable[[Node], T], nodes: t.Sequence[Node]) -> t.List[T]:
+def together(work: t.Callable[[Node], T], nodes: t.Sequence[Node]) -> list[T]:
     """The work for all nodes, some at a time. All are tried; the failures come out as one."""
-    problems: t.List[str] = []
-    results: t.List[T] = []
+    problems: list[str] = []
+    results: list[T] = []
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for node, future in [(node, pool.submit(work, node)) for node in nodes]:
             try:
@@ -81,7 +81,7 @@ def read_topology(path: pathlib.Path) -> Topology:
         raise LabError("The topology cannot be read: %s. The ones that come with the lab: %s." % (exc, ", ".join(known_topologies()))) from exc
 
 
-def known_topologies() -> t.List[str]:
+def known_topologies() -> list[str]:
     return sorted((path.stem for path in (LAB / "topologies").glob("*.topo")), key=lambda name: int("0" + name.partition("-")[0]) if name[0].isdigit() else 0)
 
 
@@ -153,7 +153,7 @@ def wait(settings: Settings, nodes: t.Sequence[Node]) -> None:
     together(lambda node: _booted(settings, node, end), nodes)
 
 
-def down(settings: Settings) -> t.List[str]:
+def down(settings: Settings) -> list[str]:
     """Removes everything but the images; the names of what went."""
     containers = docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", "{{.Names}}").split()
     if containers:

@@ -27,7 +27,9 @@ def docker(*arguments: str, stdin: bytes = b"", timeout: float = 120, check: boo
     except FileNotFoundError as exc:
         raise LabError("There is no docker command on this machine: run 'lab up', which installs Docker Engine on Debian.") from exc
     except subprocess.TimeoutExpired as exc:
-        raise LabError("'docker %s' did not end within %g s. Is the machine overloaded? See 'docker ps' and 'docker logs'." % (" ".join(arguments), timeout)) from exc
+        raise LabError(
+            "'docker %s' did not end within %g s. Is the machine overloaded? See 'docker ps' and 'docker logs'." % (" ".join(arguments), timeout)
+        ) from exc
     if check and done.returncode:
         raise LabError("'docker %s' failed: %s" % (" ".join(arguments[:4]), done.stderr.decode(errors="replace").strip() or "status %d" % done.returncode))
     return done.stdout.decode(errors="replace")
@@ -35,7 +37,7 @@ def docker(*arguments: str, stdin: bytes = b"", timeout: float = 120, check: boo
 
 def stream(*arguments: str) -> t.Iterator[str]:
     """The lines that a long command prints, as they come; what it said last is in the LabError where it fails."""
-    last: t.List[str] = []
+    last: list[str] = []
     with subprocess.Popen(["docker", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=_ENVIRONMENT) as process:
         assert process.stdout is not None
         for raw in process.stdout:
@@ -46,13 +48,13 @@ def stream(*arguments: str) -> t.Iterator[str]:
         raise LabError("'docker %s' failed. It said last:\n  %s" % (arguments[0], "\n  ".join(last)))
 
 
-def inspect(names: t.Sequence[str]) -> t.Dict[str, t.Dict[str, t.Any]]:
+def inspect(names: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
     """Containers by name; those that don't exist are not in it."""
     found = json.loads(docker("container", "inspect", *names, check=False) or "[]") if names else []
     return {container["Name"].lstrip("/"): container for container in found}
 
 
-def files(entries: t.Mapping[str, t.Union[str, bytes]], links: t.Optional[t.Mapping[str, str]] = None) -> bytes:
+def files(entries: t.Mapping[str, str | bytes], links: t.Mapping[str, str] | None = None) -> bytes:
     """A tar archive for C(docker cp -): contents by path, and targets of symbolic links by path."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:

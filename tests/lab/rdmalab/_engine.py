@@ -32,7 +32,9 @@ def ensure_engine(settings: Settings) -> None:
     if os.environ.get("DOCKER_HOST"):
         raise LabError("DOCKER_HOST is %s, and no Docker Engine answers there. Start it, or unset DOCKER_HOST for the local one." % os.environ["DOCKER_HOST"])
     if os.geteuid() != 0:
-        raise LabError("No Docker Engine answers, and only root can install and start one. Run this as root, or as a member of the group 'docker' with the daemon running.")
+        raise LabError(
+            "No Docker Engine answers, and only root can install and start one. Run this as root, or as a member of the group 'docker' with the daemon running."
+        )
     install("dockerd", "docker", "iptables")
     _start(settings)
 
@@ -44,7 +46,9 @@ def install(*commands: str) -> None:
     if not packages:
         return
     if not shutil.which("apt-get"):
-        raise LabError("These commands are missing: %s. The lab can install them on Debian only; install them with this machine's package manager." % ", ".join(commands))
+        raise LabError(
+            "These commands are missing: %s. The lab can install them on Debian only; install them with this machine's package manager." % ", ".join(commands)
+        )
     if os.geteuid() != 0:
         raise LabError("These packages are missing, and only root can install them: %s." % ", ".join(packages))
     say("installing %s" % ", ".join(packages))

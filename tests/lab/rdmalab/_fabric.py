@@ -55,16 +55,18 @@ def link_table(settings: Settings, everything: bool = False) -> str:
     """What iblinkinfo prints: from the first node that has it, else from beside the simulator."""
     topology = running_topology(settings)
     found = inspect([settings.container(node.name) for node in topology.nodes])
-    text = ""
     for node in topology.nodes:
         container = settings.container(node.name)
-        if found.get(container, {}).get("State", {}).get("Running") and docker("exec", container, "sh", "-c", "command -v iblinkinfo", check=False):
-            text = "# iblinkinfo on %s\n" % node.name + docker("exec", container, "iblinkinfo")
+        running = found.get(container, {}).get("State", {}).get("Running")
+        # Fails on a node without diagnostics, and on one that has not loaded ib_umad.
+        table = docker("exec", container, "sh", "-c", "iblinkinfo 2>/dev/null", check=False) if running else ""
+        if table:
+            text = "# iblinkinfo on %s\n%s" % (node.name, table)
             break
     else:
         server = _network.address(_network.subnet_of(settings), 0)
         environment = ["--env", "LD_PRELOAD=" + _UMAD2SIM, "--env", "IBSIM_SERVER_NAME=" + server, "--env", "SIM_HOST=" + topology.nodes[0].hcas[0].node_id]
-        text = "# iblinkinfo beside the simulator, at the port of %s: the nodes have no diagnostics yet\n" % topology.nodes[0].name
+        text = "# iblinkinfo beside the simulator, at the port of %s: no node can run it yet\n" % topology.nodes[0].name
         text += docker("exec", *environment, settings.simulator, "iblinkinfo")
     return text if everything else without_empty_ports(text)
 

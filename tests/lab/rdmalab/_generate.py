@@ -39,7 +39,7 @@ def generate(hosts: int) -> str:
     text = "#\n# %d nodes%s.\n" % (hosts, ", %d leaf switches and %d spines" % (leaves, spines) if spines else " on one switch")
     text += "".join("# lab node%d network=ifupdown\n" % n for n in old) + "#\n"
     for index, name in enumerate(names):
-        links: t.List[_Link] = []
+        links: list[_Link] = []
         if index < leaves:
             for port, n in enumerate(range(index * LEAF_HOSTS + 1, min(hosts, (index + 1) * LEAF_HOSTS) + 1), 1):
                 links.append(_Link(port, _ca(n), 1, "node%d" % n, _guid(n) + 1, _rate(n in old)))

@@ -29,9 +29,9 @@ MODELS = {
 USUAL = 0x1017
 
 
-def device_names(node: Node) -> t.Tuple[str, ...]:
+def device_names(node: Node) -> tuple[str, ...]:
     """C(mlx5_0), C(mlx5_1), C(mlx4_0): numbered for each driver."""
-    seen: t.Dict[str, int] = {}
+    seen: dict[str, int] = {}
     names = []
     for hca in node.hcas:
         stem = _model(hca).driver.partition("_")[0]
@@ -40,12 +40,12 @@ def device_names(node: Node) -> t.Tuple[str, ...]:
     return tuple(names)
 
 
-def port_names(node: Node) -> t.Tuple[str, ...]:
+def port_names(node: Node) -> tuple[str, ...]:
     """C(mlx5_0/1), the notation of the rdma tool: every port that has a cable."""
     return tuple("%s/%d" % (name, link.port) for name, hca in zip(device_names(node), node.hcas) for link in hca.links)
 
 
-def description(node: Node, simulator: str, kernel: str) -> t.Dict[str, t.Any]:
+def description(node: Node, simulator: str, kernel: str) -> dict[str, t.Any]:
     """The content of C(/etc/lab/node.json)."""
     netdevs = iter(range(1000))
     return {
@@ -57,7 +57,7 @@ def description(node: Node, simulator: str, kernel: str) -> t.Dict[str, t.Any]:
     }
 
 
-def _hca(index: int, name: str, hca: Device, netdevs: t.Iterator[int]) -> t.Dict[str, t.Any]:
+def _hca(index: int, name: str, hca: Device, netdevs: t.Iterator[int]) -> dict[str, t.Any]:
     model = _model(hca)
     return {
         "device": name,

@@ -72,7 +72,7 @@ def kernel(image: str) -> str:
     return docker("run", "--rm", "--network=none", "--entrypoint=cat", image, "/opt/lab/kernel").strip()
 
 
-def remove_images() -> t.List[str]:
+def remove_images() -> list[str]:
     """Those that no container uses; returns their tags."""
     gone = []
     for tag in docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}").split():
@@ -90,7 +90,7 @@ def _debootstrap(settings: Settings) -> None:
     with tempfile.TemporaryDirectory(prefix="rdmalab-") as scratch:
         argv = ["debootstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), settings.suite, scratch + "/root", settings.mirror]
         steps = {"Retrieving InRelease": "reading package lists", "Extracting": "unpacking", "Configuring": "configuring"}
-        last: t.List[str] = []
+        last: list[str] = []
         try:
             process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         except OSError as exc:

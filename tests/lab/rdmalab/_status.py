@@ -42,7 +42,7 @@ class Report(t.NamedTuple):
     node: str
     container: str
     systemd: str = "-"
-    ports: t.Tuple[Port, ...] = ()
+    ports: tuple[Port, ...] = ()
     ib0: str = "-"
     opensm: bool = False
 
@@ -66,7 +66,7 @@ def parse_probe(node: str, container: str, text: str) -> Report:
     return report
 
 
-def rows(reports: t.Sequence[Report]) -> t.List[t.Tuple[str, ...]]:
+def rows(reports: t.Sequence[Report]) -> list[tuple[str, ...]]:
     """A row a port; a node whose LID all ACTIVE ports of the lab have as SM LID is the master."""
     table = []
     for report in reports:

@@ -44,7 +44,7 @@ class Device(t.NamedTuple):
     """PCI device id, 0 where the file doesn't say."""
     ports: int
     description: str
-    links: t.Tuple[Link, ...]
+    links: tuple[Link, ...]
 
     def port_guid(self, port: int) -> int:
         """The simulator's rule, whatever the file says."""
@@ -56,24 +56,24 @@ class Node(t.NamedTuple):
 
     name: str
     network: str
-    hcas: t.Tuple[Device, ...]
+    hcas: tuple[Device, ...]
 
 
 class Topology(t.NamedTuple):
-    devices: t.Tuple[Device, ...]
-    nodes: t.Tuple[Node, ...]
+    devices: tuple[Device, ...]
+    nodes: tuple[Node, ...]
 
     @property
-    def switches(self) -> t.Tuple[Device, ...]:
+    def switches(self) -> tuple[Device, ...]:
         return tuple(device for device in self.devices if device.kind == "Switch")
 
 
 def parse(text: str, source: str = "topology") -> Topology:
     """Raises LabError with everything that is wrong with the file."""
-    devices: t.List[Device] = []
-    attributes: t.Dict[str, t.Dict[str, str]] = {}
-    pending: t.Dict[str, int] = {}
-    problems: t.List[str] = []
+    devices: list[Device] = []
+    attributes: dict[str, dict[str, str]] = {}
+    pending: dict[str, int] = {}
+    problems: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if match := _ATTRIBUTES.match(line):
             attributes[match[1]] = dict(t.cast("t.Tuple[str, str]", tuple((word + "=").split("=")[:2])) for word in match[2].split())
@@ -83,7 +83,9 @@ def parse(text: str, source: str = "topology") -> Topology:
             kind = {"Hca": "Ca"}.get(match[1], match[1])
             guid = pending.get("switchguid" if kind == "Switch" else "caguid")
             if guid is None:
-                problems.append("line %d: %s has no %s= line before it: the lab needs its GUID" % (number, match[3], "switchguid" if kind == "Switch" else "caguid"))
+                problems.append(
+                    "line %d: %s has no %s= line before it: the lab needs its GUID" % (number, match[3], "switchguid" if kind == "Switch" else "caguid")
+                )
             devices.append(Device(kind, match[3], guid or 0, pending.get("devid", 0), int(match[2]), match[4] or match[5] or match[3], ()))
             pending = {}
         elif match := _LINK.match(line):
@@ -103,11 +105,11 @@ def parse(text: str, source: str = "topology") -> Topology:
     return Topology(tuple(devices), nodes)
 
 
-def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> t.List[str]:
-    problems: t.List[str] = []
+def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> list[str]:
+    problems: list[str] = []
     by_id = {device.node_id: device for device in devices}
     ends = {(device.node_id, link.port): (link.peer, link.peer_port) for device in devices for link in device.links}
-    guids: t.Dict[int, str] = {}
+    guids: dict[int, str] = {}
     for device in devices:
         for guid in range(device.guid, device.guid + (1 if device.kind == "Switch" else device.ports + 1)):
             if device.guid and guids.setdefault(guid, device.node_id) != device.node_id:
@@ -126,9 +128,9 @@ def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str
     return problems
 
 
-def _nodes(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> t.Tuple[Node, ...]:
+def _nodes(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> tuple[Node, ...]:
     """A host is the first word of a description: C(node1 HCA-1) and C(node1 mlx5_1) are two adapters of node1."""
-    hosts: t.Dict[str, t.List[Device]] = {}
+    hosts: dict[str, list[Device]] = {}
     for device in devices:
         if device.kind == "Ca" and "Aggregation Node" not in device.description:
             word = device.description.split()[0] if device.description.split() else ""

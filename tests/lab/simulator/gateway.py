@@ -7,14 +7,17 @@
 ibsim serves ten clients at once, forgets all of them when it restarts, keeps the place of one that was killed, and dies
 when one client comes from 127.0.0.1 and the next from elsewhere. Here any number of clients has a session each; the
 ten places of ibsim go to the sessions that are talking, a subnet manager keeps its own; after a restart of the
-simulator the sessions go on. This is also where a slow fabric is made.
+simulator the sessions go on. A request without an answer is answered with a time-out, which is the kernel's work on a
+real host: without it opensm would wait for ever. This is also where a slow fabric is made.
 
 The protocol (ibsim.h): a control datagram is magic, client, type, length and 64 bytes; a connecting client names its own
-data port, and sends its management datagrams from there to the server's port + client + 1.
+data port, and sends its management datagrams from there to the server's port + client + 1. Such a datagram has 32 bytes
+of addressing, with a status in bytes 16 to 19, before the 256 of the MAD.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import selectors
@@ -27,12 +30,23 @@ CONTROL = struct.Struct("=IIII64s")
 CLIENT_INFO = struct.Struct("=III32s")
 ERROR, CONNECT, DISCONNECT, SET_ISSM = 0, 1, 2, 9
 
+# Methods that ask for an answer: Get, Set, Report, GetTable, GetTraceTable, GetMulti, Delete.
+ASKING = (0x01, 0x02, 0x06, 0x12, 0x13, 0x14, 0x15)
+RESPONSE = 0x80
+TIMED_OUT = struct.pack(">I", 110)
+ANSWER_SECONDS = 3.0
+
 PORT = 7070
 IBSIM_PORT = 17070
 IBSIM_PLACES = 10
 MOST_SESSIONS = 400
 
 Address = t.Tuple[str, int]
+
+
+def transaction(packet: bytes) -> bytes:
+    """What a request and its answer have in common: management class, and transaction id without what ibsim puts into it."""
+    return packet[33:34] + packet[42:48]
 
 
 class Session:
@@ -42,6 +56,8 @@ class Session:
         self.number, self.peer, self.node_id, self.queue_pair, self.sm = number, peer, node_id, queue_pair, sm
         self.place: int | None = None
         self.last = time.monotonic()
+        self.asked: dict[bytes, tuple[float, bytes]] = {}
+        """Requests without an answer yet, by transaction, and the time until which one may come."""
         self.front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.front.bind(("0.0.0.0", PORT + number + 1))
         self.front.connect(peer)
@@ -74,19 +90,29 @@ class Gateway:
     def restore(self) -> None:
         """After a restart: everybody is still there, and nobody has a place."""
         if self.state.exists() and not self.sessions:
-            for number, host, port, node_id, queue_pair, sm in json.loads(self.state.read_text()):
-                self.open(Session(number, (host, port), node_id.encode("latin-1"), queue_pair, sm))
+            for number, host, port, node_id, queue_pair, sm, asked in json.loads(self.state.read_text()):
+                session = Session(number, (host, port), bytes.fromhex(node_id), queue_pair, sm)
+                session.asked = {transaction(packet): (0.0, packet) for packet in map(bytes.fromhex, asked)}
+                self.open(session)
         for session in self.sessions.values():
             session.place = None
-        for session in [session for session in self.sessions.values() if session.sm]:
-            self.attach(session)
+
+    def keep(self) -> None:
+        """Called once in a while: places for subnet managers, time-outs, and the file."""
+        now = time.monotonic()
+        for session in list(self.sessions.values()):
+            if session.sm and session.place is None:
+                self.attach(session)
+            for key, (end, packet) in list(session.asked.items()):
+                if end < now:
+                    del session.asked[key]
+                    self.to_client(session, packet[:16] + TIMED_OUT + packet[20:])
+        if self.dirty:
+            self.save()
 
     def save(self) -> None:
-        """Called once in a while: the agents of the nodes come and go every second."""
-        if not self.dirty:
-            return
         self.dirty = False
-        rows = [[s.number, *s.peer, s.node_id.decode("latin-1"), s.queue_pair, s.sm] for s in self.sessions.values()]
+        rows = [[s.number, *s.peer, s.node_id.hex(), s.queue_pair, s.sm, [packet.hex() for _, packet in s.asked.values()]] for s in self.sessions.values()]
         scratch = self.state.with_suffix(".new")
         scratch.write_text(json.dumps(rows))
         scratch.replace(self.state)
@@ -136,7 +162,7 @@ class Gateway:
                 return None
             self.detach(held[0])
         info = CLIENT_INFO.pack(session.back.getsockname()[1], session.queue_pair, 0, session.node_id)
-        place, kind, data = self.ask(0, CONNECT, info, len(info))
+        _place, kind, data = self.ask(0, CONNECT, info, len(info))
         if kind == ERROR:
             return None
         session.place = CLIENT_INFO.unpack_from(data)[0]
@@ -176,10 +202,8 @@ class Gateway:
                 if kind == SET_ISSM:
                     self.set_sm(session, data[:4] != bytes(4))
                 _, kind, data = self.ask(session.place, kind, data, length)
-        try:
+        with contextlib.suppress(OSError):  # the client is gone
             self.control.sendto(CONTROL.pack(magic, number, kind, length, data), sender)
-        except OSError:
-            pass  # the client is gone
 
     def connect(self, data: bytes, sender: Address) -> tuple[int, int, bytes]:
         port, queue_pair, sm, node_id = CLIENT_INFO.unpack_from(data)
@@ -210,16 +234,18 @@ class Gateway:
 
     def from_client(self, session: Session) -> None:
         packet = self.receive(session, session.front)
-        if packet:
+        if len(packet) > 48:
             session.last = time.monotonic()
             self.later(lambda: self.to_ibsim(session, packet))
 
     def to_ibsim(self, session: Session, packet: bytes) -> None:
-        if self.sessions.get(session.number) is session and self.attach(session) is not None:
-            try:
+        if self.sessions.get(session.number) is not session:
+            return
+        if packet[35] in ASKING:
+            session.asked[transaction(packet)] = (time.monotonic() + ANSWER_SECONDS, packet)
+        if self.attach(session) is not None:
+            with contextlib.suppress(OSError):  # lost, as on a fabric
                 session.back.send(packet)
-            except OSError:
-                pass  # a datagram lost, as on a fabric: who sent it asks again
 
     def from_ibsim(self, session: Session) -> None:
         try:
@@ -227,6 +253,11 @@ class Gateway:
         except OSError:
             return
         session.last = time.monotonic()
+        if packet[35] & RESPONSE or packet[16:20] == TIMED_OUT:
+            session.asked.pop(transaction(packet), None)
+        self.to_client(session, packet)
+
+    def to_client(self, session: Session, packet: bytes) -> None:
         try:
             session.front.send(packet)
         except ConnectionRefusedError:

@@ -56,16 +56,24 @@ def serve() -> None:
             connection.sendall(command(connection.recv(4096).decode(), ibsim, gateway).encode())
 
     selector.register(console, selectors.EVENT_READ, on_console)
-    saved = time.monotonic()
+    try:
+        turn(selector, ibsim, gateway)
+    finally:
+        gateway.save()
+
+
+def turn(selector: selectors.BaseSelector, ibsim: Ibsim, gateway: Gateway) -> None:
+    kept = 0.0
     while True:
         if not ibsim.running():
             ibsim.start()
             gateway.restore()
-        if time.monotonic() > saved + 1:
-            gateway.save()
-            saved = time.monotonic()
+            kept = 0.0
+        if time.monotonic() > kept + 0.5:
+            gateway.keep()
+            kept = time.monotonic()
         due = gateway.due()
-        for key, _ in selector.select(1 if due is None else min(due, 1)):
+        for key, _ in selector.select(0.5 if due is None else min(due, 0.5)):
             try:
                 key.data()
             except OSError as exc:  # also where an earlier one of this round closed it

@@ -6,8 +6,8 @@
  * files carry the sticky bit in the tree; write(2) on one becomes a request to the agent.
  *
  * A descriptor says by itself what it is (fstat), so dup2() in a shell needs no bookkeeping. What
- * cannot be caught is a write(2) from inside libc's stdio; for bash, whose echo uses stdout, the
- * stream is made to collect its text until fflush().
+ * cannot be caught is a write(2) from inside libc's stdio: for tee, and for bash, whose echo uses
+ * stdout, the stream is made to collect its text until fflush() or fclose().
  */
 #include "lab.h"
 #include <errno.h>
@@ -72,8 +72,16 @@ EXPORT int dup2(int from, int to)
     int result = REAL(dup2)(from, to);
 
     if (result == STDOUT_FILENO && lab_is_attribute(result))
-        setvbuf(stdout, NULL, _IOFBF, STORE_MAX);
+        REAL(setvbuf)(stdout, NULL, _IOFBF, STORE_MAX);
     return result;
+}
+
+/* tee(1) wants its streams unbuffered. */
+EXPORT int setvbuf(FILE *restrict stream, char *restrict buffer, int mode, size_t size)
+{
+    if (mode != _IOFBF && lab_is_attribute(fileno(stream)))
+        return 0;
+    return REAL(setvbuf)(stream, buffer, mode, size);
 }
 
 /* Hand over what a stream has collected for an attribute. */

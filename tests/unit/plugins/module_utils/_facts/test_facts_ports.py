@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 import node_trees as nodes
 import pytest
@@ -123,3 +124,9 @@ def test_recorded_connectx3_with_an_ethernet_port(tmp_path: pathlib.Path) -> Non
     assert (first.link_layer, first.state, first.lid, first.sm_lid) == ("InfiniBand", "ACTIVE", 10, 12)
     assert (second.link_layer, second.state, second.phys_state, second.lid) == ("Ethernet", "DOWN", "Disabled", 0)
     assert second.port_guid == "0xf65214fffe91ba12"
+
+
+def test_the_tree_of_a_connectx3_is_the_recorded_one(tmp_path: pathlib.Path) -> None:
+    text = (nodes.CORPUS / "ibstat/cx3_mt4099_dual_ib_active.txt").read_text(encoding="utf-8")
+    recorded = [(line.split()[-1], int(lid)) for line, lid in zip(re.findall(r"Port GUID: .*", text), re.findall(r"Base lid: (\d+)", text))]
+    assert [(port.port_guid, port.lid) for port in _ports.read_ports(nodes.write(tmp_path, nodes.connectx3()))] == recorded

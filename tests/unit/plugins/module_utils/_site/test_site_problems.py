@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import types
 import typing as t
 
 import pytest
@@ -30,14 +31,16 @@ IB0 = {
     "connected_reason": "the driver uses Enhanced IPoIB, which is datagram only",
 }
 ETH0 = {"name": "eth0", "kind": "ethernet", "port": "", "parent": "", "mode": "", "mtu": 1500, "addresses": []}
-FACTS: dict[str, t.Any] = {
-    "os": {"family": "Debian", "id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"},
-    "stack": {"kind": "inbox", "version": "44.0"},
-    "ports": [PORT],
-    "netdevs": [ETH0, IB0],
-    "hcas": [{"name": "mlx5_0"}],
-    "modules": [{"name": "ib_ipoib"}],
-}
+FACTS: t.Mapping[str, t.Any] = types.MappingProxyType(
+    {
+        "os": {"family": "Debian", "id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"},
+        "stack": {"kind": "inbox", "version": "44.0"},
+        "ports": [PORT],
+        "netdevs": [ETH0, IB0],
+        "hcas": [{"name": "mlx5_0"}],
+        "modules": [{"name": "ib_ipoib"}],
+    }
+)
 NO_HCA = {**FACTS, "ports": [], "netdevs": [ETH0], "hcas": [], "modules": []}
 GENTOO = {**FACTS, "os": {"family": "Unknown", "id": "gentoo", "version": "2.15", "name": "Gentoo"}}
 
