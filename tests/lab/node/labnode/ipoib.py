@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import socket
 from collections.abc import Sequence
 
 from .node import Hca, Port
 from .portstate import ACTIVE, UNPLUGGED, PortState
-from .tap import INFINIBAND, Tap
+from .tap import INFINIBAND, Tap, add_link_local
 from .tree import ATTRIBUTE_MODE, Tree, broadcast_address, hardware_address
 
 DATAGRAM_MTU = 2044  # the broadcast group's, which opensm makes with 2048 bytes
@@ -66,6 +67,7 @@ class Interface:
         self.directory = "%s/net/%s" % (pci, self.name)
         self.children: dict[int, Interface] = {}
         self.state = UNPLUGGED
+        self.was_running = False
         self.tap = Tap(self.name)
         if not self.mode:
             self._appear()
@@ -119,8 +121,23 @@ class Interface:
         if self.tap.mtu > largest_mtu(self.mode):
             self.tap.set_mtu(largest_mtu(self.mode))
         self.tap.drain()
+        running = self.tap.running
+        if running and not self.was_running:
+            self._make_link_local()
+        self.was_running = running
         for child in self.children.values():
             child.watch()
+
+    def _make_link_local(self) -> None:
+        """Only in the kernel's default way of making addresses (0), which networkd for one can switch off."""
+        settings = "/proc/sys/net/ipv6/conf/%s/" % self.name
+        with contextlib.suppress(OSError):
+            for setting in ("addr_gen_mode", "disable_ipv6"):
+                with open(settings + setting, encoding="ascii") as stream:
+                    if stream.read().strip() != "0":
+                        return
+            address = bytes.fromhex(self.tree.read(self.directory + "/address").strip().replace(":", ""))
+            add_link_local(socket.if_nametoindex(self.name), address)
 
     def store(self, attribute: str, text: str) -> None:
         """A write to a file of the interface; OSError as the kernel's store function would fail."""

@@ -37,7 +37,7 @@ class SimulatorSilent(Exception):
 class Fabric:
     """The view of one port. patience: seconds to wait for one answer."""
 
-    def __init__(self, address: str, node: str, port: int, patience: float = 2.0) -> None:
+    def __init__(self, address: str, node: str, port: int, patience: float = 5.0) -> None:
         self.address = address
         self.node = node
         self.port = port
