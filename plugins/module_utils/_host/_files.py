@@ -57,9 +57,10 @@ def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup:
     handle, temporary = tempfile.mkstemp(dir=directory, prefix="." + os.path.basename(path))
     with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
         stream.write(change.after)
-    if not existed:
-        os.chmod(temporary, mode)
     module.atomic_move(temporary, path)
+    if not existed:
+        # After the move: atomic_move gives a new file the permissions of the umask.
+        os.chmod(path, mode)
     return saved
 
 

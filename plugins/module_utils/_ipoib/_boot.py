@@ -43,7 +43,7 @@ while [ -n "$waiting" ]; do
             echo connected > "/sys/class/net/$name/mode" || status=1
         fi
         if [ "$(cat "/sys/class/net/$name/mtu")" != "$mtu" ]; then
-            echo "$mtu" > "/sys/class/net/$name/mtu" || status=1
+            ip link set dev "$name" mtu "$mtu" || status=1
         fi
     done
     waiting=$rest

@@ -89,6 +89,16 @@ def uncovered(members: t.Sequence[Member], fabrics: t.Mapping[str, str]) -> list
     ]
 
 
+def outsiders(members: t.Sequence[Member], hosts: t.Collection[str]) -> list[Problem]:
+    """Members that are none of C(hosts), the hosts of group C(rdma): no play would ever configure them."""
+    names = frozenset(hosts)
+    return [
+        Problem("group %s" % GROUP, member.host, "hosts of group %s" % ALL, "%s would never be configured" % member.host)
+        for member in members
+        if member.host not in names
+    ]
+
+
 def read_int(value: t.Any) -> int | None:
     """A whole number of 0 or more as YAML, INI and the command line give it; None where it is something else."""
     if isinstance(value, bool):
@@ -103,20 +113,17 @@ def read_int(value: t.Any) -> int | None:
 def read_members(groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> tuple[list[Member], list[Problem]]:
     """The hosts of group C(opensm), and what is wrong with their variables.
 
-    Only these hosts' variables are looked at: templating those of every host of a big site would take minutes.
+    Only this group, and only these hosts' variables, are looked at: this runs for every host of a play, and the names
+    alone of 10,000 hosts take 60 ms in a template of ansible-core 2.19.
     """
     members: list[Member] = []
     problems: list[Problem] = []
-    known = set(groups[ALL]) if ALL in groups else None
     for host in groups.get(GROUP, ()):
         variables = hostvars[host]
         fabric = variables.get("fabric", DEFAULT_FABRIC)
         rank = variables.get("opensm_rank")
         if not isinstance(fabric, str) or not fabric:
             problems.append(Problem("fabric of %s" % host, fabric, "the name of a fabric"))
-            continue
-        if known is not None and host not in known:
-            problems.append(Problem("group %s" % GROUP, host, "hosts of group %s" % ALL, "%s would never be configured" % host))
             continue
         number = None if rank is None else read_int(rank)
         if rank is not None and number is None:
@@ -127,4 +134,4 @@ def read_members(groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[st
     return members, problems
 
 
-__all__ = ("ALL", "DEFAULT_FABRIC", "GROUP", "Member", "conflicts", "designate", "read_int", "read_members", "uncovered")
+__all__ = ("ALL", "DEFAULT_FABRIC", "GROUP", "Member", "conflicts", "designate", "outsiders", "read_int", "read_members", "uncovered")

@@ -10,18 +10,61 @@ them is made here.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import errno
 import fcntl
 import os
 import socket
 import struct
+import subprocess
+import typing as t
 
 _TUNSETIFF, _TUNSETPERSIST, _TUNSETLINK, _TUNSETCARRIER = 0x400454CA, 0x400454CB, 0x400454CD, 0x400454E2
 _IFF_TAP, _IFF_NO_PI = 0x0002, 0x1000
-_SIOCGIFMTU, _SIOCSIFMTU, _SIOCGIFHWADDR = 0x8921, 0x8922, 0x8927
+_SIOCGIFMTU, _SIOCSIFMTU = 0x8921, 0x8922
 _SIOCGIFFLAGS, _IFF_UP, _IFF_RUNNING = 0x8913, 0x1, 0x40
 _RTM_NEWADDR, _NLM_F_REQUEST, _NLM_F_CREATE, _IFA_F_PERMANENT, _RT_SCOPE_LINK = 20, 0x1, 0x400, 0x80, 253
+_CLONE_NEWNET = 0x40000000
 INFINIBAND = 32
+
+
+@contextlib.contextmanager
+def _another_network_namespace() -> t.Iterator[None]:
+    """What this thread does inside is unseen by the node's network stack."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if libc.unshare(_CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "no network namespace to make a tap in")
+        try:
+            yield
+        finally:
+            if libc.setns(home, _CLONE_NEWNET):
+                raise OSError(ctypes.get_errno(), "no way back from a network namespace")
+    finally:
+        os.close(home)
+
+
+def _attach(name: str) -> int:
+    fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    fcntl.ioctl(fd, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TAP | _IFF_NO_PI))
+    return fd
+
+
+def _make(name: str) -> None:
+    """A persistent tap of link type 32 comes into the node's namespace ready made.
+
+    A tap is born as Ethernet, and systemd-networkd never looks at the type of a link again: it would run LLDP on it.
+    """
+    with _another_network_namespace():
+        fd = _attach(name)
+        try:
+            fcntl.ioctl(fd, _TUNSETLINK, INFINIBAND)
+            fcntl.ioctl(fd, _TUNSETPERSIST, 1)
+        finally:
+            os.close(fd)
+        subprocess.run(["ip", "link", "set", "dev", name, "netns", "1"], check=True)
 
 
 class Tap:
@@ -32,15 +75,9 @@ class Tap:
         self.name = name
         self.carrier: bool | None = None
         self._control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        fcntl.ioctl(self._fd, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TAP | _IFF_NO_PI))
-        if self._type() != INFINIBAND:
-            fcntl.ioctl(self._fd, _TUNSETLINK, INFINIBAND)
-            fcntl.ioctl(self._fd, _TUNSETPERSIST, 1)
-
-    def _type(self) -> int:
-        answer = fcntl.ioctl(self._control, _SIOCGIFHWADDR, struct.pack("16s24x", self.name.encode()))
-        return int(struct.unpack_from("H", answer, 16)[0])
+        if name not in (present for _index, present in socket.if_nameindex()):
+            _make(name)
+        self._fd = _attach(name)
 
     def set_carrier(self, on: bool) -> None:
         """Said only when it changes. An interface that is down has no carrier to set (EINVAL)."""

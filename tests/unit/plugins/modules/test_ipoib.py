@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -27,7 +28,11 @@ class FakeModule:
         self.check_mode = check_mode
 
     def atomic_move(self, source: str, target: str) -> None:
+        created = not os.path.exists(target)
         os.replace(source, target)
+        if created:
+            # The real one does the same: what the source was allowed to do is lost.
+            os.chmod(target, 0o644)
 
     def backup_local(self, path: str) -> str:
         pathlib.Path(path + ".backup").write_text(pathlib.Path(path).read_text())
@@ -44,6 +49,7 @@ class FakeNode:
         self.enabled: set[str] = set()
         self.group_mtu = 2044
         self.lazy = False
+        self.break_at = 0
         device = root / "sys/bus/pci/drivers" / driver
         device.mkdir(parents=True)
         pci = root / "sys/devices/0000:03:00.0"
@@ -89,6 +95,8 @@ class FakeNode:
         if words[:3] == ["ip", "-j", "route"]:
             return Output(0, json.dumps([{"dev": "ib0"}]), "")
         self.argv.append(" ".join(words))
+        if len(self.argv) == self.break_at:
+            raise CommandFailed("broken off")
         # sysfs of the kernel answers to a mode at once; files do not, so each step catches up first.
         self._catch_up()
         getattr(self, "_" + words[0])(words[1:])
@@ -233,6 +241,7 @@ def test_commands_on_networkd(tmp_path: pathlib.Path) -> None:
         "ip link set dev ib0 mtu 65520",
         "networkctl reload",
     ]
+    assert os.access(tmp_path / "usr/local/libexec/rdma-ofed-ipoib-mode", os.X_OK)
     node.addresses["ib0"].remove("10.20.0.1/24")
     node.call(interfaces=IB0)
     assert node.argv == ["networkctl reconfigure ib0"]
@@ -279,6 +288,22 @@ def test_a_clamped_mtu_is_explained_once_and_for_all(tmp_path: pathlib.Path) -> 
     second = node.call(interfaces=wanted)
     assert (second["changed"], second["reasons"]) == (False, first["reasons"])
     assert "mtu=5" in second["reasons"][0]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("step", range(1, 8))
+def test_a_run_that_was_broken_off_is_completed_by_the_next(tmp_path: pathlib.Path, stack: str, step: int) -> None:
+    node = FakeNode(tmp_path, stack, CAPABLE)
+    node.appear("ib0")
+    for options in ({"interfaces": IB0}, {"interfaces": [dict(IB0[0], mode="datagram", addresses=["10.20.0.3/24"])]}, {"state": "absent"}):
+        node.break_at = step
+        with contextlib.suppress(CommandFailed):
+            node.call(**options)
+        node.break_at = 0
+        node.call(**options)
+        assert not node.call(**options)["changed"]
+    assert [path for path in tmp_path.rglob("*rdma*") if path.is_file()] == []
+    assert (node.addresses["ib0"], node.read("sys/class/net/ib0/mode"), node.enabled) == ([], "datagram", set())
 
 
 def test_networkd_is_told_twice(tmp_path: pathlib.Path) -> None:

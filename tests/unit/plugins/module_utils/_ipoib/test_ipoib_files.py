@@ -124,7 +124,13 @@ def test_boot_script_sets_mode_and_mtu(tmp_path: pathlib.Path) -> None:
     script = tmp_path / "script"
     script.write_text(_boot.render(CONNECTED)[_boot.SCRIPT_PATH].replace("/sys/class/net", str(tmp_path)))
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    subprocess.run([str(script), "ib0=65520", "ib1=32000"], check=True)
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    # ip link set dev NAME mtu MTU
+    (tools / "ip").write_text('#!/bin/sh\necho "$6" > "%s/$4/mtu"\n' % tmp_path)
+    (tools / "ip").chmod(0o755)
+    environ = dict(os.environ, PATH="%s:%s" % (tools, os.environ["PATH"]))
+    subprocess.run([str(script), "ib0=65520", "ib1=32000"], check=True, env=environ)
     assert [(tmp_path / "ib0" / file).read_text() for file in ("mode", "mtu")] == ["connected\n", "65520\n"]
     assert [(tmp_path / "ib1" / file).read_text() for file in ("mode", "mtu")] == ["connected\n", "32000\n"]
 

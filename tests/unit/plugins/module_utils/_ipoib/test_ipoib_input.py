@@ -19,7 +19,8 @@ MLX4 = {"name": "mlx4_0", "driver": "mlx4_core", "type": "MT4099"}
 CONNECT_IB = {"name": "mlx5_0", "driver": "mlx5_core", "type": "MT4113"}
 
 
-def facts(hca: t.Mapping[str, str] = MLX5, ports: int = 1, netdevs: t.Sequence[t.Mapping[str, t.Any]] = (), loaded: bool = False) -> dict[str, t.Any]:
+def facts(hca: t.Mapping[str, str] | None = None, ports: int = 1, netdevs: t.Sequence[t.Mapping[str, t.Any]] = (), loaded: bool = False) -> dict[str, t.Any]:
+    hca = hca or MLX5
     return {
         "hcas": [hca] if ports else [],
         "ports": [{"name": "%s/%d" % (hca["name"], port + 1), "device": hca["name"], "link_layer": "InfiniBand"} for port in range(ports)],
