@@ -37,13 +37,13 @@ class Change(t.NamedTuple):
 class Plan(t.NamedTuple):
     """An ordered list of changes, each safe to repeat."""
 
-    changes: t.Tuple[Change, ...] = ()
+    changes: tuple[Change, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.changes)
 
     @property
-    def pending(self) -> t.List[str]:
+    def pending(self) -> list[str]:
         """The changes that are made now and effective only later, in words."""
         return ["%s (needs %s)" % (change.words(), change.needs) for change in self.changes if NEEDS.index(change.needs) >= NEEDS.index("driver_reload")]
 
@@ -52,10 +52,10 @@ class Plan(t.NamedTuple):
         return any(change.needs in ("reboot", "cold_boot") for change in self.changes)
 
     @property
-    def blockers(self) -> t.List[str]:
+    def blockers(self) -> list[str]:
         return ["%s: %s" % (change.words(), change.blocked_by) for change in self.changes if change.blocked_by]
 
-    def diff(self) -> t.List[t.Dict[str, str]]:
+    def diff(self) -> list[dict[str, str]]:
         """In the shape that C(--diff) shows: files one by one, all settings together."""
         files = [
             {"before_header": change.what[5:], "after_header": change.what[5:], "before": change.before, "after": change.after}
@@ -65,16 +65,17 @@ class Plan(t.NamedTuple):
         settings = [change for change in self.changes if not change.what.startswith("file ")]
         if not settings:
             return files
-        return files + [
+        return [
+            *files,
             {
                 "before_header": "settings",
                 "after_header": "settings",
                 "before": "".join("%s: %s\n" % (change.what, change.before or "none") for change in settings),
                 "after": "".join("%s: %s\n" % (change.what, change.after or "none") for change in settings),
-            }
+            },
         ]
 
-    def result(self) -> t.Dict[str, t.Any]:
+    def result(self) -> dict[str, t.Any]:
         """The keys that every module of the collection returns."""
         return {
             "changed": bool(self),
@@ -86,7 +87,7 @@ class Plan(t.NamedTuple):
         }
 
 
-def changes_of(*candidates: t.Optional[Change]) -> t.Tuple[Change, ...]:
+def changes_of(*candidates: Change | None) -> tuple[Change, ...]:
     """The candidates that change anything, in order: planners list what they look at and leave the comparing to this."""
     return tuple(change for change in candidates if change is not None and change.before != change.after)
 

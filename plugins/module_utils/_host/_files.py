@@ -32,19 +32,19 @@ def read_text(path: str, missing: str = "") -> str:
         return missing
 
 
-def file_change(path: str, found: str, wanted: str, needs: str = "") -> t.Optional[Change]:
+def file_change(path: str, found: str, wanted: str, needs: str = "") -> Change | None:
     """The change that makes C(path) hold C(wanted); "" means that the file shall not exist."""
     return Change(PREFIX + path, found, wanted, needs) if found != wanted else None
 
 
-def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup: bool = False) -> t.Optional[str]:
+def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup: bool = False) -> str | None:
     """Carry out a change of C(file_change); returns the path of the backup, if one was asked for and there was a file.
 
     The content is written beside the target and moved over it, so a reader sees the old or the new file, never half
     of one. Owner and permissions of an existing file are kept.
     """
     path = change.what[len(PREFIX) :]
-    saved: t.Optional[str] = None
+    saved: str | None = None
     if backup and os.path.exists(path):
         saved = module.backup_local(path)
     if not change.after:
@@ -57,9 +57,10 @@ def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup:
     handle, temporary = tempfile.mkstemp(dir=directory, prefix="." + os.path.basename(path))
     with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
         stream.write(change.after)
-    if not existed:
-        os.chmod(temporary, mode)
     module.atomic_move(temporary, path)
+    if not existed:
+        # After the move: atomic_move gives a new file the permissions of the umask.
+        os.chmod(path, mode)
     return saved
 
 

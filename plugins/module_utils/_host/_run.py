@@ -30,11 +30,10 @@ class Output(t.NamedTuple):
 class Runner(t.Protocol):
     """Starts C(argv); C(ok=None) accepts every exit status. Tests pass a fake."""
 
-    def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output: ...
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output: ...
 
     def has(self, tool: str) -> bool:
         """Is the tool there?"""
-        ...
 
 
 class ModuleRunner:
@@ -42,9 +41,9 @@ class ModuleRunner:
 
     def __init__(self, module: AnsibleModule) -> None:
         self._module = module
-        self._paths: t.Dict[str, t.Optional[str]] = {}
+        self._paths: dict[str, str | None] = {}
 
-    def _find(self, tool: str) -> t.Optional[str]:
+    def _find(self, tool: str) -> str | None:
         if tool not in self._paths:
             self._paths[tool] = self._module.get_bin_path(tool, opt_dirs=["/usr/sbin", "/sbin"])
         return self._paths[tool]
@@ -52,7 +51,7 @@ class ModuleRunner:
     def has(self, tool: str) -> bool:
         return self._find(tool) is not None
 
-    def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         path = self._find(argv[0])
         if path is None:
             raise Unsupported("%s is not installed on this node" % argv[0])

@@ -36,9 +36,9 @@ class Unit(t.NamedTuple):
         return self.load not in ("not-found", "")
 
 
-def parse_show(stdout: str) -> t.Dict[str, Unit]:
+def parse_show(stdout: str) -> dict[str, Unit]:
     """C(systemctl show -p ... UNIT ...): one block of C(Key=value) lines a unit, blank lines between them."""
-    units: t.Dict[str, Unit] = {}
+    units: dict[str, Unit] = {}
     for block in stdout.split("\n\n"):
         fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
         if "Id" not in fields:
@@ -55,7 +55,7 @@ def parse_show(stdout: str) -> t.Dict[str, Unit]:
     return units
 
 
-def show_units(run: Runner, names: Sequence[str]) -> t.Dict[str, Unit]:
+def show_units(run: Runner, names: Sequence[str]) -> dict[str, Unit]:
     """The state of each named unit, in one process; a unit that does not exist has C(load == "not-found")."""
     found = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", *names]).stdout)
     return {name: found.get(name, Unit(name)) for name in names}

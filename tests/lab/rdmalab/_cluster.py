@@ -21,7 +21,7 @@ from ._say import LabError, say
 from ._settings import LAB, Settings
 from ._topology import Node, Topology, parse
 
-CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN")
+CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_MODULE")
 SECURITY = ("seccomp=unconfined", "apparmor=unconfined")
 TMPFS = ("/run", "/run/lock", "/tmp:exec")
 VOLUMES = ("/sys/fs/cgroup:/sys/fs/cgroup:rw",)

@@ -1,0 +1,97 @@
+# Every target does its own set-up: see README.md for the two that matter, `make demo` and `make test`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+# The set-up scripts use the standard library only; everything after them runs in .venv.
+BOOTSTRAP ?= $(shell command -v python3.11 || command -v python3)
+BIN := $(CURDIR)/.venv/bin
+PYTHON := $(BIN)/python
+CHECKOUT := $(CURDIR)/build/checkout
+COLLECTION := ansible_collections/rdma/ofed
+# The two halves of the lab, each with a package of its own: what runs here, what runs in the nodes.
+LAB_FOLDERS := tests/lab tests/lab/node
+LAB := $(PYTHON) tests/lab/lab
+
+# ansible-core wants a UTF-8 locale, which a bare machine does not set.
+export LC_ALL := C.UTF-8
+export PYTHONDONTWRITEBYTECODE := 1
+export PATH := $(BIN):$(PATH)
+export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
+
+say = @printf '==> %s\n' "$(1)"
+
+.PHONY: help demo test unit lint sanity molecule acceptance bench stop clean venv collection
+
+help:
+	@printf '%s\n' \
+	  'make demo        a three-node cluster on a simulated fabric: up, provisioned, verified' \
+	  'make stop        take the demo down' \
+	  'make test        all checks: lint, sanity, unit tests, molecule, acceptance' \
+	  'make unit        the unit tests only (under a minute)' \
+	  'make lint        the linters only' \
+	  'make sanity      ansible-test sanity only' \
+	  'make molecule    the scenario "default": converge, idempotence, check mode, restart' \
+	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
+	  'make bench       module executions per host, time and memory of an unchanged run' \
+	  'make clean       remove what the other targets made'
+
+venv:
+	@$(BOOTSTRAP) tests/tools/virtualenvs.py main
+
+collection: venv
+	@$(PYTHON) tests/tools/collection.py
+
+demo: collection
+	@$(PYTHON) tests/tools/demo.py
+
+stop: venv
+	@$(LAB) down
+
+test: venv
+	@$(PYTHON) tests/tools/stages.py lint sanity unit molecule acceptance
+
+unit: collection
+	@$(BOOTSTRAP) tests/tools/virtualenvs.py units
+	@$(PYTHON) tests/tools/units.py $(PYTEST_ARGS)
+
+lint: collection
+	$(call say,yamllint)
+	@yamllint --strict .
+	$(call say,ruff)
+	@ruff check --no-cache .
+	@ruff format --no-cache --check .
+	$(call say,mypy)
+	@cd $(CHECKOUT) && MYPYPATH=$(CHECKOUT) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml $(COLLECTION)/plugins
+	@cd tests/tools && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
+	@cd tests/bench && MYPYPATH=../tools $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
+	@for folder in $(LAB_FOLDERS); do (cd $$folder && MYPYPATH=simulator $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .); done
+	$(call say,ansible-lint)
+	@ANSIBLE_COLLECTIONS_PATH=$(CHECKOUT) ansible-lint --offline --strict --nocolor
+	$(call say,antsibull-changelog)
+	@antsibull-changelog lint
+	$(call say,antsibull-docs)
+	@cd $(CHECKOUT)/$(COLLECTION) && ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/build/collections antsibull-docs lint-collection-docs --plugin-docs .
+
+sanity: venv
+	@$(PYTHON) tests/tools/sanity.py $(SANITY_ARGS)
+
+# Molecule looks for a Docker daemon before anything else: building the image starts one.
+molecule: collection
+	$(call say,the node image)
+	@$(LAB) image
+	$(call say,molecule test)
+	@molecule --no-color test
+
+acceptance: collection
+	$(call say,acceptance tests on the lab)
+	@PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance $(PYTEST_ARGS)
+
+bench: collection
+	@$(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
+
+clean:
+	@if [ -x $(PYTHON) ] && [ -e tests/lab/lab ]; then $(LAB) down || true; fi
+	rm -rf .venv .cache .lab .ansible .mypy_cache .ruff_cache build

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Judges the variables of a host on the controller: nothing is sent to the node. The documentation is in the module of the same name."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement
+
+
+class ActionModule(ActionBase):
+    """Reads the variables, and leaves every judgement to pure code."""
+
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        host = str(task_vars["inventory_hostname"])
+        variables, problems = self._variables(task_vars)
+        facts = plain(task_vars.get("ansible_facts", {}).get("rdma"))
+        place = placement(host, task_vars["groups"], task_vars["hostvars"], variables)
+        problems += host_problems(variables, facts, place.designated == host) + place.own
+        # One host says what is wrong with all: a thousand hosts need not repeat it.
+        if place.common and host == (task_vars.get("ansible_play_hosts") or [host])[0]:
+            problems += place.common
+        result.update(changed=False, fabric=place.fabric, designated_host=place.designated, designated=place.designated == host)
+        if problems:
+            lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))
+            result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)
+        return result
+
+    def _variables(self, task_vars: t.Mapping[str, t.Any]) -> tuple[dict[str, t.Any], list[Problem]]:
+        """The collection's variables of this host, evaluated, and those that can't be."""
+        variables: dict[str, t.Any] = {}
+        problems: list[Problem] = []
+        for name in ours(task_vars, tuple(KNOWN), PLAIN):
+            try:
+                variables[str(name)] = plain(self._templar.template(task_vars[name]))
+            except AnsibleError as exc:
+                problems.append(Problem(str(name), plain(task_vars[name]), "what can be evaluated on the controller", str(exc)))
+        return variables, problems

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The host that runs the subnet manager of a fabric, from inventory alone."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: designated_sm
+short_description: The host that shall run the subnet manager of a fabric
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Names the one host of group C(opensm) that shall be the subnet manager of a fabric. That is the host with the lowest
+    C(opensm_rank) of those whose C(fabric) it is. Hosts without a rank come after those with one, in the order of the group.
+  - The answer comes from inventory alone, so it is the same on all hosts, in all runs, with C(--limit) and with C(serial).
+  - Only variables of the hosts of group C(opensm) are read.
+positional: _input, hostvars, fabric
+options:
+  _input:
+    description: The variable C(groups).
+    type: dict
+    required: true
+  hostvars:
+    description: The variable C(hostvars).
+    type: dict
+    required: true
+  fabric:
+    description: Name of the fabric.
+    type: str
+    default: ib
+"""
+
+EXAMPLES = r"""
+- name: Say it
+  ansible.builtin.debug:
+    msg: "{{ groups | rdma.ofed.designated_sm(hostvars, 'ib') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: Name of the host.
+  type: str
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
+    DEFAULT_FABRIC,
+    conflicts,
+    designate,
+    read_members,
+    uncovered,
+)
+
+
+def designated_sm(
+    groups: t.Mapping[str, t.Sequence[str]],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    fabric: str = DEFAULT_FABRIC,
+) -> str:
+    """The designated host of C(fabric); a fabric without one, or with two, is an error."""
+    if not isinstance(fabric, str):
+        raise AnsibleFilterError("fabric is %r; allowed: the name of a fabric" % (fabric,))
+    members, problems = read_members(groups, hostvars)
+    problems += conflicts([member for member in members if member.fabric == fabric])
+    if not problems:
+        problems = uncovered(members, {"this host": fabric})
+    if problems:
+        raise AnsibleFilterError(InvalidInput(problems).msg)
+    return designate(members)[fabric]
+
+
+class FilterModule:
+    """Registers the filter."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"designated_sm": designated_sm}

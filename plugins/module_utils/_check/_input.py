@@ -1,0 +1,79 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What may be declared to C(fabric_check), and the reading of it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_int
+from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
+    "fabric_check_ports": (list, "a list of ports"),
+    "fabric_check_interfaces": (list, "a list of interfaces"),
+    "fabric_check_modules": (list, "a list of module names"),
+    "fabric_check_fabric": (str, "the name of a fabric"),
+    "fabric_check_designated_host": (str, "a host of the inventory"),
+    "fabric_check_designated_names": (list, "a list of host names"),
+    "fabric_check_designated_guids": (list, "a list of port GUIDs"),
+}
+FLAGS = ("fabric_check_subnet_manager", "fabric_check_designated", "fabric_check_fail")
+# As the command line gives them, and as Ansible understands them.
+BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0")
+
+
+def problems(params: Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with the module's parameters, beyond their types."""
+    found = port_problems("ports", params["ports"])
+    for problem in ipoib_input.problems({"ipoib_interfaces": params["interfaces"]}):
+        found.append(problem._replace(variable=problem.variable[len("ipoib_") :]))
+    if params["wait"] < 0:
+        found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
+    return found
+
+
+def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """What is wrong with the variables C(fabric_check_*) that are set."""
+    found: list[Problem] = []
+    for name, (kind, allowed) in ROLE_TYPES.items():
+        if name in variables and not isinstance(variables[name], kind):
+            found.append(Problem(name, variables[name], allowed))
+    if "fabric_check_wait" in variables and read_int(variables["fabric_check_wait"]) is None:
+        found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
+    for name in FLAGS:
+        value = variables.get(name, True)
+        if not isinstance(value, bool) and str(value).lower() not in BOOLEANS:
+            found.append(Problem(name, value, "true or false"))
+    if isinstance(variables.get("fabric_check_ports"), list):
+        found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
+    return found
+
+
+def declared_of(params: Mapping[str, t.Any]) -> Declared:
+    """The wanted state from parameters that passed C(problems)."""
+    return Declared(
+        ports=tuple(params["ports"]),
+        interfaces=wanted_of(params["interfaces"]),
+        modules=tuple(params["modules"]),
+        fabric=params["fabric"],
+        subnet_manager=params["subnet_manager"],
+        designated=params["designated"],
+        designated_host=params["designated_host"],
+        designated_names=tuple(params["designated_names"]),
+        designated_guids=tuple(params["designated_guids"]),
+    )
+
+
+__all__ = ("BOOLEANS", "FLAGS", "ROLE_TYPES", "declared_of", "problems", "role_problems")

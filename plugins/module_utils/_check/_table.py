@@ -1,0 +1,97 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The outcome of a whole run as one plain table, and what only the whole run can show. Pure; linear in hosts."""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+COLUMNS = (
+    ("host", "host"),
+    ("port", "port"),
+    ("state", "state"),
+    ("LID", "lid"),
+    ("SM LID", "sm_lid"),
+    ("rate", "rate"),
+    ("interface", "interface"),
+    ("mode", "mode"),
+    ("MTU", "mtu"),
+    ("addresses", "addresses"),
+    ("SM", "sm"),
+    ("result", "result"),
+)
+
+
+def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
+    """What is wrong with each host, from the results of C(fabric_check) by host; a host without a finding is left out.
+
+    A result that is no finding (the host was unreachable, the module failed) is a deviation too: nothing is known.
+    """
+    found: dict[str, list[str]] = {}
+    for host, result in results.items():
+        if "deviations" in result:
+            lines = [str(line) for line in result.get("deviation_lines", ())]
+        else:
+            why = "unreachable" if result.get("unreachable") else "not checked"
+            lines = ["%s: %s" % (why, str(result.get("msg", "no result")).strip())]
+        if lines:
+            found[host] = lines
+    for host, line in _split_fabrics(results):
+        found.setdefault(host, []).append(line)
+    return found
+
+
+def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str, str]]:
+    """Two masters that can't see each other: each node is content, and only all of them together show it."""
+    seen: dict[str, dict[str, list[str]]] = {}
+    for host, result in results.items():
+        if result.get("master_guid"):
+            seen.setdefault(str(result.get("fabric", "")), {}).setdefault(str(result["master_guid"]), []).append(host)
+    lines = []
+    for fabric, masters in sorted(seen.items()):
+        if len(masters) < 2:
+            continue
+        # The side that fewer hosts see is the likelier odd one out: it carries the message.
+        by_size = sorted(masters, key=lambda guid: (-len(masters[guid]), guid))
+        for guid in by_size[1:]:
+            for host in masters[guid]:
+                lines.append((host, "fabric %s: this node's master is %s, that of most others %s: the fabric is split" % (fabric, guid, by_size[0])))
+    return lines
+
+
+def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> str:
+    """The table, then the deviations host by host, then one line of outcome."""
+    table = [tuple(title for title, _key in COLUMNS)]
+    for host, result in results.items():
+        rows = result.get("rows") or [{"result": "BAD"}]
+        for row in rows:
+            cells = {**row, "host": host}
+            if host in deviations and cells.get("result") == "OK":
+                cells["result"] = "BAD"
+            table.append(tuple(str(cells.get(key, "-")) for _title, key in COLUMNS))
+    widths = [max(len(line[index]) for line in table) for index in range(len(COLUMNS))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    if deviations:
+        lines += ["", "Deviations:"]
+        lines += ["  %s: %s" % (host, text) for host, texts in deviations.items() for text in texts]
+    lines += ["", _outcome(len(results), len(deviations))]
+    return "\n".join(lines)
+
+
+def _outcome(hosts: int, bad: int) -> str:
+    if not hosts:
+        return "No host was checked."
+    if bad:
+        return "%d of %d hosts deviate from the declared state." % (bad, hosts)
+    return "%s as declared." % ("The one host is" if hosts == 1 else "All %d hosts are" % hosts)
+
+
+__all__ = ("COLUMNS", "deviations_of", "render")

@@ -1,0 +1,132 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What iproute2 knows of network interfaces and routes: the grammar of C(ip -j)."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+LINKS = ("ip", "-j", "-d", "addr")
+_MODES = ("datagram", "connected")
+
+
+class Link(t.NamedTuple):
+    """One interface as netlink shows it; P_Key children made through netlink are described nowhere else."""
+
+    name: str
+    kind: str = ""
+    """C(ipoib), C(bond), C(vlan), C(bridge) ...; "" for plain hardware."""
+    parent: str = ""
+    """The interface below a child or VLAN."""
+    master: str = ""
+    pkey: str = ""
+    mode: str = ""
+    addresses: tuple[str, ...] = ()
+    """C(10.1.0.1/24), as configured; without IPv6 link-local ones, which come by themselves."""
+    dynamic_addresses: tuple[str, ...] = ()
+    """The same for what DHCP or router advertisements gave for a time."""
+
+
+def _text(value: t.Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _table(value: t.Any) -> dict[str, t.Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _rows(stdout: str, what: str) -> list[dict[str, t.Any]]:
+    if not stdout.strip():
+        return []
+    try:
+        rows = json.loads(stdout)
+    except (ValueError, RecursionError) as exc:
+        raise UnexpectedOutput("%s did not print JSON: %s: %r" % (what, exc, stdout[:80])) from exc
+    if not isinstance(rows, list):
+        raise UnexpectedOutput("%s printed no list: %r" % (what, stdout[:80]))
+    # Versions of before 4.19 print an empty object for what they filter.
+    return [row for row in rows if isinstance(row, dict) and row]
+
+
+def _pkey(info: dict[str, t.Any]) -> str:
+    # iproute2 prints the P_Key under "key" in JSON and "pkey" in text.
+    value = info.get("pkey", info.get("key"))
+    if isinstance(value, str):
+        try:
+            value = int(value, 16)
+        except ValueError:
+            return ""
+    return "0x%04x" % value if isinstance(value, int) and 0 <= value <= 0xFFFF else ""
+
+
+def _addresses(row: dict[str, t.Any], dynamic: bool) -> tuple[str, ...]:
+    infos = row.get("addr_info")
+    found = []
+    for info in infos if isinstance(infos, list) else []:
+        if not isinstance(info, dict) or not isinstance(info.get("local"), str):
+            continue
+        if info.get("family") == "inet6" and info.get("scope") == "link":
+            continue
+        if bool(info.get("dynamic")) == dynamic:
+            found.append("%s/%s" % (info["local"], info.get("prefixlen")))
+    return tuple(sorted(found))
+
+
+def parse_links(stdout: str) -> dict[str, Link]:
+    """C(ip -j -d addr) -> interfaces by name. Raises UnexpectedOutput where it is no JSON list."""
+    links = {}
+    for row in _rows(stdout, " ".join(LINKS)):
+        name = row.get("ifname")
+        if not isinstance(name, str) or not name:
+            continue
+        linkinfo = _table(row.get("linkinfo"))
+        data = _table(linkinfo.get("info_data"))
+        kind = _text(linkinfo.get("info_kind"))
+        mode = data.get("mode")
+        links[name] = Link(
+            name=name,
+            kind=kind,
+            parent=_text(row.get("link")),
+            master=_text(row.get("master")),
+            pkey=_pkey(data) if kind == "ipoib" else "",
+            mode=mode if kind == "ipoib" and mode in _MODES else "",
+            addresses=_addresses(row, dynamic=False),
+            dynamic_addresses=_addresses(row, dynamic=True),
+        )
+    return links
+
+
+def parse_route_device(stdout: str) -> str:
+    """C(ip -j route get ADDRESS) -> the outgoing device; "" where there is no route."""
+    for row in _rows(stdout, "ip -j route get"):
+        if isinstance(row.get("dev"), str):
+            return str(row["dev"])
+    return ""
+
+
+def read_links(run: Runner) -> dict[str, Link]:
+    """All interfaces in one process; none where iproute2 is not installed."""
+    if not run.has("ip"):
+        return {}
+    return parse_links(run(LINKS, timeout=10).stdout)
+
+
+def route_device(run: Runner, address: str) -> str:
+    """The device that packets to C(address) leave through; "" where that can't be told."""
+    if not run.has("ip"):
+        return ""
+    output = run(["ip", "-j", "route", "get", address], ok=None, timeout=10)
+    return parse_route_device(output.stdout) if output.rc == 0 else ""
+
+
+__all__ = ("LINKS", "Link", "parse_links", "parse_route_device", "read_links", "route_device")

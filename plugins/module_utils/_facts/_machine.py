@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What runs the operating system: distribution, and whether this is a host, a virtual machine, a container or a chroot."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+
+_FAMILIES = (
+    ("Debian", ("debian", "ubuntu")),
+    ("RedHat", ("rhel", "fedora", "centos", "rocky", "almalinux", "ol", "amzn")),
+    ("Suse", ("suse", "sles", "sled", "sle_hpc", "opensuse", "opensuse-leap", "opensuse-tumbleweed")),
+    ("Arch", ("arch",)),
+)
+
+# What firmware tables say of themselves, in the order in which systemd-detect-virt asks.
+_DMI_FILES = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
+_DMI_WORDS = (
+    ("KVM", "kvm"),
+    ("OpenStack", "kvm"),
+    ("KubeVirt", "kvm"),
+    ("Amazon EC2", "amazon"),
+    ("QEMU", "qemu"),
+    ("VMware", "vmware"),
+    ("VMW", "vmware"),
+    ("innotek GmbH", "oracle"),
+    ("VirtualBox", "oracle"),
+    ("Xen", "xen"),
+    ("Bochs", "bochs"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Hyper-V", "microsoft"),
+    ("Microsoft Corporation", "microsoft"),
+    ("Apple Virtualization", "apple"),
+    ("Google Compute Engine", "google"),
+)
+
+
+class OperatingSystem(t.NamedTuple):
+    """The distribution."""
+
+    family: str = "Unknown"
+    """C(Debian), C(RedHat), C(Suse), C(Arch) or C(Unknown)."""
+    id: str = ""
+    version: str = ""
+    name: str = ""
+
+
+class Machine(t.NamedTuple):
+    """Where the system runs."""
+
+    kind: str = "host"
+    """C(host), C(vm), C(container) or C(chroot)."""
+    container: str = ""
+    """C(docker), C(podman), C(lxc), C(systemd-nspawn), C(kubernetes) ...; "" outside of one."""
+    hypervisor: str = ""
+    """C(kvm), C(qemu), C(vmware), C(microsoft) ...; "" on bare metal."""
+    systemd: bool = False
+    """Does systemd run the services?"""
+    hostname: str = ""
+
+
+def parse_os_release(text: str) -> dict[str, str]:
+    """os-release(5): shell assignments without expansions. Lines that are none are left out."""
+    values = {}
+    for line in text.splitlines():
+        key, equals, value = line.strip().partition("=")
+        if not equals or not key.isidentifier():
+            continue
+        try:
+            values[key] = " ".join(shlex.split(value))
+        except ValueError:
+            values[key] = value.strip("\"'")
+    return values
+
+
+def os_family(values: t.Mapping[str, str]) -> str:
+    """The family of an os-release: ID first, then ID_LIKE from left to right."""
+    for word in [values.get("ID", ""), *values.get("ID_LIKE", "").split()]:
+        for family, ids in _FAMILIES:
+            if word.lower() in ids:
+                return family
+    return "Unknown"
+
+
+def read_os(root: str = "/") -> OperatingSystem:
+    """The distribution, from os-release."""
+    values = parse_os_release(attribute(root, "etc/os-release") or attribute(root, "usr/lib/os-release"))
+    return OperatingSystem(os_family(values), values.get("ID", ""), values.get("VERSION_ID", ""), values.get("PRETTY_NAME", ""))
+
+
+def container_kind(marker: str, environ: str, files: t.Collection[str]) -> str:
+    """The container manager, or "" outside of a container.
+
+    C(marker) is the content of /run/systemd/container, C(environ) that of /proc/1/environ (separated by NUL), C(files)
+    the marker files found: C(dockerenv), C(containerenv), C(kubernetes).
+    """
+    variables = dict(item.partition("=")[::2] for item in environ.split("\0"))
+    named = marker or variables.get("container", "")
+    if named and named != "oci":
+        return named
+    for manager, present in (
+        ("docker", "dockerenv" in files),
+        ("podman", "containerenv" in files),
+        ("kubernetes", "kubernetes" in files or "KUBERNETES_SERVICE_HOST" in variables),
+    ):
+        if present:
+            return manager
+    return named
+
+
+def hypervisor_kind(cpuinfo: str, dmi: t.Sequence[str], xen: str = "") -> str:
+    """The hypervisor, or "" on bare metal. C(dmi) are the texts of the firmware tables, C(xen) is /sys/hypervisor/type."""
+    flags = [line.split(":", 1)[1].split() for line in cpuinfo.splitlines() if line.startswith("flags") and ":" in line]
+    # x86 announces a hypervisor; without the flag the firmware's vendor means nothing (metal instances of a cloud).
+    if flags and not any("hypervisor" in words for words in flags):
+        return ""
+    for text in dmi:
+        for word, kind in _DMI_WORDS:
+            if text.startswith(word) or (" " + word) in text:
+                return kind
+    return xen or ("unknown" if flags else "")
+
+
+def _in_chroot(root: str) -> bool:
+    try:
+        return not os.path.samestat(os.stat(root), os.stat(os.path.join(root, "proc/1/root/.")))
+    except PermissionError:
+        # Only root may look at the root directory of process 1.
+        return False
+    except OSError:
+        # An image being built, where /proc is not even mounted.
+        return True
+
+
+def read_machine(root: str = "/") -> Machine:
+    """Host, virtual machine, container or chroot."""
+    markers = (("dockerenv", ".dockerenv"), ("containerenv", "run/.containerenv"), ("kubernetes", "run/secrets/kubernetes.io"))
+    present = [name for name, path in markers if os.path.exists(os.path.join(root, path))]
+    container = container_kind(attribute(root, "run/systemd/container"), attribute(root, "proc/1/environ"), present)
+    dmi = [attribute(root, "sys/class/dmi/id", name) for name in _DMI_FILES]
+    hypervisor = hypervisor_kind(attribute(root, "proc/cpuinfo"), dmi, attribute(root, "sys/hypervisor/type"))
+    kind = "container" if container else "chroot" if _in_chroot(root) else "vm" if hypervisor else "host"
+    return Machine(
+        kind=kind,
+        container=container,
+        hypervisor=hypervisor,
+        systemd=os.path.isdir(os.path.join(root, "run/systemd/system")),
+        hostname=attribute(root, "proc/sys/kernel/hostname"),
+    )
+
+
+__all__ = ("Machine", "OperatingSystem", "container_kind", "hypervisor_kind", "os_family", "parse_os_release", "read_machine", "read_os")

@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The loaded RDMA modules, and whether they are the ones on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+# The stack itself and its upper layer protocols.
+_STACK = re.compile(
+    r"^(ib_.+|rdma_.+|iw_.+|mlx[45]_.+|mlxfw|mlx_compat|rpcrdma|xprtrdma|svcrdma|nvmet?_rdma|rds_rdma|smc(_diag)?|rtrs_.+|rnbd_.+|9pnet_rdma"
+    r"|bnxt_re|efa|erdma|hfi1|hns_roce_.+|i40iw|irdma|mana_ib|ocrdma|qedr|siw|usnic_verbs|vmw_pvrdma)$"
+)
+# Users of the stack that don't depend on ib_core by symbol.
+_PEERS = ("nvidia_peermem", "nv_peer_mem")
+
+# Those whose version decides whether a reload or reboot is due; reading more files would only cost time.
+CHECKED = (
+    "mlx_compat",
+    "ib_core",
+    "ib_ipoib",
+    "ib_umad",
+    "ib_uverbs",
+    "mlx4_core",
+    "mlx4_ib",
+    "mlx5_core",
+    "mlx5_ib",
+    "rdma_cm",
+    "rdma_ucm",
+)
+
+
+class Module(t.NamedTuple):
+    """One loaded module."""
+
+    name: str
+    refcount: int = 0
+    used_by: tuple[str, ...] = ()
+    """The modules that depend on it; the refcount counts these and every other user."""
+    srcversion_loaded: str = ""
+    srcversion_disk: str = ""
+    """What modprobe would load now. Both are "" for a module that has none, as most of Debian's kernels."""
+    differs: bool = False
+    """Is another build on disk than in memory? False where that was not looked up or can't be told."""
+
+    @property
+    def own_users(self) -> int:
+        """Users that are not modules: sessions, mounts, open files."""
+        return max(0, self.refcount - len(self.used_by))
+
+
+def in_stack(name: str) -> bool:
+    """Does the module belong to the RDMA stack, as opposed to one that uses it?"""
+    return bool(_STACK.match(name))
+
+
+def parse_proc_modules(text: str) -> tuple[Module, ...]:
+    """/proc/modules: name, size, refcount, comma separated users or C(-), and more that does not matter here."""
+    found = []
+    for line in text.splitlines():
+        fields = line.split()
+        # A kernel without module unloading prints "-" for the refcount.
+        if len(fields) >= 4 and (fields[2] == "-" or (fields[2].isdigit() and fields[2].isascii() and len(fields[2]) < 10)):
+            users = tuple(sorted(user for user in fields[3].split(",") if user and user != "-"))
+            found.append(Module(fields[0], 0 if fields[2] == "-" else int(fields[2]), users))
+    return tuple(sorted(found))
+
+
+def related(modules: t.Sequence[Module]) -> tuple[Module, ...]:
+    """The modules of the stack, and all that use it."""
+    by_name = {module.name: module for module in modules}
+    keep = {module.name for module in modules if in_stack(module.name) or module.name in _PEERS}
+    users: set[str] = set()
+    todo = ["ib_core"]
+    while todo:
+        name = todo.pop()
+        if name in by_name and name not in users:
+            users.add(name)
+            todo += by_name[name].used_by
+    keep |= users
+    return tuple(module for module in modules if module.name in keep)
+
+
+def parse_modinfo(stdout: str) -> dict[str, str]:
+    """C(modinfo NAME ...) -> srcversions by module name, "" for one without.
+
+    Each module's block starts with the path of its file. C(-F srcversion) would print nothing at all for a module
+    without one, so its lines could not be told apart.
+    """
+    found = {}
+    name = ""
+    for line in stdout.splitlines():
+        key, _colon, value = line.partition(":")
+        if key == "filename":
+            name = value.strip().rpartition("/")[2].partition(".ko")[0].replace("-", "_")
+            found[name] = ""
+        elif key == "srcversion" and name:
+            found[name] = value.strip()
+    return found
+
+
+def read_loaded(root: str = "/") -> tuple[Module, ...]:
+    """The loaded RDMA-related modules, without what is on disk."""
+    modules = related(parse_proc_modules(attribute(root, "proc/modules")))
+    return tuple(module._replace(srcversion_loaded=attribute(root, "sys/module", module.name, "srcversion")) for module in modules)
+
+
+def with_disk(modules: t.Sequence[Module], run: Runner, root: str = "/") -> tuple[Module, ...]:
+    """The modules with the srcversion of the files of those in CHECKED, in one process."""
+    # Without its directory in sysfs nothing is known of the loaded one, not even that it has no srcversion.
+    names = [module.name for module in modules if module.name in CHECKED and os.path.isdir(os.path.join(root, "sys/module", module.name))]
+    if not names or not run.has("modinfo"):
+        return tuple(modules)
+    # Exit status 1 says that one of them has no file (any more); the others are printed all the same.
+    disk = parse_modinfo(run(["modinfo", *names], ok=(0, 1), timeout=20).stdout)
+    return tuple(
+        module._replace(srcversion_disk=disk[module.name], differs=disk[module.name] != module.srcversion_loaded) if module.name in disk else module
+        for module in modules
+    )
+
+
+__all__ = ("CHECKED", "Module", "in_stack", "parse_modinfo", "parse_proc_modules", "read_loaded", "related", "with_disk")

@@ -1,0 +1,256 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Network interfaces that belong to RDMA ports, from /sys/class/net and netlink.
+
+Files of an interface are opened by name and never listed: what is there differs between kernels and between the two
+ways to create a P_Key child.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, number
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+
+# ARPHRD_INFINIBAND of if_arp.h; a bond of IPoIB interfaces has it too.
+_INFINIBAND = 32
+_IFF_UP = 1
+# First byte of the hardware address (RFC 4391, 9.1.1): the interface can do connected mode.
+_RC_CAPABLE = 0x80
+_HWADDR = re.compile(r"^[0-9a-f]{2}(:[0-9a-f]{2}){19}$")
+_REPRESENTOR = re.compile(r"^(c\d+)?pf\d+(vf|sf)\d+$")
+# Drivers that serve Ethernet and InfiniBand alike, and are part of every RDMA stack.
+_HCA_DRIVERS = ("mlx4_core", "mlx5_core", "mlx5_core.sf")
+_KINDS = {"bond": "bond", "vlan": "vlan", "bridge": "bridge", "team": "team"}
+
+
+class Netdev(t.NamedTuple):
+    """One network interface."""
+
+    name: str
+    kind: str
+    """C(ipoib), C(ipoib_child) (a P_Key child), C(bond), C(vlan), C(bridge), C(team), C(ethernet) or C(other)."""
+    port: str = ""
+    """The RDMA port below it, C(mlx5_0/1); "" where there is none or several (see C(members))."""
+    port_guid: str = ""
+    parent: str = ""
+    """Of a P_Key child or VLAN: the interface below."""
+    pkey: str = ""
+    mode: str = ""
+    """C(datagram) or C(connected); "" where it is no IPoIB interface."""
+    mtu: int = 0
+    up: bool = False
+    """Is it switched on (IFF_UP)?"""
+    carrier: bool = False
+    addresses: tuple[str, ...] = ()
+    dynamic_addresses: tuple[str, ...] = ()
+    master: str = ""
+    """The bond, bridge or team that it is a member of."""
+    members: tuple[str, ...] = ()
+    """Of a bond, bridge or team: its members."""
+    hwaddr: str = ""
+    driver: str = ""
+    connected_capable: bool = False
+    connected_reason: str = ""
+
+
+def hwaddr_guid(hwaddr: str) -> str:
+    """The port GUID in a 20 byte hardware address: its last 8 bytes, the only ones that stay; "" for other addresses."""
+    hwaddr = hwaddr.strip().lower()
+    return guid("".join(hwaddr.split(":")[12:])) if _HWADDR.match(hwaddr) else ""
+
+
+def connected_capability(hwaddr: str, mode: str, refused: str = "") -> tuple[bool, str]:
+    """Can this IPoIB interface do connected mode, and how is that known? C(refused) says why the stack forbids it altogether."""
+    if mode == "connected":
+        return True, "it is in connected mode"
+    if refused:
+        return False, refused
+    hwaddr = hwaddr.strip().lower()
+    if not _HWADDR.match(hwaddr):
+        return False, "its hardware address can't be read, which would tell whether the port is capable of it"
+    if int(hwaddr[:2], 16) & _RC_CAPABLE:
+        return True, "its hardware address starts with %s: the port announces connected mode" % hwaddr[:2]
+    return False, "its hardware address starts with %s: the driver uses Enhanced IPoIB, which is datagram only" % hwaddr[:2]
+
+
+def find_port(ports: t.Sequence[Port], port_guid: str, device_ports: t.Sequence[Port], dev_port: int | None) -> Port | None:
+    """The port of an IPoIB interface.
+
+    The port GUID decides; two devices with one GUID are told apart by C(device_ports), the ports on the interface's own
+    PCI function. Without a match the port on the same function with the same number is taken (C(dev_port) counts from 0).
+    """
+    same_guid = [port for port in ports if port_guid and port.port_guid == port_guid and port.infiniband]
+    best = [port for port in same_guid if port in device_ports] or same_guid
+    best = best or [port for port in device_ports if port.infiniband and port.port - 1 == (dev_port or 0)]
+    return best[0] if best else None
+
+
+class _Tree:
+    """/sys/class/net and the devices of the RDMA ports below one root."""
+
+    def __init__(self, root: str, ports: t.Sequence[Port], links: t.Mapping[str, Link]) -> None:
+        self._base = os.path.join(root, "sys/class/net")
+        self._rdma = os.path.join(root, "sys/class/infiniband")
+        self.links = links
+        self.ports = ports
+        self.names = [name for name in entries(self._base) if os.path.isdir(os.path.join(self._base, name))]
+        self._devices = {device: self._real(self._rdma, device, "device") for device in {port.device for port in ports}}
+        self.roce = {self._roce_netdev(port): port for port in ports if not port.infiniband}
+
+    @staticmethod
+    def _real(*parts: str) -> str:
+        path = os.path.join(*parts)
+        return os.path.realpath(path) if os.path.exists(path) else ""
+
+    def _roce_netdev(self, port: Port) -> str:
+        # The GID table names the interface; rxe has a file of its own as well.
+        attrs = os.path.join(self._rdma, port.device, "ports", str(port.port), "gid_attrs/ndevs/0")
+        return attribute(attrs) or attribute(self._rdma, port.device, "parent")
+
+    def get(self, name: str, file: str) -> str:
+        return attribute(self._base, name, file)
+
+    def has_device(self, name: str) -> bool:
+        return bool(self._real(self._base, name, "device"))
+
+    def link(self, name: str) -> Link:
+        return self.links.get(name, Link(name))
+
+    def driver(self, name: str) -> str:
+        return link_name(self._base, name, "device/driver")
+
+    def master(self, name: str) -> str:
+        return link_name(self._base, name, "master") or self.link(name).master
+
+    def device_ports(self, name: str) -> list[Port]:
+        device = self._real(self._base, name, "device")
+        return [port for port in self.ports if device and self._devices[port.device] == device]
+
+    def is_bond(self, name: str) -> bool:
+        return self.link(name).kind == "bond" or os.path.isdir(os.path.join(self._base, name, "bonding"))
+
+    def parent(self, name: str) -> str:
+        found = self.get(name, "parent") or self.link(name).parent
+        if found:
+            return found
+        # Netlink children have no "parent" file, yet every kernel gives the parent's index as iflink.
+        iflink = self.get(name, "iflink")
+        others = [other for other in self.names if other != name and iflink and self.get(other, "ifindex") == iflink]
+        return others[0] if others else ""
+
+
+def _infiniband(tree: _Tree, netdev: Netdev, refused: str) -> Netdev:
+    link = tree.link(netdev.name)
+    parent = tree.parent(netdev.name)
+    port_guid = hwaddr_guid(netdev.hwaddr)
+    port = find_port(tree.ports, port_guid, tree.device_ports(netdev.name) or tree.device_ports(parent), number(tree.get(netdev.name, "dev_port")))
+    pkey = number(tree.get(netdev.name, "pkey"))
+    mode = tree.get(netdev.name, "mode") or link.mode
+    capable, reason = connected_capability(netdev.hwaddr, mode, refused)
+    return netdev._replace(
+        kind="ipoib_child" if parent else "ipoib",
+        port=port.name if port else "",
+        port_guid=port.port_guid if port else port_guid,
+        parent=parent,
+        pkey="0x%04x" % pkey if pkey is not None else link.pkey,
+        mode=mode,
+        connected_capable=capable,
+        connected_reason=reason,
+    )
+
+
+def _ethernet(tree: _Tree, netdev: Netdev) -> Netdev:
+    port = tree.roce.get(netdev.name)
+    if port is None and not _REPRESENTOR.match(tree.get(netdev.name, "phys_port_name")):
+        dev_port = number(tree.get(netdev.name, "dev_port")) or 0
+        matching = [port for port in tree.device_ports(netdev.name) if not port.infiniband and port.port - 1 == dev_port]
+        port = matching[0] if matching else None
+    kind = "ethernet" if tree.has_device(netdev.name) else _KINDS.get(tree.link(netdev.name).kind, "other")
+    return netdev._replace(kind=kind, port=port.name if port else "", port_guid=port.port_guid if port else "", parent=tree.link(netdev.name).parent)
+
+
+def _read(tree: _Tree, name: str, members: tuple[str, ...], refused: str) -> Netdev:
+    netdev = Netdev(
+        name=name,
+        kind="other",
+        mtu=number(tree.get(name, "mtu")) or 0,
+        up=bool((number(tree.get(name, "flags")) or 0) & _IFF_UP),
+        carrier=tree.get(name, "carrier") == "1",
+        addresses=tree.link(name).addresses,
+        dynamic_addresses=tree.link(name).dynamic_addresses,
+        master=tree.master(name),
+        members=members,
+        hwaddr=tree.get(name, "address").lower(),
+        driver=tree.driver(name),
+        connected_reason="it is not an IPoIB interface",
+    )
+    if tree.is_bond(name):
+        port = tree.roce.get(name)
+        return netdev._replace(
+            kind="bond", port=port.name if port else "", port_guid=port.port_guid if port else "", connected_reason="it is a bond: its members decide"
+        )
+    if tree.get(name, "type") == str(_INFINIBAND):
+        return _infiniband(tree, netdev, refused)
+    return _ethernet(tree, netdev)
+
+
+def _relevant(netdevs: t.Sequence[Netdev]) -> set[str]:
+    """InfiniBand, hardware, and all that is built of them: a container host's hundreds of veth pairs are left out."""
+    keep = {netdev.name for netdev in netdevs if netdev.kind in ("ipoib", "ipoib_child", "bond", "ethernet") or netdev.port}
+    while True:
+        more = {netdev.name for netdev in netdevs if netdev.parent in keep or keep & set(netdev.members)} - keep
+        if not more:
+            return keep
+        keep |= more
+
+
+def read_netdevs(root: str = "/", ports: t.Sequence[Port] = (), links: t.Mapping[str, Link] | None = None, refused: str = "") -> tuple[Netdev, ...]:
+    """The interfaces of RDMA ports, other hardware, and bonds, VLANs and bridges of these, by name.
+
+    C(links) comes from M(_links.read_links), which is where addresses are. C(refused) is M(_stack.connected_refused):
+    why this stack does not do connected mode, whatever the hardware says.
+    """
+    tree = _Tree(root, ports, links or {})
+    masters: dict[str, list[str]] = {}
+    for name in tree.names:
+        masters.setdefault(tree.master(name), []).append(name)
+    found = [_read(tree, name, tuple(masters.get(name, ())), refused) for name in tree.names if name != "lo"]
+    keep = _relevant(found)
+    return tuple(netdev for netdev in found if netdev.name in keep)
+
+
+def with_netdevs(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev]) -> tuple[Port, ...]:
+    """The ports with the names of their interfaces."""
+    return tuple(port._replace(netdevs=tuple(netdev.name for netdev in netdevs if netdev.port == port.name)) for port in ports)
+
+
+def below(name: str, netdevs: t.Sequence[Netdev]) -> tuple[Netdev, ...]:
+    """The interface itself and all those that it stands on: members of a bond, the parent of a child or VLAN."""
+    by_name = {netdev.name: netdev for netdev in netdevs}
+    found: dict[str, Netdev] = {}
+    todo = [name]
+    while todo:
+        netdev = by_name.get(todo.pop())
+        if netdev is not None and netdev.name not in found:
+            found[netdev.name] = netdev
+            todo += [*netdev.members, netdev.parent]
+    return tuple(found.values())
+
+
+def over_rdma(name: str, netdevs: t.Sequence[Netdev]) -> bool:
+    """Does the interface stand on an RDMA adapter? An Ethernet function counts: its driver goes when the stack is unloaded."""
+    return any(netdev.port or netdev.kind in ("ipoib", "ipoib_child") or netdev.driver in _HCA_DRIVERS for netdev in below(name, netdevs))
+
+
+__all__ = ("Netdev", "below", "connected_capability", "find_port", "hwaddr_guid", "over_rdma", "read_netdevs", "with_netdevs")

@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Attribute files of sysfs and procfs, which may vanish or refuse between two reads.
+
+Reading C(carrier) of an interface that is down is EINVAL, a device that is just going away gives ENODEV. Facts are
+about what is there, so every one of these reads as empty.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+PCI_ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+
+
+def attribute(*parts: str) -> str:
+    """The content of one attribute without surrounding blanks, or "" where it can't be read."""
+    try:
+        with open(os.path.join(*parts), "rb") as stream:
+            return stream.read().decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def entries(*parts: str) -> list[str]:
+    """The names in a directory, sorted; none where it can't be read."""
+    try:
+        return sorted(os.listdir(os.path.join(*parts)))
+    except OSError:
+        return []
+
+
+def link_name(*parts: str) -> str:
+    """The last part of what a symbolic link points to: C(driver) -> C(mlx5_core). "" where there is no link."""
+    try:
+        return os.path.basename(os.readlink(os.path.join(*parts)))
+    except OSError:
+        return ""
+
+
+def number(text: str) -> int | None:
+    """C(12) and C(0xc) alike; None for anything else."""
+    try:
+        return int(text, 16 if text.lower().startswith("0x") else 10)
+    except ValueError:
+        return None
+
+
+def guid(text: str) -> str:
+    """C(0c42:a103:0000:0011), C(0c:42:a1:...) or bare digits as C(0x0c42a10300000011); "" for anything else and for zero."""
+    digits = text.strip().lower().replace(":", "")
+    digits = digits[2:] if digits.startswith("0x") else digits
+    if not re.match(r"^[0-9a-f]{16}$", digits) or not digits.strip("0"):
+        return ""
+    return "0x" + digits
+
+
+def pci_address(*parts: str) -> str:
+    """The PCI function behind a C(device) link, also of a subfunction (an auxiliary device below its function); "" for none."""
+    path = os.path.join(*parts)
+    if not os.path.exists(path):
+        return ""
+    for name in reversed(os.path.realpath(path).split("/")):
+        if PCI_ADDRESS.match(name):
+            return name
+    return ""
+
+
+__all__ = ("attribute", "entries", "guid", "link_name", "number", "pci_address")

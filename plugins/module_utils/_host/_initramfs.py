@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The initramfs images of a node: which there are, what is in them, how they are built anew."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+# Listing an image unpacks it, building one compresses it: seconds and minutes.
+LIST_TIMEOUT = 120.0
+BUILD_TIMEOUT = 900.0
+
+
+class Image(t.NamedTuple):
+    """The image that one kernel boots with."""
+
+    release: str
+    path: str
+
+
+class Builder(t.NamedTuple):
+    """A tool that builds images. All supported distributions have one of BUILDERS."""
+
+    tool: str
+    lister: str
+    build: tuple[str, ...]
+    """argv in which C({release}) and C({path}) are filled in."""
+
+
+BUILDERS = (
+    Builder("update-initramfs", "lsinitramfs", ("update-initramfs", "-u", "-k", "{release}")),
+    Builder("dracut", "lsinitrd", ("dracut", "--force", "{path}", "{release}")),
+)
+
+
+def builder_of(run: Runner) -> Builder | None:
+    """The node's builder; None where it boots without, as containers do."""
+    return next((builder for builder in BUILDERS if run.has(builder.tool)), None)
+
+
+def installed_images(releases: t.Iterable[str], root: str = "/") -> tuple[Image, ...]:
+    """The image of each kernel release that has one: Debian's name, Red Hat's, SUSE's, and the boot loader specification's."""
+    machine_id = read_text(os.path.join(root, "etc/machine-id")).strip()
+    images = []
+    for release in releases:
+        places = ["boot/initrd.img-%s", "boot/initramfs-%s.img", "boot/initrd-%s"]
+        if machine_id:
+            places += ["boot/%s/%%s/initrd" % machine_id, "efi/%s/%%s/initrd" % machine_id, "boot/efi/%s/%%s/initrd" % machine_id]
+        for place in places:
+            if os.path.isfile(os.path.join(root, place % release)):
+                images.append(Image(release, "/" + place % release))
+                break
+    return tuple(images)
+
+
+def holds(listing: str, modules: t.Collection[str]) -> bool:
+    """Is one of the modules (canonical names) in the image that C(listing) describes?"""
+    if not modules:
+        return False
+    names = "|".join(re.escape(name).replace("_", "[-_]") for name in sorted(modules))
+    return re.search(r"/(?:%s)\.ko(?:\.[a-z0-9]+)?\s*$" % names, listing, re.MULTILINE) is not None
+
+
+def images_with(run: Runner, builder: Builder, images: t.Iterable[Image], modules: t.Collection[str]) -> tuple[Image, ...]:
+    """The images in which one of the modules is. Where they can't be listed, all: a needless build is the lesser harm."""
+    if not run.has(builder.lister):
+        return tuple(images)
+    return tuple(image for image in images if holds(run([builder.lister, image.path], timeout=LIST_TIMEOUT).stdout, modules))
+
+
+def rebuild(run: Runner, builder: Builder, image: Image) -> None:
+    """Build the image anew, from the configuration that is on the disk now."""
+    run([part.format(release=image.release, path=image.path) for part in builder.build], timeout=BUILD_TIMEOUT)
+
+
+__all__ = ("BUILDERS", "Builder", "Image", "builder_of", "holds", "images_with", "installed_images", "rebuild")

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""Connected mode at boot where the network stack has no way to set it: a script, a unit and a udev rule. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
+
+UNIT = "rdma-ofed-ipoib-mode.service"
+UNIT_PATH = "/etc/systemd/system/" + UNIT
+SCRIPT_PATH = "/usr/local/libexec/rdma-ofed-ipoib-mode"
+RULE_PATH = "/etc/udev/rules.d/90-rdma-ofed-ipoib-mode.rules"
+PATHS = (SCRIPT_PATH, UNIT_PATH, RULE_PATH)
+
+_SCRIPT = (
+    "#!/bin/sh\n"
+    + HEADER
+    + """\
+# Usage: rdma-ofed-ipoib-mode INTERFACE=MTU ...
+# Puts IPoIB interfaces into connected mode as they appear, and sets their MTU. Waits 30 s for all of them together.
+set -u
+status=0
+tries=30
+waiting="$*"
+while [ -n "$waiting" ]; do
+    rest=
+    for entry in $waiting; do
+        name=${entry%%=*}
+        mtu=${entry#*=}
+        if [ ! -e "/sys/class/net/$name/mode" ]; then
+            rest="$rest $entry"
+            continue
+        fi
+        # The mode first: it raises the MTU to the maximum and bounds what can be asked for. The kernel wants the newline.
+        if [ "$(cat "/sys/class/net/$name/mode")" != connected ]; then
+            echo connected > "/sys/class/net/$name/mode" || status=1
+        fi
+        if [ "$(cat "/sys/class/net/$name/mtu")" != "$mtu" ]; then
+            ip link set dev "$name" mtu "$mtu" || status=1
+        fi
+    done
+    waiting=$rest
+    [ -n "$waiting" ] || break
+    tries=$((tries - 1))
+    if [ "$tries" -le 0 ]; then
+        echo "no such IPoIB interface:$waiting" >&2
+        exit 1
+    fi
+    sleep 1
+done
+exit "$status"
+"""
+)
+
+_UNIT = (
+    HEADER
+    + """\
+[Unit]
+Description=Connected mode of IPoIB interfaces
+After=systemd-modules-load.service
+Before=network-online.target
+
+[Service]
+Type=oneshot
+ExecStart=%s %s
+
+[Install]
+WantedBy=multi-user.target
+"""
+)
+
+# A driver that is reloaded later makes its interfaces anew, in datagram mode.
+_RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", RUN+="/bin/systemctl --no-block start %s"\n' % UNIT
+
+
+def connected_parents(targets: t.Sequence[Target]) -> tuple[Target, ...]:
+    return tuple(target for target in targets if target.mode == "connected" and not target.is_child)
+
+
+def render(targets: t.Sequence[Target]) -> dict[str, str]:
+    """The three files by path; none where no interface needs them."""
+    connected = connected_parents(targets)
+    if not connected:
+        return {}
+    arguments = " ".join("%s=%d" % (target.name, target.mtu) for target in connected)
+    return {SCRIPT_PATH: _SCRIPT, UNIT_PATH: _UNIT % (SCRIPT_PATH, arguments), RULE_PATH: _RULE}
+
+
+def recorded_mtus(files: t.Mapping[str, str]) -> dict[str, int]:
+    """The interfaces of our unit with their MTUs."""
+    line = re.search(r"^ExecStart=%s (.*)$" % re.escape(SCRIPT_PATH), files.get(UNIT_PATH, ""), re.MULTILINE)
+    return {name: int(mtu) for name, mtu in re.findall(r"(\S+)=(\d+)", line.group(1))} if line else {}
+
+
+__all__ = ("PATHS", "RULE_PATH", "SCRIPT_PATH", "UNIT", "UNIT_PATH", "connected_parents", "recorded_mtus", "render")

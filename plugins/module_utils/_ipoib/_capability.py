@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Whether a port can do connected mode: what the kernel says of an interface, else what its driver is known for."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
+
+# Drivers that have the classic IPoIB data path. mlx5 uses enhanced IPoIB, which is datagram only.
+CAPABLE_DRIVERS = ("mlx4_core", "mlx4_ib", "ib_qib", "qib", "ib_mthca")
+
+# Connect-IB is driven by mlx5_core, but its firmware has no enhanced IPoIB.
+CONNECT_IB = ("MT4113",)
+
+
+class Verdict(t.NamedTuple):
+    """Can the port do connected mode, and how that is known."""
+
+    capable: bool
+    reason: str
+
+
+def by_driver(driver: str, hca_type: str) -> Verdict:
+    """The verdict on a port whose netdev is not there yet."""
+    if hca_type in CONNECT_IB:
+        return Verdict(True, "Connect-IB (%s) does connected mode" % hca_type)
+    if driver in CAPABLE_DRIVERS:
+        return Verdict(True, "the driver %s does connected mode" % driver)
+    if driver.startswith("mlx5"):
+        return Verdict(False, "the driver %s uses enhanced IPoIB, which is datagram only" % driver)
+    return Verdict(False, "the driver %s is not known to do connected mode" % (driver or "of this port"))
+
+
+def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
+    """The ports of the rdma facts on which ib_ipoib makes a netdev, in the order in which it does."""
+    return [port for port in facts.get("ports") or () if port.get("link_layer") == "InfiniBand"]
+
+
+def _refused(stack: t.Mapping[str, t.Any]) -> str:
+    known = {key: str(stack.get(key) or "") for key in ("kind", "ofed_version")}
+    return connected_refused(Stack(**known))
+
+
+def predict(name: str, facts: t.Mapping[str, t.Any]) -> Verdict:
+    """The verdict on the port that C(name) will be on.
+
+    The kernel counts C(ibN) in the order of the ports. A node whose ports are renamed says nothing before they exist,
+    so there every port has to be capable.
+    """
+    ports = infiniband_ports(facts)
+    refused = _refused(facts.get("stack") or {})
+    if refused:
+        return Verdict(False, refused)
+    hcas = {hca.get("name"): hca for hca in facts.get("hcas") or ()}
+    if not ports:
+        return Verdict(False, "the node has no InfiniBand port")
+    verdicts = []
+    for port in ports:
+        hca = hcas.get(port.get("device"), {})
+        verdicts.append(by_driver(str(hca.get("driver") or ""), str(hca.get("type") or "")))
+    numbered = re.match(r"^ib(\d+)$", name)
+    if numbered and int(numbered.group(1)) < len(verdicts):
+        return verdicts[int(numbered.group(1))]
+    return next((verdict for verdict in verdicts if not verdict.capable), verdicts[0])
+
+
+def verdict_on(name: str, parent: str, facts: t.Mapping[str, t.Any]) -> Verdict:
+    """The verdict on a declared interface: its own netdev, else its parent's, else the driver's."""
+    netdevs = {netdev.get("name"): netdev for netdev in facts.get("netdevs") or ()}
+    for candidate in (name, parent):
+        netdev = netdevs.get(candidate)
+        if candidate and netdev is not None:
+            return Verdict(bool(netdev.get("connected_capable")), str(netdev.get("connected_reason") or ""))
+    return predict(parent or name, facts)
+
+
+__all__ = ("Verdict", "by_driver", "infiniband_ports", "predict", "verdict_on")

@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""The whole of one call of the module: look, check, decide, and unless in check mode apply."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFUPDOWN, NETWORKD, choose
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look, look
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import UNBORN, canonical, decide
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target, target_of
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+
+class Options(t.NamedTuple):
+    """The module's options."""
+
+    interfaces: t.Any = ()
+    backend: str = "auto"
+    state: str = "present"
+    backup: bool = False
+
+
+def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
+    """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
+
+    def see() -> Look:
+        return look(run, environ, root)
+
+    found = see()
+    variables = {"ipoib_interfaces": options.interfaces, "ipoib_backend": options.backend, "ipoib_state": options.state}
+    wrong = problems(variables, found.facts)
+    if wrong:
+        raise InvalidInput(wrong)
+    wanted = [] if options.state == "absent" else [item for item in _wanted.wanted_of(options.interfaces) if item.present]
+    targets = tuple(target_of(item, found.facts) for item in wanted)
+    # Removing needs no network stack, and must work where the one that was used is gone.
+    backend = choose(options.backend, found.evidence) if targets else ""
+    fallback = IFUPDOWN if "ifup" in found.evidence.tools else NETWORKD
+    decision = decide(found.node, targets, backend or fallback)
+    result = dict(decision.plan.result(), backend=backend)
+    netdevs = found.node.netdevs
+    if decision.plan and not module.check_mode:
+        applier = Applier(module, run, found, backend or fallback, see, root, options.backup)
+        decision = applier.apply(decision)
+        netdevs = see().node.netdevs
+        if applier.backups:
+            result["backup_files"] = applier.backups
+    result["reasons"] = list(decision.reasons)
+    result["interfaces"] = [report(target, netdevs.get(target.name), bool(result["changed"]) and module.check_mode) for target in targets]
+    return result
+
+
+def report(target: Target, netdev: Netdev | None, predicted: bool) -> dict[str, t.Any]:
+    """What the result says of an interface: as found, or as it would be after the changes."""
+    found = netdev or UNBORN
+    mtu = target.mtu if predicted and target.mtu else found.mtu
+    mode = target.mode if found.mode else ""
+    return {"name": target.name, "mode": mode, "mode_reason": target.mode_reason, "mtu": mtu, "addresses": list(canonical(target.addresses))}
+
+
+__all__ = ("Options", "configure", "report")

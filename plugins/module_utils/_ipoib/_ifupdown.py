@@ -1,0 +1,163 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""ifupdown: the files that describe IPoIB interfaces. Pure.
+
+Debian's ifupdown makes and deletes P_Key children itself: it writes to create_child of the parent, whose type it looks
+at, when it brings up C(PARENT.PKEY). The mode it leaves to us.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import ipaddress
+import posixpath
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+
+MAIN = "/etc/network/interfaces"
+DIRECTORY = "/etc/network/interfaces.d"
+STATE = "/run/network/ifstate"
+PREFIX = "rdma-"
+SOURCE = "source %s/%s*" % (DIRECTORY, PREFIX)
+
+# source-directory reads only files whose names are made of these.
+_DIRECTORY_NAME = re.compile(r"^[a-zA-Z0-9_-]+$")
+_OURS = re.compile(r"^%s/%s[^/]+$" % (re.escape(DIRECTORY), PREFIX))
+
+# Where the HCA's driver is late, the interface is waited for, but not for long: what comes after it waits as well.
+WAIT = "timeout 15 sh -c 'until [ -e /sys/class/net/$IFACE ]; do sleep 1; done'"
+
+
+def path_of(name: str) -> str:
+    # No dot: source-directory would leave the file out.
+    return "%s/%s%s" % (DIRECTORY, PREFIX, name.replace(".", "-"))
+
+
+def is_ours(path: str, text: str) -> bool:
+    """A file that belongs to this collection: by its name and its first line."""
+    return _OURS.match(path) is not None and text.startswith(HEADER)
+
+
+def render(targets: t.Sequence[Target]) -> dict[str, str]:
+    """One file an interface, by path. C(/etc/network/interfaces) is not ours: see C(sourced)."""
+    return {path_of(target.name): _stanzas(target) for target in targets}
+
+
+def _stanzas(target: Target) -> str:
+    lines = ["auto %s" % target.name]
+    if not target.is_child:
+        lines.append("allow-hotplug %s" % target.name)
+    # What concerns the link belongs to the first stanza: ifupdown goes through all of them in order.
+    link = [] if target.is_child else ["pre-up " + WAIT]
+    if target.mode == "connected":
+        link.append("pre-up echo connected > /sys/class/net/$IFACE/mode")
+    if target.mtu:
+        link.append("mtu %d" % target.mtu)
+    addresses = sorted(target.addresses, key=lambda address: ipaddress.ip_interface(address).version)
+    if not addresses:
+        lines += ["", "iface %s inet manual" % target.name, *_indented([*link, "up ip link set dev $IFACE up"])]
+    for position, address in enumerate(addresses):
+        version6 = ipaddress.ip_interface(address).version == 6
+        options = ["address %s" % address, *(link if position == 0 else [])]
+        if version6:
+            # Without a carrier, which a subnet manager brings, duplicate address detection does not end.
+            options.append("dad-attempts 0")
+        lines += ["", "iface %s %s static" % (target.name, "inet6" if version6 else "inet"), *_indented(options)]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _indented(lines: t.Sequence[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+def records(files: t.Mapping[str, str]) -> dict[str, Record]:
+    """What our files say."""
+    found: dict[str, Record] = {}
+    for path, text in files.items():
+        if not is_ours(path, text):
+            continue
+        for name in configured(text):
+            addresses = tuple(re.findall(r"^\s+address (\S+)$", text, re.MULTILINE))
+            mtu = re.search(r"^\s+mtu (\d+)$", text, re.MULTILINE)
+            found[name] = Record(name, addresses, int(mtu.group(1)) if mtu else 0)
+    return found
+
+
+def configured(text: str) -> tuple[str, ...]:
+    """The interfaces that have an iface stanza in a file, each once."""
+    return tuple(sorted({match.group(1) for match in re.finditer(r"^\s*iface\s+(\S+)", text, re.MULTILINE)}))
+
+
+def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign files among those that ifupdown reads which have a stanza for C(name)."""
+    return tuple(path for path in sorted(files) if _is_read(path, files) and not is_ours(path, files[path]) and name in configured(files[path]))
+
+
+def own_names(files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """The interfaces that the administrator has given to ifupdown."""
+    names = {name for path, text in files.items() if _is_read(path, files) and not is_ours(path, text) for name in configured(text)}
+    return tuple(sorted(names))
+
+
+def _is_read(path: str, files: t.Mapping[str, str]) -> bool:
+    return path == MAIN or (posixpath.dirname(path) == DIRECTORY and _covers(files.get(MAIN, ""), path))
+
+
+def _covers(main: str, path: str) -> bool:
+    """Does C(/etc/network/interfaces) include C(path)?"""
+    for line in main.splitlines():
+        words = line.split()
+        if len(words) < 2:
+            continue
+        # Relative paths start at the directory of the file that names them.
+        patterns = [posixpath.join(posixpath.dirname(MAIN), word) for word in words[1:]]
+        if words[0] == "source" and any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns):
+            return True
+        if words[0] == "source-directory" and _DIRECTORY_NAME.match(posixpath.basename(path)):
+            return any(fnmatch.fnmatchcase(posixpath.dirname(path), pattern.rstrip("/")) for pattern in patterns)
+    return False
+
+
+def sourced(main: str, paths: t.Collection[str]) -> str:
+    """The text of C(/etc/network/interfaces) with which all of C(paths) are read; foreign lines stay as they are.
+
+    Our line names our files only: what else lies in the directory may be there on purpose without being read.
+    """
+    lines = main.splitlines(keepends=True)
+    if SOURCE + "\n" in lines or SOURCE in lines:
+        if paths:
+            return main
+        return "".join(line for line in lines if line.rstrip("\n") != SOURCE)
+    if all(_covers(main, path) for path in paths):
+        return main
+    if main and not main.endswith("\n"):
+        main += "\n"
+    return main + SOURCE + "\n"
+
+
+def up_interfaces(state: str) -> frozenset[str]:
+    """The interfaces that ifupdown believes to be up: C(ib0=ib0) a line."""
+    return frozenset(line.split("=", 1)[0].strip() for line in state.splitlines() if "=" in line)
+
+
+__all__ = (
+    "DIRECTORY",
+    "MAIN",
+    "SOURCE",
+    "STATE",
+    "configured",
+    "conflicts",
+    "is_ours",
+    "own_names",
+    "path_of",
+    "records",
+    "render",
+    "sourced",
+    "up_interfaces",
+)

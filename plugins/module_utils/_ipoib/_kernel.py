@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""What is done to interfaces directly, whatever network stack there is: sysfs and iproute2."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import canonical, reset_mtu
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+
+
+class Kernel:
+    """The kernel's side of IPoIB interfaces."""
+
+    def __init__(self, run: Runner, root: str = "/") -> None:
+        self._run = run
+        self._root = root
+
+    def set_mode(self, name: str, mode: str) -> None:
+        """Write the mode. The kernel compares with the newline included: without it, it says EINVAL."""
+        path = self._attribute(name, "mode")
+        if not os.path.exists(path):
+            # A child made through netlink has no such file.
+            self._run(["ip", "link", "set", "dev", name, "type", "ipoib", "mode", mode])
+            return
+        self._write(path, mode + "\n", "set %s to mode %s" % (name, mode))
+
+    def set_mtu(self, name: str, mtu: int) -> None:
+        self._run(["ip", "link", "set", "dev", name, "mtu", str(mtu)])
+
+    def set_link(self, name: str, state: str) -> None:
+        self._run(["ip", "link", "set", "dev", name, state])
+
+    def add_address(self, name: str, address: str) -> None:
+        # An IPv4 interface gets its broadcast address from nobody else.
+        broadcast = [] if ":" in address else ["broadcast", "+"]
+        self._run(["ip", "address", "replace", address, *broadcast, "dev", name])
+
+    def delete_address(self, name: str, address: str) -> None:
+        # 2: it went with the primary address of its network before.
+        self._run(["ip", "address", "del", address, "dev", name], ok=(0, 2))
+
+    def delete_child(self, netdev: Netdev) -> None:
+        """The way back of the way by which it was made: a child made through sysfs has a file that names its parent."""
+        if not os.path.exists(self._attribute(netdev.name, "parent")):
+            self._run(["ip", "link", "delete", "dev", netdev.name])
+            return
+        path = self._attribute(netdev.parent, "delete_child")
+        self._write(path, "0x%04x\n" % int(netdev.pkey, 16), "delete the child %s" % netdev.name)
+
+    def _attribute(self, name: str, file: str) -> str:
+        return os.path.join(self._root, "sys/class/net", name, file)
+
+    @staticmethod
+    def _write(path: str, text: str, purpose: str) -> None:
+        try:
+            with open(path, "w", encoding="ascii") as stream:
+                stream.write(text)
+        except OSError as exc:
+            raise CommandFailed("the kernel refused to %s (%s: %s); see 'dmesg' and connected_reason of rdma_facts" % (purpose, path, exc.strerror)) from exc
+
+    def mode_and_mtu(self, target: Target, netdev: Netdev) -> None:
+        """Mode before MTU: the mode changes the MTU and bounds it."""
+        mtu = netdev.mtu
+        if netdev.mode and netdev.mode != target.mode:
+            self.set_mode(target.name, target.mode)
+            mtu = 0
+        if target.mtu and target.mtu != mtu:
+            self.set_mtu(target.name, target.mtu)
+
+    def addresses(self, target: Target, netdev: Netdev) -> None:
+        """New addresses before old ones go, so that the interface is never without."""
+        found, wanted = canonical(netdev.addresses), canonical(target.addresses)
+        old = [address for address in found if address not in wanted]
+        for address in wanted:
+            if address not in found:
+                self.add_address(target.name, address)
+        for address in old:
+            self.delete_address(target.name, address)
+        # With a primary IPv4 address the kernel may remove all the others of its network.
+        for address in wanted if old else ():
+            self.add_address(target.name, address)
+
+    def release(self, record: Record, netdev: Netdev) -> None:
+        """Take off what was ours: a child goes, a parent returns to how the kernel makes it."""
+        if netdev.parent:
+            self.delete_child(netdev)
+            return
+        ours = canonical(record.addresses)
+        for address in canonical(netdev.addresses):
+            if address in ours:
+                self.delete_address(record.name, address)
+        if netdev.mode == "connected":
+            self.set_mode(record.name, _wanted.KERNEL_MODE)
+        if netdev.mode == "connected" or reset_mtu(record, netdev):
+            self.set_mtu(record.name, _wanted.KERNEL_MTU)
+        if netdev.up and all(address in ours for address in canonical(netdev.addresses)):
+            self.set_link(record.name, "down")
+
+
+__all__ = ("Kernel",)

@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""systemd-networkd: the files that describe IPoIB interfaces. Pure.
+
+networkd 252 ignores C([IPoIB]) in .network files, so the mode of a parent comes from a unit of our own (_boot.py),
+which sets its MTU as well: networkd can't set 65520 before the mode is connected. A child is made by networkd, with
+its mode.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+
+DIRECTORY = "/etc/systemd/network"
+DIRECTORIES = (DIRECTORY, "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network")
+PREFIX = "50-rdma-"
+
+_OURS = re.compile(r"^%s/%s(?P<name>[^/]+)\.(network|netdev)$" % (re.escape(DIRECTORY), PREFIX))
+# Match keys that say nothing against an IPoIB interface by themselves.
+_DECIDABLE = {"Name", "Type"}
+
+
+def path_of(name: str, suffix: str) -> str:
+    return "%s/%s%s.%s" % (DIRECTORY, PREFIX, name, suffix)
+
+
+def is_ours(path: str, text: str) -> bool:
+    """A file that belongs to this collection: by its name and its first line."""
+    return _OURS.match(path) is not None and text.startswith(HEADER)
+
+
+def render(targets: t.Sequence[Target]) -> dict[str, str]:
+    """The .network file of every interface and the .netdev file of every child, by path."""
+    files: dict[str, str] = {}
+    for target in targets:
+        children = sorted(other.name for other in targets if other.parent == target.name)
+        files[path_of(target.name, "network")] = _network(target, children)
+        if target.is_child:
+            files[path_of(target.name, "netdev")] = _netdev(target)
+    return files
+
+
+def _network(target: Target, children: t.Sequence[str]) -> str:
+    lines = ["[Match]", "Name=%s" % target.name, "", "[Link]", "RequiredForOnline=no"]
+    if target.mtu and (target.is_child or target.mode == "datagram"):
+        lines.append("MTUBytes=%d" % target.mtu)
+    # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
+    # The addresses are the declared ones: none from router advertisements, whose DHCPv6 client can't do without a
+    # hardware address of 20 bytes either. LLDP is a protocol of Ethernet; where networkd takes the link for one, it fails it.
+    lines += ["", "[Network]", "ConfigureWithoutCarrier=yes", "IPv6AcceptRA=no", "LLDP=no"]
+    lines += ["IPoIB=%s" % child for child in children]
+    lines += ["Address=%s" % address for address in target.addresses]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _netdev(target: Target) -> str:
+    lines = ["[NetDev]", "Name=%s" % target.name, "Kind=ipoib", "", "[IPoIB]", "PartitionKey=0x%04x" % target.pkey, "Mode=%s" % target.mode]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def sections(text: str) -> dict[str, list[tuple[str, str]]]:
+    """C([Section]) -> its assignments in order. Repeated sections are one, as systemd has it."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    current: list[tuple[str, str]] = []
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            current = found.setdefault(line[1:-1], [])
+        elif "=" in line:
+            key, value = line.split("=", 1)
+            current.append((key.strip(), value.strip()))
+    return found
+
+
+def records(files: t.Mapping[str, str]) -> dict[str, Record]:
+    """What our .network files say. The MTU of a connected parent is on record in the boot unit."""
+    found = {}
+    for path, text in files.items():
+        match = _OURS.match(path)
+        if match is None or not path.endswith(".network") or not text.startswith(HEADER):
+            continue
+        parsed = sections(text)
+        addresses = tuple(value for key, value in parsed.get("Network", []) if key == "Address")
+        mtu = [value for key, value in parsed.get("Link", []) if key == "MTUBytes" and value.isdigit()]
+        name = match.group("name")
+        found[name] = Record(name, addresses, int(mtu[-1]) if mtu else 0)
+    return found
+
+
+def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign .network files that apply to C(name): by its exact name, or sorted before ours by a pattern or by type.
+
+    networkd takes the first file that matches, in the order of the file names, whatever their directories.
+    """
+    found = []
+    for path, text in sorted(files.items()):
+        if not path.endswith(".network") or is_ours(path, text):
+            continue
+        match = sections(text).get("Match", [])
+        if not match or {key for key, _value in match} - _DECIDABLE:
+            continue
+        names = [word for key, value in match if key == "Name" for word in value.split()]
+        types = [word for key, value in match if key == "Type" for word in value.split()]
+        ahead = posixpath.basename(path) <= "%s%s.network" % (PREFIX, name)
+        if _matches(name, names) and _matches("infiniband", types) and (ahead or name in names):
+            found.append(path)
+    return tuple(found)
+
+
+def _matches(word: str, patterns: t.Sequence[str]) -> bool:
+    """systemd's lists of patterns: an empty one accepts everything, a leading C(!) inverts the whole list."""
+    if not patterns:
+        return True
+    if patterns[0].startswith("!"):
+        return not any(fnmatch.fnmatchcase(word, pattern.lstrip("!")) for pattern in patterns)
+    return any(fnmatch.fnmatchcase(word, pattern) for pattern in patterns)
+
+
+def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
+    """The administrator's .network files among C(paths): the sign that networkd is in use here."""
+    return tuple(sorted(path for path in paths if path.startswith(DIRECTORY + "/") and path.endswith(".network") and not _OURS.match(path)))
+
+
+__all__ = ("DIRECTORIES", "DIRECTORY", "PREFIX", "conflicts", "is_ours", "own_files", "path_of", "records", "render", "sections")

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Carries a plan out on a node and looks whether it took effect."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, Image, builder_of, images_with, installed_images, rebuild
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER, check, need_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import OPTIONS_PATH, RDMA_PATH, parse_list
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found, look, read_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
+    INITRAMFS,
+    MODULE,
+    Wanted,
+    changed_options,
+    conflicts,
+    is_loaded,
+    kernel_names,
+    path_of,
+    pending,
+    persisted_by,
+    plan,
+    wanted_of,
+    without_effect,
+)
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+
+LOAD_TIMEOUT = 180.0
+
+# What modprobe prints, and what the user can do about it.
+_HINTS = (
+    ("key was rejected", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
+    ("required key not available", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
+    ("unknown symbol", "the module fits another driver stack than the loaded one: see the kernel log, and reload the driver or reboot"),
+    ("invalid argument", "the kernel refused the module or its options: see the kernel log"),
+)
+
+
+def _hint(stderr: str, found: Found) -> str:
+    if "not permitted" in stderr.lower():
+        return IN_CONTAINER if found.container else "the kernel allows no loading now: see kernel.modules_disabled and lockdown"
+    return next((hint for text, hint in _HINTS if text in stderr.lower()), "see the kernel log of the node")
+
+
+def load(run: Runner, modules: t.Sequence[str], found: Found, root: str = "/") -> None:
+    """Load the modules with one modprobe, and look whether they are there: its exit status tells of the last one only."""
+    output = run(["modprobe", "-a", *modules], ok=None, timeout=LOAD_TIMEOUT)
+    loaded = read_loaded(root)
+    missing = [module for module in modules if module not in loaded]
+    if output.rc != 0 or missing:
+        said = output.stderr.strip() or "modprobe said nothing, exit status %d" % output.rc
+        text = "the kernel did not load %s: %s (%s)" % (", ".join(missing or modules), said, _hint(output.stderr, found))
+        raise CommandFailed(text, cmd=["modprobe", "-a", *modules], rc=output.rc, stdout=output.stdout, stderr=output.stderr)
+
+
+def apply(module: AnsibleModule, run: Runner, todo: Plan, found: Found, builder: Builder | None, backup: bool, root: str) -> list[str]:
+    """Make the changes in their order; returns the paths of backups."""
+    backups: list[str] = []
+    images = [change.what[len(INITRAMFS) :] for change in todo.changes if change.what.startswith(INITRAMFS)]
+    for change in todo.changes:
+        if not change.what.startswith(PREFIX):
+            continue
+        # Our own files are made from the declaration: only the lists of rdma-core hold work of others.
+        saved = apply_file(module, change, backup=backup and path_of(change) == RDMA_PATH)
+        if saved:
+            backups.append(saved)
+        if path_of(change) == OPTIONS_PATH and builder is not None:
+            try:
+                for image in installed_images(found.installed, root):
+                    if image.path in images:
+                        rebuild(run, builder, image)
+            except RdmaError:
+                # Nothing but the changed file tells the next run that the image is out of date.
+                apply_file(module, change._replace(before=change.after, after=change.before))
+                raise
+    modules = [change.what[len(MODULE) :] for change in todo.changes if change.what.startswith(MODULE)]
+    if modules:
+        load(run, modules, found, root)
+    return backups
+
+
+def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
+    """What is known of each declared module."""
+    ours = {entry.name for entry in parse_list("", found.load_text)} | {entry.name for entry in parse_list("", found.rdma_text)}
+    return [
+        {
+            "name": name,
+            "module": module,
+            "loaded": is_loaded(module, found),
+            "persisted_by": persisted_by(module, found) or ("rdma.ofed" if name in ours else ""),
+        }
+        for module, name in sorted(kernel_names(wanted, found).items())
+    ]
+
+
+def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") -> dict[str, t.Any]:
+    """Look, plan, apply, look again; returns the result of the module."""
+    parameters = module.params
+    wrong = problems({"kernel_modules_" + name: value for name, value in parameters.items()})
+    if wrong:
+        raise InvalidInput(wrong)
+    wanted = wanted_of(parameters)
+
+    def observe() -> Found:
+        assume = parameters["assume_rdma_core"] and module.check_mode and bool(wanted.load)
+        return look(run, release, wanted.options, parameters["load_now"], assume, root)
+
+    found = observe()
+    need_modules(wanted, found)
+    wrong = check(wanted, found)
+    if wrong:
+        raise InvalidInput(wrong)
+    for text in conflicts(wanted, found) + without_effect(wanted, found):
+        module.warn(text)
+    changed = changed_options(wanted, found)
+    builder = builder_of(run) if changed else None
+    stale: tuple[Image, ...] = ()
+    if builder is not None:
+        stale = images_with(run, builder, installed_images(found.installed, root), changed)
+    todo = plan(wanted, found, stale if parameters["initramfs"] == "auto" else ())
+    waiting = pending(wanted, found)
+    result = todo.result()
+    result["pending"] = ["%s (needs %s)" % (change.words(), change.needs) for change in waiting]
+    result["reboot_required"] = any(change.needs == "reboot" for change in waiting)
+    result["reasons"] = ["kernel module option %s" % text for text in result["pending"]]
+    if parameters["initramfs"] == "never":
+        result["reasons"] += ["%s holds a module with other options: rebuild it before the next boot" % image.path for image in stale]
+    if todo and not module.check_mode:
+        result["backup_files"] = apply(module, run, todo, found, builder, parameters["backup"], root)
+        found = observe()
+        left = plan(wanted, found)
+        if left:
+            raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
+    result["modules"] = describe(wanted, found)
+    return result
+
+
+__all__ = ("apply", "converge", "describe", "load")

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What the node's kernel says against the declared state, before anything is touched. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import nearest
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded, kernel_names
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted
+
+# Hardening guides switch modules off with these; hooks of packages that do run modprobe are left in peace.
+_DISABLED = re.compile(r"^(?:/usr)?(?:/bin/)?(?:true|false)\b")
+
+IN_CONTAINER = (
+    "this is a container: its host's kernel owns the modules. Run the role on the host, or, for an image that will boot "
+    "its own kernel, set kernel_modules_load_now: false (option load_now)"
+)
+
+
+def _similar(names: t.Sequence[str], otherwise: str) -> str:
+    return "did you mean %s?" % " or ".join(names) if names else otherwise
+
+
+def _kernel(found: Found, wanted: Wanted) -> str:
+    return "kernel %s" % found.release if wanted.load_now else "kernel " + ", ".join(found.installed)
+
+
+def need_modules(wanted: Wanted, found: Found) -> None:
+    """Raise where modules shall be loaded now and the running kernel's files aren't there."""
+    if not wanted.load_now or found.catalogue or all(is_loaded(module, found) for module in kernel_names(wanted, found)):
+        return
+    if found.container:
+        raise Unsupported("kernel modules can't be loaded: /lib/modules/%s is missing, and %s" % (found.release, IN_CONTAINER))
+    raise Unsupported(
+        "kernel modules can't be loaded: kernel %s is running, but /lib/modules/%s is missing. Installed: %s. Boot into an installed kernel, or install the "
+        "packages of the running one" % (found.release, found.release, ", ".join(found.installed) or "none")
+    )
+
+
+def _unknown(variable: str, name: str, value: t.Any, wanted: Wanted, found: Found) -> Problem | None:
+    if not found.catalogue or found.catalogue.resolve(name) or name in found.loaded:
+        return None
+    otherwise = "it may be in another package: linux-modules-extra-* on Ubuntu, kernel-modules on Red Hat; Debian's cloud kernels have no InfiniBand"
+    return Problem(variable, value, "a module of %s" % _kernel(found, wanted), _similar(found.catalogue.nearest(name), otherwise))
+
+
+def _switched_off(module: str, name: str, found: Found) -> Problem | None:
+    for directive in found.directives:
+        if directive.module not in (module, name):
+            continue
+        if directive.kind == "blacklist" or (directive.kind == "install" and _DISABLED.match(directive.rest)):
+            line = ("%s %s %s" % (directive.kind, directive.module, directive.rest)).strip()
+            return Problem("kernel_modules_load", name, "a module that is not switched off", "%s line %d says: %s" % (directive.path, directive.line, line))
+    return None
+
+
+def _option_problems(module: str, wanted: Wanted, found: Found) -> list[Problem]:
+    variable = "kernel_modules_options.%s" % module
+    unknown = _unknown(variable, module, dict(wanted.options[module]), wanted, found)
+    if unknown:
+        return [unknown]
+    target = found.catalogue.resolve(module) or module
+    if target in found.catalogue.builtin:
+        line = " ".join("%s.%s=%s" % (target, name, value) for name, value in sorted(wanted.options[module].items()))
+        hint = "it is built into the kernel, which ignores modprobe.d for it: put %s on the kernel command line" % line
+        return [Problem(variable, dict(wanted.options[module]), "a loadable module", hint)]
+    if target not in found.parameters:
+        return []
+    known = found.parameters[target]
+    allowed = "a parameter of %s" % target
+    return [
+        Problem("%s.%s" % (variable, name), value, allowed, _similar(nearest(name, known), "known: %s" % (", ".join(sorted(known)) or "none")))
+        for name, value in sorted(wanted.options[module].items())
+        if name not in known
+    ]
+
+
+def check(wanted: Wanted, found: Found) -> list[Problem]:
+    """Everything declared that this node can't have."""
+    problems: list[Problem | None] = []
+    if wanted.mechanism == "rdma-core" and not found.rdma_core:
+        problems.append(Problem("kernel_modules_mechanism", "rdma-core", "auto, modules-load.d", "the package rdma-core is not installed on this node"))
+    problems.extend(_unknown("kernel_modules_load", name, name, wanted, found) for name in sorted(wanted.load))
+    problems.extend(_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
+    for module in sorted(wanted.options):
+        problems.extend(_option_problems(module, wanted, found))
+    return [problem for problem in problems if problem]
+
+
+__all__ = ("IN_CONTAINER", "check", "need_modules")

@@ -1,0 +1,164 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The text of the files that name modules: modprobe.d, modules-load.d and rdma-core's lists."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
+
+# These are ours whole.
+OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed.conf"
+LOAD_PATH = "/etc/modules-load.d/rdma-ofed.conf"
+
+# dracut takes the first into an image of its own accord only if it builds for this host alone; this one asks for it.
+DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
+DRACUT_TEXT = HEADER + 'install_optional_items+=" %s "\n' % OPTIONS_PATH
+
+# rdma-core's list for every RDMA device: a conffile in which only our block is ours.
+RDMA_PATH = "/etc/rdma/modules/rdma.conf"
+# rdma-core's list for devices that can do InfiniBand.
+INFINIBAND_PATH = "/etc/rdma/modules/infiniband.conf"
+
+BEGIN = "# BEGIN rdma.ofed: this block is managed by the Ansible collection rdma.ofed\n"
+END = "# END rdma.ofed\n"
+
+# What a fresh rdma-core puts there, comments left out: check mode plans with it where the package is still to come.
+DEFAULT_LISTS: t.Mapping[str, t.Mapping[str, str]] = {
+    "Debian": {RDMA_PATH: "ib_iser\nib_uverbs\nrdma_ucm\nxprtrdma\nsvcrdma\n", INFINIBAND_PATH: "ib_ipoib\nib_umad\n"},
+    "RedHat": {RDMA_PATH: "ib_iser\nib_isert\nib_srpt\nib_uverbs\nrdma_ucm\nxprtrdma\nsvcrdma\n", INFINIBAND_PATH: "ib_ipoib\nib_umad\n"},
+}
+
+
+class Entry(t.NamedTuple):
+    """A module that a file asks for at boot."""
+
+    name: str
+    path: str
+    line: int
+
+
+class Directive(t.NamedTuple):
+    """A line of modprobe.d."""
+
+    kind: str
+    """C(options), C(blacklist), C(install) ..."""
+    module: str
+    """Canonical."""
+    rest: str
+    path: str
+    line: int
+
+
+def parse_list(path: str, text: str) -> list[Entry]:
+    """A file of modules-load.d(5): one name a line, C(#) and C(;) begin a comment. Names are canonical."""
+    entries = []
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split()
+        if fields and fields[0][0] not in "#;":
+            entries.append(Entry(canonical(fields[0]), path, number))
+    return entries
+
+
+def parse_modprobe(path: str, text: str) -> list[Directive]:
+    """A file of modprobe.d(5): a backslash at the end continues a line; the number is that of the first one."""
+    directives = []
+    held, start = "", 0
+    for number, line in enumerate(text.splitlines(), 1):
+        start = start or number
+        if line.endswith("\\"):
+            held += line[:-1] + " "
+            continue
+        fields = (held + line).split(None, 2)
+        if len(fields) >= 2 and not fields[0].startswith("#"):
+            directives.append(Directive(fields[0], canonical(fields[1]), fields[2].strip() if len(fields) > 2 else "", path, start))
+        held, start = "", 0
+    return directives
+
+
+def parse_assignments(rest: str) -> dict[str, str]:
+    """C(a=1 b="x y") of an options line; a parameter without a value is C("")."""
+    return {match.group(1): match.group(2) or "" for match in re.finditer(r'([A-Za-z0-9_]+)(?:=((?:"[^"]*"|[^\s"])*))?', rest)}
+
+
+def parse_options(text: str) -> dict[str, dict[str, str]]:
+    """All options in one file, by module; a later line wins."""
+    options: dict[str, dict[str, str]] = {}
+    for directive in parse_modprobe("", text):
+        if directive.kind == "options":
+            options.setdefault(directive.module, {}).update(parse_assignments(directive.rest))
+    return options
+
+
+def options_text(options: t.Mapping[str, t.Mapping[str, str]]) -> str:
+    """Our file in modprobe.d: sorted, so that the order of the inventory makes no difference. Empty: no file."""
+    lines = [
+        "options %s %s\n" % (module, " ".join("%s=%s" % pair for pair in sorted(parameters.items())))
+        for module, parameters in sorted(options.items())
+        if parameters
+    ]
+    return HEADER + "".join(lines) if lines else ""
+
+
+def load_text(names: t.Collection[str]) -> str:
+    """Our file in modules-load.d. Empty: no file."""
+    return HEADER + "".join("%s\n" % name for name in sorted(names)) if names else ""
+
+
+def without_block(text: str) -> str:
+    """The lines of others. A block without its end is someone's edit: only the marker is taken out."""
+    kept: list[str] = []
+    block: list[str] | None = None
+    for line in text.splitlines(True):
+        marker = line.rstrip("\n") + "\n"
+        if marker == BEGIN:
+            kept.extend(block or [])
+            block = []
+        elif block is not None and marker == END:
+            block = None
+        elif block is not None:
+            block.append(line)
+        elif marker != END:
+            kept.append(line)
+    kept.extend(block or [])
+    return "".join(kept)
+
+
+def with_block(text: str, names: t.Collection[str]) -> str:
+    """C(text) with exactly one block of ours at its end, or none where there is nothing to list."""
+    foreign = without_block(text)
+    if not names:
+        return foreign
+    if foreign and not foreign.endswith("\n"):
+        foreign += "\n"
+    return foreign + BEGIN + "".join("%s\n" % name for name in sorted(names)) + END
+
+
+__all__ = (
+    "BEGIN",
+    "DEFAULT_LISTS",
+    "DRACUT_PATH",
+    "DRACUT_TEXT",
+    "END",
+    "INFINIBAND_PATH",
+    "LOAD_PATH",
+    "OPTIONS_PATH",
+    "RDMA_PATH",
+    "Directive",
+    "Entry",
+    "load_text",
+    "options_text",
+    "parse_assignments",
+    "parse_list",
+    "parse_modprobe",
+    "parse_options",
+    "with_block",
+    "without_block",
+)

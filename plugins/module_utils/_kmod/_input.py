@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What may be declared about kernel modules, judged without looking at a node."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import NAME, canonical
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Modules that old recipes still name.
+GONE: t.Mapping[str, str] = {
+    "ib_sdp": "SDP is gone from every supported kernel and driver stack; use TCP over IPoIB or an rsocket preload (librspreload) instead",
+}
+
+# Characters that modprobe.d gives a meaning to can't be part of a value.
+_VALUE = re.compile(r"^[^\s\"'#\\]*$")
+_PARAMETER = re.compile(r"^[A-Za-z0-9_]+$")
+
+_CHOICES: t.Mapping[str, tuple[str, ...]] = {
+    "kernel_modules_state": ("present", "absent"),
+    "kernel_modules_initramfs": ("auto", "never"),
+    "kernel_modules_mechanism": ("auto", "rdma-core", "modules-load.d"),
+}
+_BOOLEANS = ("kernel_modules_load_now", "kernel_modules_backup", "kernel_modules_assume_rdma_core")
+
+
+def value_text(value: t.Any) -> str:
+    """A parameter's value as the kernel reads it."""
+    return ("1" if value else "0") if isinstance(value, bool) else str(value)
+
+
+def is_boolean(value: t.Any) -> bool:
+    """Would Ansible take this for a boolean? What comes from C(-e name=value) is a string."""
+    return isinstance(value, bool) or (isinstance(value, str) and value.lower() in ("true", "false", "yes", "no", "on", "off"))
+
+
+def _name_problems(variable: str, name: t.Any) -> list[Problem]:
+    if not isinstance(name, str) or not NAME.match(name):
+        return [Problem(variable, name, "the name of a kernel module: letters, digits, _ and -")]
+    if canonical(name) in GONE:
+        return [Problem(variable, name, "a module that exists", GONE[canonical(name)])]
+    return []
+
+
+def _load_problems(variable: str, load: t.Any) -> list[Problem]:
+    if not isinstance(load, (list, tuple)):
+        return [Problem(variable, load, "a list of module names")]
+    return [problem for index, name in enumerate(load) for problem in _name_problems("%s[%d]" % (variable, index), name)]
+
+
+def _options_problems(variable: str, options: t.Any) -> list[Problem]:
+    form = "a mapping of module names to a mapping of parameters to values, such as {ib_ipoib: {send_queue_size: 512}}"
+    if not isinstance(options, dict):
+        return [Problem(variable, options, form)]
+    found: list[Problem] = []
+    spellings: dict[str, str] = {}
+    for module, parameters in options.items():
+        where = "%s.%s" % (variable, module)
+        found.extend(_name_problems(where, module))
+        if isinstance(module, str) and spellings.setdefault(canonical(module), module) != module:
+            found.append(Problem(where, parameters, "one entry for a module", "%s is the same module" % spellings[canonical(module)]))
+        if not isinstance(parameters, dict):
+            found.append(Problem(where, parameters, "a mapping of parameters to values"))
+            continue
+        for parameter, value in parameters.items():
+            found.extend(_parameter_problems("%s.%s" % (where, parameter), parameter, value))
+    return found
+
+
+def _parameter_problems(variable: str, parameter: t.Any, value: t.Any) -> list[Problem]:
+    if not isinstance(parameter, str) or not _PARAMETER.match(parameter):
+        return [Problem(variable, parameter, "the name of a parameter: letters, digits and _")]
+    if not isinstance(value, (bool, int, str)):
+        return [Problem(variable, value, "a number, a string or a boolean", "an array is written as one string, such as '2,2'")]
+    if value == "" or not _VALUE.match(value_text(value)):
+        return [Problem(variable, value, "a value without blanks, quotes, # and backslashes, and not an empty one")]
+    return []
+
+
+def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """Everything that is wrong with the variables of the role kernel_modules.
+
+    What only the node's kernel knows (does the module exist, has it that parameter) is judged by the module, before it
+    changes anything.
+    """
+    found: list[Problem] = []
+    if "kernel_modules_load" in variables:
+        found.extend(_load_problems("kernel_modules_load", variables["kernel_modules_load"]))
+    if "kernel_modules_options" in variables:
+        found.extend(_options_problems("kernel_modules_options", variables["kernel_modules_options"]))
+    for variable, choices in _CHOICES.items():
+        if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
+            found.append(Problem(variable, variables[variable], ", ".join(choices)))
+    found.extend(
+        Problem(variable, variables[variable], "true or false") for variable in _BOOLEANS if variable in variables and not is_boolean(variables[variable])
+    )
+    return found
+
+
+__all__ = ("GONE", "is_boolean", "problems", "value_text")

@@ -1,0 +1,212 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The kernel modules of a node as they are: loaded, known, listed for boot, and their options."""
+
+from __future__ import annotations
+
+import os
+import stat
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
+    DEFAULT_LISTS,
+    DRACUT_PATH,
+    INFINIBAND_PATH,
+    LOAD_PATH,
+    OPTIONS_PATH,
+    RDMA_PATH,
+    Directive,
+    Entry,
+    parse_list,
+    parse_modprobe,
+    without_block,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+# modprobe.d(5) and modules-load.d(5): a file hides those of the same name in the directories after its own.
+_MODPROBE_DIRS = ("etc/modprobe.d", "run/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d", "lib/modprobe.d")
+_LOAD_DIRS = ("etc/modules-load.d", "run/modules-load.d", "usr/local/lib/modules-load.d", "usr/lib/modules-load.d", "lib/modules-load.d")
+
+_RDMA_UNIT = "rdma-load-modules@.service"
+
+
+class Found(t.NamedTuple):
+    """What the planner needs to know of a node."""
+
+    release: str = ""
+    """The running kernel."""
+    installed: tuple[str, ...] = ()
+    """All kernels that have modules on the disk."""
+    catalogue: Catalogue = Catalogue()
+    loaded: t.Mapping[str, bool] = {}
+    """Loaded modules; true for those that can't be unloaded."""
+    live: t.Mapping[str, t.Mapping[str, str]] = {}
+    """The parameters of loaded modules that the kernel shows, for the modules asked for."""
+    parameters: t.Mapping[str, frozenset[str]] = {}
+    """The parameters that modules have, for those asked for and known."""
+    rdma_core: bool = False
+    """Does rdma-core load its lists on this node?"""
+    rdma_text: str = ""
+    options_text: str = ""
+    dracut: bool = False
+    """Does dracut build the node's initramfs?"""
+    dracut_text: str = ""
+    load_text: str = ""
+    entries: tuple[Entry, ...] = ()
+    """What the files of others ask for at boot."""
+    directives: tuple[Directive, ...] = ()
+    """What the files of others say in modprobe.d."""
+    container: bool = False
+
+
+def _at(root: str, path: str) -> str:
+    return os.path.join(root, path.lstrip("/"))
+
+
+def _configuration(root: str, directories: t.Iterable[str], own: str) -> t.Iterator[tuple[str, str]]:
+    """Path and text of each file in effect, but for ours, in the order in which they are read."""
+    files: dict[str, str] = {}
+    for directory in directories:
+        try:
+            names = os.listdir(_at(root, directory))
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith(".conf"):
+                files.setdefault(name, "/%s/%s" % (directory, name))
+    for name in sorted(files):
+        if files[name] != own:
+            yield files[name], read_text(_at(root, files[name]))
+
+
+def _releases(root: str) -> tuple[str, ...]:
+    base = _at(root, "lib/modules")
+    try:
+        names = os.listdir(base)
+    except OSError:
+        return ()
+    return tuple(sorted(name for name in names if os.path.isfile(os.path.join(base, name, "modules.dep"))))
+
+
+def read_catalogue(root: str, releases: t.Iterable[str]) -> Catalogue:
+    """The modules that the kernels have, from what depmod left in /lib/modules."""
+    loadable: frozenset[str] = frozenset()
+    builtin: frozenset[str] = frozenset()
+    by_device: frozenset[str] = frozenset()
+    aliases: dict[str, str] = {}
+    for release in releases:
+        base = _at(root, os.path.join("lib/modules", release))
+        loadable |= parse_dep(read_text(os.path.join(base, "modules.dep")))
+        builtin |= parse_dep(read_text(os.path.join(base, "modules.builtin")))
+        plain, devices = parse_alias(read_text(os.path.join(base, "modules.alias")))
+        aliases.update(plain)
+        by_device |= devices
+    return Catalogue(loadable, builtin, aliases, by_device)
+
+
+def read_loaded(root: str) -> dict[str, bool]:
+    """/proc/modules: name, size, references, users; users end with C([permanent]) where a module can't be unloaded."""
+    loaded = {}
+    for line in read_text(_at(root, "proc/modules")).splitlines():
+        fields = line.split()
+        loaded[fields[0]] = len(fields) > 3 and "[permanent]" in fields[3]
+    return loaded
+
+
+def read_live(root: str, module: str) -> dict[str, str]:
+    """The readable parameters of a loaded module; some exist and are write-only."""
+    base = _at(root, os.path.join("sys/module", module, "parameters"))
+    live = {}
+    try:
+        names = os.listdir(base)
+    except OSError:
+        return {}
+    for name in names:
+        path = os.path.join(base, name)
+        try:
+            if os.stat(path).st_mode & stat.S_IRUSR:
+                live[name] = read_text(path).strip()
+        except OSError:
+            continue
+    return live
+
+
+def known_parameters(run: Runner, release: str, module: str) -> frozenset[str] | None:
+    """The parameters that modinfo lists (C(NAME:description (type)), one a line); None where it can't tell."""
+    if not release or not run.has("modinfo"):
+        return None
+    output = run(["modinfo", "-k", release, "-p", module], ok=None)
+    if output.rc != 0:
+        return None
+    return frozenset(line.split(":", 1)[0].strip() for line in output.stdout.splitlines() if ":" in line)
+
+
+def _in_container(root: str) -> bool:
+    return any(os.path.exists(_at(root, mark)) for mark in ("run/systemd/container", ".dockerenv", "run/.containerenv"))
+
+
+def _has_rdma_core(root: str) -> bool:
+    """The lists are conffiles that outlive the package; only with the unit are they loaded."""
+    return any(os.path.isfile(_at(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
+
+
+def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:
+    """Look at the node. C(options) names the modules whose parameters are of interest.
+
+    With C(assume_rdma_core) a node without the package is shown as it will be once the package is there. Without
+    C(load_now), as in an image build, the kernels on the disk count and not the running one.
+    """
+    installed = _releases(root)
+    kernels = [release] if load_now else installed
+    catalogue = read_catalogue(root, [kernel for kernel in kernels if kernel in installed])
+    loaded = read_loaded(root)
+    live, parameters = {}, {}
+    for name in sorted(set(options)):
+        module = catalogue.resolve(name) or canonical(name)
+        live[module] = read_live(root, module) if module in loaded else {}
+        if module in catalogue.loadable:
+            known = known_parameters(run, release if release in kernels else installed[-1], module)
+            if known is not None:
+                parameters[module] = known | frozenset(live[module])
+    rdma_core = _has_rdma_core(root)
+    lists = {path: read_text(_at(root, path)) for path in (RDMA_PATH, INFINIBAND_PATH)}
+    if assume_rdma_core and not rdma_core:
+        defaults = DEFAULT_LISTS["RedHat" if os.path.exists(_at(root, "etc/redhat-release")) else "Debian"]
+        lists = {path: text or defaults[path] for path, text in lists.items()}
+        rdma_core = True
+    builder = builder_of(run)
+    entries: list[Entry] = []
+    if rdma_core:
+        entries.extend(parse_list(RDMA_PATH, without_block(lists[RDMA_PATH])))
+        entries.extend(parse_list(INFINIBAND_PATH, lists[INFINIBAND_PATH]))
+    for path, text in _configuration(root, _LOAD_DIRS, LOAD_PATH):
+        entries.extend(parse_list(path, text))
+    return Found(
+        release=release,
+        installed=installed,
+        catalogue=catalogue,
+        loaded=loaded,
+        live=live,
+        parameters=parameters,
+        rdma_core=rdma_core,
+        rdma_text=lists[RDMA_PATH],
+        options_text=read_text(_at(root, OPTIONS_PATH)),
+        dracut=builder is not None and builder.tool == "dracut",
+        dracut_text=read_text(_at(root, DRACUT_PATH)),
+        load_text=read_text(_at(root, LOAD_PATH)),
+        entries=tuple(entries),
+        directives=tuple(directive for path, text in _configuration(root, _MODPROBE_DIRS, OPTIONS_PATH) for directive in parse_modprobe(path, text)),
+        container=_in_container(root),
+    )
+
+
+__all__ = ("Found", "known_parameters", "look", "read_catalogue", "read_live", "read_loaded")

@@ -1,0 +1,206 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What has to be done so that the declared modules are there, now and after a boot. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
+    DRACUT_PATH,
+    DRACUT_TEXT,
+    LOAD_PATH,
+    OPTIONS_PATH,
+    RDMA_PATH,
+    load_text,
+    options_text,
+    parse_assignments,
+    parse_options,
+    with_block,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import value_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Image
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found
+
+MODULE = "module "
+INITRAMFS = "initramfs "
+
+
+class Wanted(t.NamedTuple):
+    """The declared state; names are canonical, values are texts."""
+
+    load: frozenset[str] = frozenset()
+    options: t.Mapping[str, t.Mapping[str, str]] = {}
+    mechanism: str = "auto"
+    load_now: bool = True
+
+
+def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
+    """From the options of the module. Absent means: nothing of ours on the disk, and what is loaded stays loaded."""
+    if parameters["state"] == "absent":
+        return Wanted(load_now=False)
+    return Wanted(
+        load=frozenset(canonical(name) for name in parameters["load"]),
+        options={
+            canonical(module): {name: value_text(value) for name, value in assignments.items()}
+            for module, assignments in parameters["options"].items()
+            if assignments
+        },
+        mechanism=parameters["mechanism"],
+        load_now=parameters["load_now"],
+    )
+
+
+def kernel_names(wanted: Wanted, found: Found) -> dict[str, str]:
+    """The modules that the declared names stand for, each with the name to write down. Two names can mean one module."""
+    names: dict[str, str] = {}
+    for name in sorted(wanted.load):
+        names.setdefault(found.catalogue.resolve(name) or name, name)
+    return names
+
+
+def persisted_by(module: str, found: Found) -> str:
+    """What of others loads a module at boot: C(FILE line N), C(udev), C(kernel) for a built-in one; empty for nothing."""
+    if module in found.catalogue.builtin:
+        return "kernel"
+    for entry in found.entries:
+        if (found.catalogue.resolve(entry.name) or entry.name) == module:
+            return "%s line %d" % (entry.path, entry.line)
+    return "udev" if module in found.catalogue.by_device else ""
+
+
+def uses_rdma_core(wanted: Wanted, found: Found) -> bool:
+    """Are rdma-core's lists the place for what is missing?"""
+    return wanted.mechanism == "rdma-core" or (wanted.mechanism == "auto" and found.rdma_core)
+
+
+def is_loaded(module: str, found: Found) -> bool:
+    return module in found.loaded or module in found.catalogue.builtin
+
+
+def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
+    """The modules for which our options are not yet the declared ones."""
+    before = parse_options(found.options_text)
+    return frozenset(module for module in {*before, *wanted.options} if before.get(module, {}) != wanted.options.get(module, {}))
+
+
+def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
+    """The changes, in the order in which they are made. C(images) are those that hold a module with changed options.
+
+    Options come first: a module that is loaded now shall get them. The images follow at once, so that nothing that
+    fails later can leave them behind.
+    """
+    names = kernel_names(wanted, found)
+    missing = [name for module, name in names.items() if not persisted_by(module, found)]
+    in_lists = missing if uses_rdma_core(wanted, found) else []
+    elsewhere = [] if uses_rdma_core(wanted, found) else missing
+    return Plan(
+        changes_of(
+            file_change(DRACUT_PATH, found.dracut_text, DRACUT_TEXT if found.dracut and wanted.options else ""),
+            file_change(OPTIONS_PATH, found.options_text, options_text(wanted.options)),
+            *(Change(INITRAMFS + image.path, "holds a module with other options", "rebuilt") for image in images),
+            file_change(RDMA_PATH, found.rdma_text, with_block(found.rdma_text, in_lists)),
+            file_change(LOAD_PATH, found.load_text, load_text(elsewhere)),
+            *(Change(MODULE + module, "not loaded", "loaded") for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
+        )
+    )
+
+
+def same_value(declared: str, live: str) -> bool:
+    """Are these one value to the kernel, which shows booleans as Y and N and numbers in decimal?"""
+    return declared == live or _normal(declared) == _normal(live)
+
+
+def _normal(text: str) -> int | str:
+    booleans = {"y": 1, "yes": 1, "on": 1, "n": 0, "no": 0, "off": 0}
+    low = text.strip().lower()
+    if low in booleans:
+        return booleans[low]
+    try:
+        return int(low, 0)
+    except ValueError:
+        return low
+
+
+def pending(wanted: Wanted, found: Found) -> tuple[Change, ...]:
+    """The options that loaded modules don't run with yet: on the disk after this run, in effect after a reload."""
+    changed = changed_options(wanted, found)
+    before = parse_options(found.options_text)
+    waiting = []
+    for module in sorted({*wanted.options, *changed}):
+        if module not in found.loaded:
+            continue
+        needs = "reboot" if found.loaded[module] else "driver_reload"
+        live = found.live.get(module, {})
+        declared = wanted.options.get(module, {})
+        for name, value in sorted(declared.items()):
+            if name in live and not same_value(value, live[name]):
+                waiting.append(Change("%s %s" % (module, name), live[name], value, needs))
+            elif name not in live and before.get(module, {}).get(name) != value:
+                waiting.append(Change("%s %s" % (module, name), "unknown", value, needs))
+        for name, value in sorted(before.get(module, {}).items()):
+            # The kernel's own default is known nowhere: so this is said once, when the option goes.
+            if name not in declared and module in changed and same_value(value, live.get(name, value)):
+                waiting.append(Change("%s %s" % (module, name), value, "the driver's default", needs))
+    return tuple(waiting)
+
+
+def conflicts(wanted: Wanted, found: Found) -> list[str]:
+    """Options lines of others that set a declared parameter to another value: which one wins depends on file names."""
+    warnings = []
+    for directive in found.directives:
+        if directive.kind != "options" or directive.module not in wanted.options:
+            continue
+        for name, value in parse_assignments(directive.rest).items():
+            declared = wanted.options[directive.module].get(name)
+            if declared is not None and not same_value(declared, value.strip('"')):
+                warnings.append(
+                    "%s line %d sets %s %s=%s, but %s is declared: take the line out, modprobe reads both"
+                    % (directive.path, directive.line, directive.module, name, value, declared)
+                )
+    return warnings
+
+
+def without_effect(wanted: Wanted, found: Found) -> list[str]:
+    """Options for modules that nobody loads, such as mlx4 options on an mlx5 node: the kernel never says so."""
+    if not wanted.load_now:
+        return []
+    names = kernel_names(wanted, found)
+    listed = {entry.name for entry in found.entries}
+    return [
+        "options of %s have no effect now: the module is neither loaded nor declared in load" % module
+        for module in sorted(wanted.options)
+        if not is_loaded(module, found) and module not in names and module not in listed
+    ]
+
+
+def path_of(change: Change) -> str:
+    return change.what[len(PREFIX) :] if change.what.startswith(PREFIX) else ""
+
+
+__all__ = (
+    "INITRAMFS",
+    "MODULE",
+    "Wanted",
+    "changed_options",
+    "conflicts",
+    "is_loaded",
+    "kernel_names",
+    "path_of",
+    "pending",
+    "persisted_by",
+    "plan",
+    "same_value",
+    "uses_rdma_core",
+    "wanted_of",
+    "without_effect",
+)

@@ -1,0 +1,96 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Carry out a plan of C(_plan.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, PROCESS, SERVICE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+
+# opensm answers the signal between two steps of a sweep.
+GRACE_SECONDS = 15
+
+
+def _kill(pid: int) -> None:
+    """Ask, wait, insist. A process that has ended by itself is fine."""
+    try:
+        os.kill(pid, signal.SIGTERM)
+        deadline = time.monotonic() + GRACE_SECONDS
+        while time.monotonic() < deadline:
+            os.kill(pid, 0)
+            time.sleep(0.1)
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _mask(run: Runner, systemd: bool, unit: str, wanted: bool) -> None:
+    """A link to /dev/null, made by hand: it must work before the package is installed, and without a running systemd."""
+    path = "%s/%s" % (SYSTEMD, unit)
+    if os.path.islink(path):
+        os.unlink(path)
+    if not wanted:
+        return
+    if systemd:
+        # Takes the boot links away. A unit that does not exist has none.
+        run(["systemctl", "--no-reload", "disable", unit], ok=None)
+    os.makedirs(SYSTEMD, exist_ok=True)
+    os.symlink("/dev/null", path)
+
+
+def _remove_empty(directory: str) -> None:
+    """Other concerns keep files there, too; who removes the last one takes the directory along."""
+    with contextlib.suppress(OSError):
+        os.rmdir(directory)
+
+
+def _service(run: Runner, change: Change) -> None:
+    unit = change.what[len(SERVICE) :]
+    if unit.endswith(ENABLED):
+        run(["systemctl", "enable" if change.after == "yes" else "disable", unit[: -len(ENABLED)]])
+    elif change.after == "stopped":
+        run(["systemctl", "stop", unit], timeout=120)
+    else:
+        run(["systemctl", "start" if change.before == "stopped" else "restart", unit], timeout=120)
+
+
+def apply(module: AnsibleModule, run: Runner, plan: Plan) -> None:
+    """In the order of the plan; systemd re-reads its files before it is asked to enable or start anything."""
+    systemd = os.path.isdir("/run/systemd/system")
+    stale = False
+    for change in plan.changes:
+        if change.what.startswith(PREFIX):
+            apply_file(module, change)
+            _remove_empty(SETTINGS)
+            stale = True
+        elif change.what.startswith(PROCESS):
+            _kill(int(change.what[len(PROCESS) :]))
+        elif change.what.endswith(MASKED):
+            _mask(run, systemd, change.what[len(SERVICE) : -len(MASKED)], change.after == "yes")
+            stale = True
+        else:
+            if stale:
+                run(["systemctl", "daemon-reload"])
+                stale = False
+            _service(run, change)
+    if stale and systemd:
+        run(["systemctl", "daemon-reload"])
+
+
+__all__ = ("apply",)

@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The variables that the collection knows, and the one that a misspelt name may mean. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+
+# The argument specifications of the roles say the same; a unit test compares. Reading them for every host would cost
+# more than all the rest of the validation.
+KNOWN: t.Mapping[str, frozenset[str]] = {
+    "ofed_": frozenset(("state", "source", "tools", "extra_packages")),
+    "kernel_modules_": frozenset(("state", "load", "options", "initramfs", "mechanism", "load_now", "backup", "assume_rdma_core")),
+    "ipoib_": frozenset(("state", "interfaces", "backend", "backup")),
+    "opensm_": frozenset(("state", "rank", "port", "port_guid", "priority", "wait_timeout", "allow_foreign_master", "log_file")),
+    "fabric_check_": frozenset(
+        (
+            "ports",
+            "interfaces",
+            "modules",
+            "fabric",
+            "subnet_manager",
+            "designated",
+            "designated_host",
+            "designated_names",
+            "designated_guids",
+            "wait",
+            "fail",
+        )
+    ),
+    "rdma_": frozenset(("ports", "hosts", "remove", "pending")),
+}
+# Of the whole site, without a prefix.
+PLAIN = frozenset(("fabric",))
+
+# A name made longer or shorter by a letter or two; C(ipoib_interfaces_common), a variable of the user's own, is further away.
+_ALIKE = 0.8
+_ABBREVIATION = 3
+
+
+def known_names() -> frozenset[str]:
+    """Every variable of the collection, by its whole name."""
+    return frozenset(prefix + rest for prefix, names in KNOWN.items() for rest in names) | PLAIN
+
+
+def meant(name: str) -> str:
+    """The variable that C(name) is a misspelling of; "" where it is right, or nobody's business.
+
+    Only what follows the prefix of a role is compared: any two names of a role look alike otherwise.
+    """
+    for prefix, names in KNOWN.items():
+        if not name.startswith(prefix):
+            continue
+        rest = name[len(prefix) :]
+        if rest in names:
+            return ""
+        near = difflib.get_close_matches(rest, sorted(names), n=1, cutoff=_ALIKE)
+        near = near or [known for known in sorted(names) if len(rest) >= _ABBREVIATION and known.startswith(rest)]
+        if near:
+            return prefix + near[0]
+    return ""
+
+
+def misspelt(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """The variables whose names are nearly those of the collection. Others with the same prefix belong to the user."""
+    return [Problem(name, value, meant(name), "no variable of this collection has that name") for name, value in sorted(variables.items()) if meant(name)]
+
+
+__all__ = ("KNOWN", "PLAIN", "known_names", "meant", "misspelt")

@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Values of Ansible variables as plain Python values. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def plain(value: t.Any) -> t.Any:
+    """The same value in the base types of Python.
+
+    ansible-core 2.19 hands out tagged subclasses and lazy containers, 2.18 its own text types. Pure code gets neither.
+    What is no base type at all (a date from YAML, say) stays, for the validation to complain of.
+    """
+    if isinstance(value, dict):
+        return {plain(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, bool):  # an int too, but nothing can be derived from it
+        return value
+    for base in (int, float, str):
+        if isinstance(value, base):
+            return base(value)
+    return value
+
+
+def ours(variables: Mapping[str, t.Any], prefixes: t.Sequence[str], names: t.Collection[str]) -> list[str]:
+    """The names of the variables that the collection may have an opinion on, sorted."""
+    return sorted(name for name in variables if name in names or name.startswith(tuple(prefixes)))
+
+
+__all__ = ("ours", "plain")

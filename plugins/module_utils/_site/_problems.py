@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Everything that is wrong with the variables of one host, of all concerns. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import DEFAULT_FABRIC, conflicts, designate, read_members, uncovered
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt
+from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems as stack_problems
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
+
+    Judge = t.Callable[[Mapping[str, t.Any], t.Optional[Mapping[str, t.Any]]], t.List[Problem]]
+
+CONCERNS: tuple[Judge, ...] = (stack_problems, kmod_problems, ipoib_problems, check_problems)
+
+
+class Placement(t.NamedTuple):
+    """The subnet managers of a site, as far as one host is concerned."""
+
+    fabric: str
+    designated: str
+    """The designated host of the fabric; "" where there is none."""
+    own: list[Problem]
+    """What is wrong with this host's place: its fabric has no subnet manager."""
+    common: list[Problem]
+    """What is wrong with the group as a whole: the same for every host."""
+
+
+def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, designated: bool) -> list[Problem]:
+    """What is wrong with a host's variables, on their own and, where its C(rdma) facts are known, on that host.
+
+    Only the C(designated) host needs a port for its subnet manager.
+    """
+    found = misspelt(variables)
+    if "rdma_ports" in variables:
+        found += port_problems("rdma_ports", variables["rdma_ports"], facts)
+    for judge in CONCERNS:
+        found += judge(variables, facts)
+    found += opensm_problems(variables, facts, designated)
+    # Several concerns read a variable such as fabric: each complaint is made once.
+    return list({str(problem): problem for problem in found}.values())
+
+
+def placement(host: str, groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Mapping[str, t.Any]], variables: Mapping[str, t.Any]) -> Placement:
+    """Where the subnet manager of a host's fabric is. Only the variables of the group's members are read."""
+    fabric = variables.get("fabric", DEFAULT_FABRIC)
+    if not isinstance(fabric, str) or not fabric:
+        # What is wrong with the name itself is among the problems of the host.
+        return Placement("", "", [], [])
+    members: list[Member]
+    members, common = read_members(groups, hostvars)
+    common = common + conflicts(members)
+    # opensm_state: absent is how a site says that a switch or another host manages the subnet.
+    missing = [] if variables.get("opensm_state", "present") == "absent" or common else uncovered(members, {host: fabric})
+    own = missing if members else []
+    return Placement(fabric, designate(members).get(fabric, ""), own, common if members else common + missing)
+
+
+__all__ = ("CONCERNS", "Placement", "host_problems", "placement")

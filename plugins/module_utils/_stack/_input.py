@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What may be declared about the RDMA stack, and on which distributions."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import is_boolean
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SOURCES = ("inbox",)
+
+# By ID of os-release: the first supported version, and the first one after them. The role's vars/main.yml holds the same.
+SUPPORTED: Mapping[str, tuple[str, str]] = {
+    "debian": ("11", "14"),
+    "ubuntu": ("20.04", "24.10"),
+    "rhel": ("8", "11"),
+    "rocky": ("8", "11"),
+    "almalinux": ("8", "11"),
+    "sles": ("15", "16"),
+    "opensuse-leap": ("15", "16"),
+}
+SUPPORTED_WORDS = "Debian 11 to 13; Ubuntu 20.04 to 24.04; RHEL, Rocky Linux and AlmaLinux 8 to 10; SLES and openSUSE Leap 15"
+
+_PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._:~=-]*$")
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text))
+
+
+def supported(os_id: str, version: str) -> bool:
+    """Does the role know the packages of this distribution?"""
+    if os_id not in SUPPORTED or not _version(version):
+        return False
+    first, after = SUPPORTED[os_id]
+    return _version(first) <= _version(version) < _version(after)
+
+
+def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    found = facts.get("os") if isinstance(facts, dict) else None
+    if not isinstance(found, dict) or supported(str(found.get("id", "")), str(found.get("version", ""))):
+        return []
+    name = "%s (ID=%s, VERSION_ID=%s)" % (found.get("name") or "an unknown distribution", found.get("id", ""), found.get("version", ""))
+    return [Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED_WORDS, "the node runs %s" % name)]
+
+
+def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """Everything that is wrong with the variables of the role ofed, and with the distribution if the facts are there."""
+    found: list[Problem] = []
+    for variable, choices in (("ofed_state", ("present", "absent")), ("ofed_source", SOURCES)):
+        if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
+            found.append(Problem(variable, variables[variable], ", ".join(choices)))
+    if "ofed_tools" in variables and not is_boolean(variables["ofed_tools"]):
+        found.append(Problem("ofed_tools", variables["ofed_tools"], "true or false"))
+    extra = variables.get("ofed_extra_packages", [])
+    if not isinstance(extra, (list, tuple)):
+        found.append(Problem("ofed_extra_packages", extra, "a list of package names"))
+    else:
+        for index, name in enumerate(extra):
+            if not isinstance(name, str) or not _PACKAGE.match(name):
+                found.append(Problem("ofed_extra_packages[%d]" % index, name, "the name of a package of the distribution"))
+    return found + _os_problems(variables.get("ofed_source", "inbox"), facts)
+
+
+__all__ = ("SOURCES", "SUPPORTED", "SUPPORTED_WORDS", "problems", "supported")

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""C(saquery): what the subnet administration of the master knows. Grammar from infiniband-diags, C(saquery.c)."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+_HEAD = "SMInfoRecord dump:"
+_FIELD = re.compile(r"^\s*(\w+)\.{2,}(.*)$")
+_NEEDED = ("LID", "GUID", "ActCount", "Priority", "SMState")
+
+# No subnet manager configured the port, or the one that did went away.
+_NOBODY = re.compile(r"No SM/SA found|Failed to bind to the SA|Query SA failed: Connection timed out")
+
+
+def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
+    """C(saquery SMIR): one block a subnet manager; sorted by port GUID. Raises UnexpectedOutput."""
+    records: list[SmInfo] = []
+    head, *blocks = stdout.split(_HEAD)
+    if head.strip():
+        raise UnexpectedOutput("saquery SMIR printed %r before the first record" % head.strip())
+    for block in blocks:
+        fields = {match.group(1): match.group(2) for match in map(_FIELD.match, block.splitlines()) if match}
+        try:
+            lid, guid, activity, priority, state = (int(fields[key].strip(), 0) for key in _NEEDED)
+        except (KeyError, ValueError):
+            raise UnexpectedOutput("saquery SMIR printed a record without the fields %s: %r" % (", ".join(_NEEDED), block.strip())) from None
+        records.append(SmInfo(lid, "0x%016x" % guid, activity, priority, state))
+    return tuple(sorted(records, key=lambda record: record.guid))
+
+
+def nobody_answered(text: str) -> bool:
+    """Does an error text of saquery mean that there is no subnet administration?"""
+    return _NOBODY.search(text) is not None
+
+
+def sm_records(run: Runner, device: str, port: int) -> tuple[SmInfo, ...] | None:
+    """Every subnet manager of the fabric as its master lists them, itself included; None where no master answers.
+
+    A second master on a fabric that is split in two is invisible here.
+    """
+    argv = ["saquery", "-C", device, "-P", str(port), "SMIR"]
+    output = run(argv, ok=None, timeout=20)
+    if output.rc == 0:
+        return parse_sm_records(output.stdout)
+    if nobody_answered(output.stdout + output.stderr):
+        return None
+    raise CommandFailed(
+        "%s failed with exit status %d: %s" % (" ".join(argv), output.rc, (output.stdout + output.stderr).strip()),
+        cmd=argv,
+        rc=output.rc,
+        stdout=output.stdout,
+        stderr=output.stderr,
+    )
+
+
+__all__ = ("nobody_answered", "parse_sm_records", "sm_records")

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""C(sminfo): which subnet manager does a port see? Grammar from infiniband-diags, C(sminfo.c)."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+STATES = {0: "NOTACT", 1: "DISCOVER", 2: "STANDBY", 3: "MASTER"}
+MASTER = 3
+
+_LINE = re.compile(r"^sminfo: sm lid (\d+) sm guid 0x([0-9a-fA-F]+), activity count (\d+) priority (\d+) state (\d+) ?(\S*)$", re.M)
+
+# Nobody answered: the fabric has no subnet manager, or it went away. Everything else (no HCA, no umad) is a failure.
+_NOBODY = re.compile(r"iberror: (?:failed: query|query failed)")
+
+
+class SmInfo(t.NamedTuple):
+    """One subnet manager as it describes itself."""
+
+    lid: int
+    guid: str
+    """Port GUID that it is bound to, "0x" and 16 lower-case digits."""
+    activity: int
+    """Counts up while the subnet manager lives."""
+    priority: int
+    state: int
+    """A key of STATES."""
+
+    @property
+    def is_master(self) -> bool:
+        return self.state == MASTER
+
+    @property
+    def state_name(self) -> str:
+        return STATES.get(self.state, "unknown state %d" % self.state)
+
+
+def parse(stdout: str) -> SmInfo:
+    """The one line that sminfo prints; raises UnexpectedOutput."""
+    match = _LINE.search(stdout)
+    if match is None:
+        raise UnexpectedOutput("sminfo printed %r, which is not a line about a subnet manager" % stdout.strip())
+    lid, guid, activity, priority, state = match.group(1, 2, 3, 4, 5)
+    return SmInfo(int(lid), "0x%016x" % int(guid, 16), int(activity), int(priority), int(state))
+
+
+def nobody_answered(text: str) -> bool:
+    """Does an error text of sminfo mean that there is no subnet manager?"""
+    return _NOBODY.search(text) is not None
+
+
+def query(run: Runner, device: str, port: int, lid: int | None = None) -> SmInfo | None:
+    """The subnet manager that this port was configured by (or that lives at C(lid)); None where nobody answers.
+
+    Needs root, C(ib_umad) and a port in state INIT or better; raises CommandFailed otherwise.
+    """
+    argv = ["sminfo", "-C", device, "-P", str(port)]
+    if lid is not None:
+        argv.append(str(lid))
+    output = run(argv, ok=None, timeout=20)
+    if output.rc == 0:
+        return parse(output.stdout)
+    if nobody_answered(output.stdout + output.stderr):
+        return None
+    raise CommandFailed(
+        "%s failed with exit status %d: %s" % (" ".join(argv), output.rc, (output.stdout + output.stderr).strip()),
+        cmd=argv,
+        rc=output.rc,
+        stdout=output.stdout,
+        stderr=output.stderr,
+    )
+
+
+__all__ = ("MASTER", "STATES", "SmInfo", "nobody_answered", "parse", "query")

@@ -1,0 +1,220 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fabric_check
+short_description: Compares an InfiniBand node with its declared state
+version_added: 1.0.0
+description:
+  - Looks at ports, subnet manager, IPoIB interfaces and kernel modules, and reports everything that is not as declared.
+  - Changes nothing. It asks the subnet manager with C(sminfo), and reads the rest from the node itself.
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+attributes:
+  check_mode:
+    description: Runs in check mode.
+    support: full
+    details: In check mode it looks once and does not wait.
+  diff_mode:
+    description: Shows differences in diff mode.
+    support: N/A
+    details: It changes nothing.
+  platform:
+    description: The platform that it works on.
+    platforms: linux
+    support: full
+options:
+  ports:
+    description:
+      - The ports that shall be C(ACTIVE) and C(LinkUp), in the notation of C(rdma link), such as V(mlx5_0/1).
+      - Where empty, the ports under O(interfaces).
+    type: list
+    elements: str
+    default: []
+  interfaces:
+    description:
+      - The declared IPoIB interfaces, as in the role variable C(ipoib_interfaces).
+      - Each has a C(name), or a C(parent) and C(pkey), and may have C(addresses), C(mode), C(mtu) and C(state).
+    type: list
+    elements: dict
+    default: []
+  modules:
+    description: Kernel modules that shall be loaded, now and at boot.
+    type: list
+    elements: str
+    default: []
+  fabric:
+    description: The name of the fabric that the ports are on.
+    type: str
+    default: ib
+  subnet_manager:
+    description: Look at the subnet manager at all?
+    type: bool
+    default: true
+  designated:
+    description:
+      - Is this node the designated subnet manager of its fabric?
+      - The designated node runs opensm and holds the only master; any other node neither runs nor enables opensm.
+    type: bool
+    default: false
+  designated_host:
+    description:
+      - The host that shall hold the master.
+      - Another node recognises it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
+        sets to the name of the host.
+    type: str
+    default: ""
+  designated_names:
+    description: Other names of O(designated_host) that its node description may hold.
+    type: list
+    elements: str
+    default: []
+  designated_guids:
+    description: The port GUIDs of O(designated_host), where they are known.
+    type: list
+    elements: str
+    default: []
+  wait:
+    description: Seconds to wait for the declared state. V(0) looks once.
+    type: int
+    default: 0
+  fail:
+    description: End with a failure where there are deviations.
+    type: bool
+    default: true
+seealso:
+  - module: rdma.ofed.rdma_facts
+"""
+
+EXAMPLES = r"""
+- name: See that the port is up, and that node1 holds the master
+  rdma.ofed.fabric_check:
+    ports: [mlx5_0/1]
+    designated_host: node1
+
+- name: See that the interface is as declared, and give it half a minute
+  rdma.ofed.fabric_check:
+    interfaces:
+      - name: ib0
+        addresses: [10.20.0.2/24]
+        mode: datagram
+        mtu: 2044
+    modules: [ib_ipoib, ib_umad]
+    designated_host: node1
+    wait: 30
+
+- name: Collect what is wrong, and go on
+  rdma.ofed.fabric_check:
+    ports: [mlx5_0/1]
+    subnet_manager: false
+    fail: false
+  register: outcome
+"""
+
+RETURN = r"""
+ok:
+  description: Is everything as declared?
+  returned: success
+  type: bool
+  sample: true
+deviations:
+  description: Everything that is not as declared.
+  returned: always
+  type: list
+  elements: dict
+  contains:
+    object:
+      description: What deviates.
+      type: str
+      sample: port mlx5_0/1
+    wanted:
+      description: The declared state.
+      type: str
+      sample: ACTIVE and LinkUp
+    found:
+      description: The state found.
+      type: str
+      sample: DOWN and Polling
+    hint:
+      description: A likely cause or the next step, where there is one.
+      type: str
+      sample: look at the cable and the switch port
+deviation_lines:
+  description: The same, each in one line.
+  returned: always
+  type: list
+  elements: str
+rows:
+  description: One line of a table for each declared interface and port.
+  returned: always
+  type: list
+  elements: dict
+  sample: [{"port": "mlx5_0/1", "state": "ACTIVE", "interface": "ib0", "result": "OK"}]
+fabric:
+  description: The name of the fabric.
+  returned: always
+  type: str
+  sample: ib
+master_guid:
+  description: Port GUID of the master subnet manager; empty where there is none.
+  returned: always
+  type: str
+  sample: "0x0c42a10300000011"
+waited:
+  description: Seconds until the declared state was reached, or the wait was over.
+  returned: always
+  type: float
+  sample: 0.0
+"""
+
+import platform
+import time
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import declared_of, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import observe
+from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+
+ARGUMENTS: dict[str, t.Any] = {
+    "ports": {"type": "list", "elements": "str", "default": []},
+    "interfaces": {"type": "list", "elements": "dict", "default": []},
+    "modules": {"type": "list", "elements": "str", "default": []},
+    "fabric": {"type": "str", "default": "ib"},
+    "subnet_manager": {"type": "bool", "default": True},
+    "designated": {"type": "bool", "default": False},
+    "designated_host": {"type": "str", "default": ""},
+    "designated_names": {"type": "list", "elements": "str", "default": []},
+    "designated_guids": {"type": "list", "elements": "str", "default": []},
+    "wait": {"type": "int", "default": 0},
+    "fail": {"type": "bool", "default": True},
+}
+
+
+def main() -> None:
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    run = ModuleRunner(module)
+    try:
+        wrong = problems(module.params)
+        if wrong:
+            raise InvalidInput(wrong)
+        declared = declared_of(module.params)
+        wait = 0 if module.check_mode else module.params["wait"]
+        outcome, waited = until_ok(lambda: judge(declared, observe(run, declared, platform.release())), wait, time.monotonic, time.sleep)
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    result = {**outcome.result(), "waited": round(waited, 1)}
+    if outcome.deviations and module.params["fail"]:
+        module.fail_json(msg="not as declared: %s" % "; ".join(result["deviation_lines"]), **result)
+    module.exit_json(changed=False, ok=not outcome.deviations, **result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The code is in plugins/action/fabric_table.py: it runs on the controller.
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fabric_table
+short_description: Prints what fabric_check found on all hosts as one table
+version_added: 1.0.0
+description:
+  - Prints one table for all hosts of the play, and below it what deviates, host by host.
+  - A host without a result, because it was unreachable or the check itself failed, counts as deviating.
+  - Also compares the hosts with each other. Two masters that do not see each other, in a fabric that is split, are found only so.
+  - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+attributes:
+  action:
+    description: It is an action plugin.
+    support: full
+  check_mode:
+    description: Runs in check mode.
+    support: full
+    details: It changes nothing.
+  diff_mode:
+    description: Shows differences in diff mode.
+    support: N/A
+    details: It changes nothing.
+  platform:
+    description: The platform that it works on.
+    platforms: all
+    support: full
+options:
+  variable:
+    description: Name of the variable in which the result of M(rdma.ofed.fabric_check) is registered on each host.
+    type: str
+    required: true
+seealso:
+  - module: rdma.ofed.fabric_check
+"""
+
+EXAMPLES = r"""
+- name: Check the node
+  rdma.ofed.fabric_check:
+    ports: [mlx5_0/1]
+    fail: false
+  register: outcome
+
+- name: Print the table
+  rdma.ofed.fabric_table:
+    variable: outcome
+  run_once: true
+"""
+
+RETURN = r"""
+deviations:
+  description: What deviates, in words, by host. A host that is as declared is not in it.
+  returned: success
+  type: dict
+  sample:
+    node2: ["port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable and the switch port)"]
+"""

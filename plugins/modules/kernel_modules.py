@@ -1,0 +1,192 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: kernel_modules
+short_description: Load RDMA kernel modules, now and at boot, with their options
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Loads the declared kernel modules that are not loaded yet, all with one C(modprobe).
+  - Makes them come back at boot through the mechanism of the platform. What is listed already, or is loaded by udev
+    or built into the kernel, is left as it is. What is missing is added as a block to C(/etc/rdma/modules/rdma.conf)
+    where rdma-core loads its lists, and is put into C(/etc/modules-load.d/rdma-ofed.conf) elsewhere.
+  - Keeps the options of modules in C(/etc/modprobe.d/rdma-ofed.conf), which belongs to the collection whole.
+  - Rebuilds those initramfs images that hold a module with changed options, and no others. Where dracut builds them,
+    C(/etc/dracut.conf.d/rdma-ofed.conf) makes it take the options along.
+  - Unknown modules and parameters, options of built-in modules, and modules that C(modprobe.d) switches off are found
+    before anything is changed.
+attributes:
+  check_mode:
+    support: full
+    description: Makes no change and returns the changes that a run would make.
+  diff_mode:
+    support: full
+    description: Shows the files and settings before and after.
+  platform:
+    platforms: linux
+    support: full
+    description: The systems on which the module works.
+options:
+  load:
+    description: The modules that shall be loaded. Names and aliases, such as V(svcrdma), are the same thing here.
+    type: list
+    elements: str
+    default: []
+  options:
+    description:
+      - Options of modules, as a mapping of module names to a mapping of parameters to numbers, strings or booleans.
+      - These are all options of the collection. One that is taken away here is taken away on the node.
+      - A loaded module runs on with its options. What differs is returned in RV(pending).
+    type: dict
+    default: {}
+  state:
+    description:
+      - With V(absent) the files and blocks of the collection are removed, whatever O(load) and O(options) say.
+      - Loaded modules are never unloaded, because file systems, jobs and the connection to the node may depend on them.
+    type: str
+    choices: [present, absent]
+    default: present
+  mechanism:
+    description:
+      - What loads the modules at boot.
+      - V(auto) takes V(rdma-core) where its service is installed, and V(modules-load.d) elsewhere.
+    type: str
+    choices: [auto, rdma-core, modules-load.d]
+    default: auto
+  initramfs:
+    description: Whether images that hold a module with changed options are rebuilt (V(auto)) or only reported (V(never)).
+    type: str
+    choices: [auto, never]
+    default: auto
+  load_now:
+    description:
+      - Whether to load modules into the running kernel. Take V(false) to build an image or to prepare a chroot.
+      - The names are then looked up in all installed kernels instead of the running one.
+    type: bool
+    default: true
+  assume_rdma_core:
+    description:
+      - Plan in check mode as if rdma-core was installed, with the lists that it brings.
+      - The role C(kernel_modules) sets it when the role C(ofed) would have installed the package by then.
+      - Without effect outside of check mode.
+    type: bool
+    default: false
+  backup:
+    description: Whether to keep a copy of C(/etc/rdma/modules/rdma.conf) before it is edited.
+    type: bool
+    default: false
+notes:
+  - In a container the host's kernel owns the modules. The module tries, and fails with the way out where the kernel refuses.
+  - On a node with an HCA and udev the installation of rdma-core loads modules by itself. Check mode, before the
+    installation, still lists them as changes.
+"""
+
+EXAMPLES = r"""
+- name: Load what InfiniBand needs
+  rdma.ofed.kernel_modules:
+    load: [ib_umad, ib_uverbs, rdma_ucm, ib_ipoib]
+
+- name: Longer IPoIB queues
+  rdma.ofed.kernel_modules:
+    load: [ib_ipoib]
+    options:
+      ib_ipoib:
+        send_queue_size: 512
+        recv_queue_size: 512
+
+- name: Prepare an image, without touching the kernel that builds it
+  rdma.ofed.kernel_modules:
+    load: [ib_umad, ib_ipoib]
+    load_now: false
+
+- name: Take everything of the collection away; what is loaded stays loaded until the next boot
+  rdma.ofed.kernel_modules:
+    state: absent
+"""
+
+RETURN = r"""
+changes:
+  description: What was changed, or would be, in words and in order.
+  returned: success
+  type: list
+  elements: str
+  sample: ["create file /etc/modprobe.d/rdma-ofed.conf", "module ib_ipoib: not loaded -> loaded"]
+pending:
+  description: Options that are written and that loaded modules don't run with yet, and what makes them effective.
+  returned: success
+  type: list
+  elements: str
+  sample: ["ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload)"]
+reboot_required:
+  description: Whether something in RV(pending) belongs to a module that the kernel can't unload.
+  returned: success
+  type: bool
+reasons:
+  description: What an administrator should know of or do later.
+  returned: success
+  type: list
+  elements: str
+modules:
+  description: The declared modules as they are now.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: The declared name.
+      type: str
+    module:
+      description: The kernel's name of the module.
+      type: str
+    loaded:
+      description: Whether it is loaded or built in.
+      type: bool
+    persisted_by:
+      description: What loads it at boot, empty for nothing. A file with line, V(udev), V(kernel) or V(rdma.ofed).
+      type: str
+  sample: [{name: ib_ipoib, module: ib_ipoib, loaded: true, persisted_by: "/etc/rdma/modules/infiniband.conf line 3"}]
+backup_files:
+  description: Copies that were made of edited files.
+  returned: changed and not in check mode
+  type: list
+  elements: str
+"""
+
+import platform
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import converge
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "load": {"type": "list", "elements": "str", "default": []},
+            "options": {"type": "dict", "default": {}},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "mechanism": {"type": "str", "choices": ["auto", "rdma-core", "modules-load.d"], "default": "auto"},
+            "initramfs": {"type": "str", "choices": ["auto", "never"], "default": "auto"},
+            "load_now": {"type": "bool", "default": True},
+            "assume_rdma_core": {"type": "bool", "default": False},
+            "backup": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = converge(module, ModuleRunner(module), platform.release())
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,573 @@
+#!/usr/bin/python
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: rdma_facts
+short_description: Collect what a node is, in terms of RDMA
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Collects the RDMA software, the kernels that have it, adapters, ports, network interfaces, users of RDMA, and the
+    way by which the node is managed, and returns all of it as the fact C(rdma).
+  - Reads C(/sys), C(/proc) and the package database, and starts a handful of short processes at most. No tool that
+    needs the InfiniBand fabric is used, so it never waits for a subnet manager.
+  - Works, with empty lists, on a node without adapter and without any RDMA software.
+options:
+  gather:
+    description:
+      - The parts to collect. The distribution (C(os)) is always among them, and C(adapters) come with V(hcas).
+      - A later call replaces the whole fact C(rdma), so leave this alone where other roles of the collection follow.
+    type: list
+    elements: str
+    choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine]
+    default: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine]
+attributes:
+  check_mode:
+    support: full
+    description: Can run in C(check_mode) and return changed status prediction without modifying target.
+  diff_mode:
+    support: none
+    description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
+  facts:
+    support: full
+    description: Action returns an C(ansible_facts) dictionary that will update existing host facts.
+  platform:
+    support: full
+    platforms: Linux
+    description: Target operating systems that can be operated against.
+notes:
+  - Run it as root. Other users can't see which processes have an RDMA device open, nor the part number of an adapter.
+  - GUIDs are texts of C(0x) and 16 lower case hexadecimal digits, P_Keys of C(0x) and four. Lists are sorted by name.
+"""
+
+EXAMPLES = r"""
+- name: Collect everything
+  rdma.ofed.rdma_facts:
+
+- name: Show the InfiniBand ports that are not active
+  ansible.builtin.debug:
+    msg: "{{ ansible_facts['rdma']['ports'] | selectattr('link_layer', 'eq', 'InfiniBand') | rejectattr('state', 'eq', 'ACTIVE') }}"
+
+- name: Collect only what a driver reload would disturb
+  rdma.ofed.rdma_facts:
+    gather: [usage, ssh]
+
+- name: Refuse to go on where RDMA is in use
+  ansible.builtin.assert:
+    that: not ansible_facts['rdma']['usage']['in_use']
+    fail_msg: "In use by {{ ansible_facts['rdma']['usage']['users'] }}"
+"""
+
+RETURN = r"""
+ansible_facts:
+  description: The facts; only the parts that were asked for are there.
+  returned: always
+  type: complex
+  contains:
+    rdma:
+      description: What the node is, in terms of RDMA.
+      returned: always
+      type: dict
+      contains:
+        os:
+          description: The distribution.
+          returned: always
+          type: dict
+          sample: {family: Debian, id: debian, version: "12", name: "Debian GNU/Linux 12 (bookworm)"}
+          contains:
+            family:
+              description: V(Debian), V(RedHat), V(Suse), V(Arch) or V(Unknown).
+              returned: success
+              type: str
+            id:
+              description: C(ID) of os-release.
+              returned: success
+              type: str
+            version:
+              description: C(VERSION_ID) of os-release.
+              returned: success
+              type: str
+            name:
+              description: C(PRETTY_NAME) of os-release.
+              returned: success
+              type: str
+        machine:
+          description: Where the system runs.
+          returned: when V(machine) is in O(gather)
+          type: dict
+          sample: {kind: container, container: docker, hypervisor: "", systemd: true, hostname: node1}
+          contains:
+            kind:
+              description: V(host), V(vm), V(container) or V(chroot).
+              returned: success
+              type: str
+            container:
+              description: The container manager, or empty.
+              returned: success
+              type: str
+            hypervisor:
+              description: The hypervisor below, or empty; V(unknown) where there is one that does not say its name.
+              returned: success
+              type: str
+            systemd:
+              description: Whether systemd runs the services.
+              returned: success
+              type: bool
+            hostname:
+              description: The host name that the kernel knows.
+              returned: success
+              type: str
+        stack:
+          description: The RDMA software.
+          returned: when V(stack) is in O(gather)
+          type: dict
+          sample: {kind: inbox, version: "44.0", evidence: "package rdma-core 44.0-2", ofed_version: "", loaded: inbox}
+          contains:
+            kind:
+              description: V(inbox) (the distribution's own), V(mlnx_ofed), V(doca) or V(none).
+              returned: success
+              type: str
+            version:
+              description: Version of MLNX_OFED, of DOCA, or of the distribution's rdma-core.
+              returned: success
+              type: str
+            evidence:
+              description: How that is known.
+              returned: success
+              type: str
+            ofed_version:
+              description: Release of the OFED drivers in MLNX_OFED and DOCA, or empty.
+              returned: success
+              type: str
+            loaded:
+              description: Whose drivers are loaded, V(inbox) or V(ofed); empty for none.
+              returned: success
+              type: str
+        kernels:
+          description: The installed kernels.
+          returned: when V(kernels) is in O(gather)
+          type: dict
+          contains:
+            running:
+              description: Release of the running kernel.
+              returned: success
+              type: str
+              sample: 6.1.0-50-amd64
+            installed:
+              description: The kernels below C(/lib/modules).
+              returned: success
+              type: list
+              elements: dict
+              contains:
+                release:
+                  description: Its release.
+                  returned: success
+                  type: str
+                running:
+                  description: Whether it is the running one.
+                  returned: success
+                  type: bool
+                modules:
+                  description: For each module that this collection cares for, whether the kernel has it.
+                  returned: success
+                  type: dict
+                  sample: {ib_core: true, ib_ipoib: true, mlx5_core: true}
+                rdma:
+                  description: Whether C(ib_core), C(ib_uverbs), C(ib_umad) and C(ib_ipoib) are all there.
+                  returned: success
+                  type: bool
+        modules:
+          description: The loaded modules that belong to the RDMA stack or use it.
+          returned: when V(modules) is in O(gather)
+          type: list
+          elements: dict
+          contains:
+            name:
+              description: Its name.
+              returned: success
+              type: str
+              sample: ib_core
+            refcount:
+              description: Number of its users, modules included.
+              returned: success
+              type: int
+            used_by:
+              description: The modules that use it.
+              returned: success
+              type: list
+              elements: str
+            srcversion_loaded:
+              description: Identity of the loaded build; empty for a module that has none, as in some distributions' kernels.
+              returned: success
+              type: str
+            srcversion_disk:
+              description: Identity of what would be loaded now; empty where it can't be told or was not looked up.
+              returned: success
+              type: str
+            differs:
+              description: Whether the two differ, so that a reload or reboot would change the driver.
+              returned: success
+              type: bool
+        hcas:
+          description: The RDMA devices. Their driver must be loaded.
+          returned: when V(hcas) is in O(gather)
+          type: list
+          elements: dict
+          contains:
+            name:
+              description: Its name.
+              returned: success
+              type: str
+              sample: mlx5_0
+            type:
+              description: The kind of adapter, as its driver calls it.
+              returned: success
+              type: str
+              sample: MT4119
+            driver:
+              description: The driver of its PCI function.
+              returned: success
+              type: str
+              sample: mlx5_core
+            pci:
+              description: Its PCI function; empty for devices in software.
+              returned: success
+              type: str
+              sample: "0000:03:00.0"
+            functions:
+              description: All PCI functions of the same card.
+              returned: success
+              type: list
+              elements: str
+              sample: ["0000:03:00.0", "0000:03:00.1"]
+            virtual:
+              description: Whether it is a virtual function (SR-IOV).
+              returned: success
+              type: bool
+            psid:
+              description: Board identity (PSID), which selects the firmware image.
+              returned: success
+              type: str
+              sample: MT_0000000008
+            firmware:
+              description: Version of the running firmware.
+              returned: success
+              type: str
+              sample: 16.35.2000
+            part_number:
+              description: Part number in the Vital Product Data, or empty.
+              returned: success
+              type: str
+              sample: MCX556A-ECAT
+            node_guid:
+              description: Node GUID. It is not the GUID of a port.
+              returned: success
+              type: str
+              sample: "0x0c42a10300000010"
+            node_description:
+              description: The name that the fabric sees.
+              returned: success
+              type: str
+              sample: node1 mlx5_0
+            numa_node:
+              description: NUMA node, V(-1) where the platform has none, null for devices in software.
+              returned: success
+              type: int
+        adapters:
+          description:
+            - The PCI functions that can do RDMA, whether or not a driver makes RDMA devices of them.
+            - A node whose C(adapters) and C(hcas) are both empty has no HCA; one with only C(adapters) lacks a driver.
+          returned: when V(hcas) is in O(gather)
+          type: list
+          elements: dict
+          contains:
+            pci:
+              description: The PCI function.
+              returned: success
+              type: str
+              sample: "0000:03:00.0"
+            vendor:
+              description: PCI vendor.
+              returned: success
+              type: str
+              sample: "0x15b3"
+            device:
+              description: PCI device.
+              returned: success
+              type: str
+              sample: "0x1017"
+            driver:
+              description: The driver, or empty.
+              returned: success
+              type: str
+              sample: mlx5_core
+            rdma:
+              description: The RDMA devices on it.
+              returned: success
+              type: list
+              elements: str
+              sample: [mlx5_0]
+        ports:
+          description: The ports of all RDMA devices.
+          returned: when V(ports) is in O(gather)
+          type: list
+          elements: dict
+          contains:
+            name:
+              description: Device and port in the notation of C(rdma link).
+              returned: success
+              type: str
+              sample: mlx5_0/1
+            device:
+              description: The RDMA device.
+              returned: success
+              type: str
+            port:
+              description: Number of the port, from 1.
+              returned: success
+              type: int
+            port_guid:
+              description: Port GUID.
+              returned: success
+              type: str
+              sample: "0x0c42a10300000011"
+            gid:
+              description: GID 0.
+              returned: success
+              type: str
+            link_layer:
+              description: V(InfiniBand) or V(Ethernet).
+              returned: success
+              type: str
+            state:
+              description: Logical state, V(ACTIVE), V(ARMED), V(INIT) or V(DOWN). Without a subnet manager it stays V(INIT).
+              returned: success
+              type: str
+            phys_state:
+              description: Physical state, such as V(LinkUp), V(Polling) or V(Disabled).
+              returned: success
+              type: str
+            rate:
+              description: Rate in the kernel's words.
+              returned: success
+              type: str
+              sample: 100 Gb/sec (4X EDR)
+            rate_gbps:
+              description: Rate in Gbit/s.
+              returned: success
+              type: float
+            width:
+              description: Number of lanes.
+              returned: success
+              type: str
+              sample: 4X
+            speed:
+              description: Speed of a lane; empty where the kernel leaves the word out, for SDR.
+              returned: success
+              type: str
+              sample: EDR
+            lid:
+              description: LID, V(0) where none is assigned.
+              returned: success
+              type: int
+            sm_lid:
+              description: LID of the subnet manager.
+              returned: success
+              type: int
+            pkeys:
+              description: The P_Keys that the subnet manager gave to the port.
+              returned: success
+              type: list
+              elements: str
+              sample: ["0xffff"]
+            netdevs:
+              description: The network interfaces of the port, P_Key children included.
+              returned: success
+              type: list
+              elements: str
+              sample: [ib0]
+            connected_capable:
+              description:
+                - Whether IPoIB on this port can do connected mode. Without an interface the driver decides.
+                - Null where it can't be told before C(ib_ipoib) is loaded.
+              returned: success
+              type: bool
+            connected_reason:
+              description: How that is known.
+              returned: success
+              type: str
+        netdevs:
+          description:
+            - The IPoIB interfaces, other hardware interfaces, and bonds, VLANs and bridges of these.
+            - Purely virtual interfaces, such as those of containers, are left out.
+          returned: when V(netdevs) is in O(gather)
+          type: list
+          elements: dict
+          contains:
+            name:
+              description: Its name.
+              returned: success
+              type: str
+              sample: ib0
+            kind:
+              description: V(ipoib), V(ipoib_child), V(bond), V(vlan), V(bridge), V(team), V(ethernet) or V(other).
+              returned: success
+              type: str
+            port:
+              description: The RDMA port below it, or empty.
+              returned: success
+              type: str
+              sample: mlx5_0/1
+            port_guid:
+              description: GUID of that port.
+              returned: success
+              type: str
+            parent:
+              description: The interface below a P_Key child or VLAN.
+              returned: success
+              type: str
+            pkey:
+              description: P_Key of an IPoIB interface.
+              returned: success
+              type: str
+              sample: "0xffff"
+            mode:
+              description: V(datagram) or V(connected); empty where it is no IPoIB interface.
+              returned: success
+              type: str
+            mtu:
+              description: MTU.
+              returned: success
+              type: int
+            up:
+              description: Whether it is switched on.
+              returned: success
+              type: bool
+            carrier:
+              description: Whether it has a carrier.
+              returned: success
+              type: bool
+            addresses:
+              description: Configured addresses, without IPv6 link-local ones.
+              returned: success
+              type: list
+              elements: str
+              sample: ["10.1.0.1/24"]
+            dynamic_addresses:
+              description: Addresses with a limited lifetime, from DHCP or router advertisements.
+              returned: success
+              type: list
+              elements: str
+            master:
+              description: The bond or bridge that it is a member of.
+              returned: success
+              type: str
+            members:
+              description: The members of a bond or bridge.
+              returned: success
+              type: list
+              elements: str
+            hwaddr:
+              description: Hardware address. Of the 20 bytes of InfiniBand only the last 8 are permanent.
+              returned: success
+              type: str
+            driver:
+              description: Driver of the device, or empty.
+              returned: success
+              type: str
+            connected_capable:
+              description: Whether it can do connected mode.
+              returned: success
+              type: bool
+            connected_reason:
+              description: How that is known.
+              returned: success
+              type: str
+        usage:
+          description: Who would suffer if the RDMA drivers were unloaded now.
+          returned: when V(usage) is in O(gather)
+          type: dict
+          contains:
+            in_use:
+              description: Whether there is any user. A port that is merely up is none.
+              returned: success
+              type: bool
+            users:
+              description: All users.
+              returned: success
+              type: list
+              elements: dict
+              contains:
+                kind:
+                  description:
+                    - V(mount) for network file systems, V(root) for the root file system and swap, V(ulp) for storage sessions and
+                      other upper layers, V(module) for modules outside of the stack, V(process) for processes with an
+                      RDMA device open, V(sm) for subnet managers.
+                  returned: success
+                  type: str
+                name:
+                  description: The mount point, session, module or process.
+                  returned: success
+                  type: str
+                detail:
+                  description: In what way, in words.
+                  returned: success
+                  type: str
+        ssh:
+          description: The way back to the controller; all empty where the node is not managed over SSH.
+          returned: when V(ssh) is in O(gather)
+          type: dict
+          sample: {client: 10.1.0.254, device: bond0, port: mlx5_0/1, ports: [mlx5_0/1, mlx5_1/1], over_rdma: true}
+          contains:
+            client:
+              description: Address of the client.
+              returned: success
+              type: str
+            device:
+              description: The interface that answers leave through.
+              returned: success
+              type: str
+            port:
+              description: The RDMA port below it, the first of several.
+              returned: success
+              type: str
+            ports:
+              description: All RDMA ports below it.
+              returned: success
+              type: list
+              elements: str
+            over_rdma:
+              description: Whether it stands on an RDMA adapter, be it as InfiniBand or as Ethernet.
+              returned: success
+              type: bool
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import PARTS, gather
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={"gather": {"type": "list", "elements": "str", "choices": list(PARTS), "default": list(PARTS)}},
+        supports_check_mode=True,
+    )
+    try:
+        facts = gather(ModuleRunner(module), module.params["gather"], os.environ, running=os.uname().release)
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    for warning in facts.warnings:
+        module.warn(warning)
+    module.exit_json(changed=False, ansible_facts={"rdma": facts.rdma})
+
+
+if __name__ == "__main__":
+    main()

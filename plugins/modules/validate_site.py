@@ -1,0 +1,73 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The code is in plugins/action/validate_site.py: it runs on the controller.
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: validate_site
+short_description: Finds everything that is wrong with the variables of a host, before anything is changed
+version_added: 1.0.0
+description:
+  - Judges all variables of the collection's roles for the host, on the controller. Nothing is sent to the node.
+  - Where the facts of M(rdma.ofed.rdma_facts) are there, it also compares the variables with the node.
+  - Says which host the designated subnet manager of the host's fabric is, from the group C(opensm) of the inventory.
+  - Names that look like misspelt role variables count as wrong.
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+attributes:
+  action:
+    description: It is an action plugin.
+    support: full
+  check_mode:
+    description: Runs in check mode.
+    support: full
+    details: It changes nothing.
+  diff_mode:
+    description: Shows differences in diff mode.
+    support: N/A
+    details: It changes nothing.
+  platform:
+    description: The platform that it works on.
+    platforms: all
+    support: full
+seealso:
+  - module: rdma.ofed.rdma_facts
+"""
+
+EXAMPLES = r"""
+- name: Look at the node
+  rdma.ofed.rdma_facts:
+
+- name: End the run for all hosts where the input of any of them is wrong
+  rdma.ofed.validate_site:
+  any_errors_fatal: true
+"""
+
+RETURN = r"""
+problems:
+  description: Everything that is wrong, each with host, variable, value and what is allowed.
+  returned: failure
+  type: list
+  elements: str
+  sample: ["node2: ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
+fabric:
+  description: The fabric of the host.
+  returned: always
+  type: str
+  sample: ib
+designated_host:
+  description: The designated subnet manager of that fabric; empty where there is none.
+  returned: always
+  type: str
+  sample: node1
+designated:
+  description: Is it this host?
+  returned: always
+  type: bool
+  sample: false
+"""

@@ -1,0 +1,138 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What an unchanged run of site.yml costs: modules per host, wall time, memory of the controller. Fails above the budget."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import typing as t
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+
+import budget
+import records
+from cluster import BIN, Cluster, environment
+from common import BUILD, ROOT, SetupError, main, say
+
+PREFIX = "rdma-bench"
+
+
+class Cost(t.NamedTuple):
+    """Of one run."""
+
+    executions: dict[str, list[str]]
+    seconds: float
+    changed: int
+    main_mb: float
+    """Peak resident memory of the process that the user started."""
+    all_mb: float
+    """Peak of all processes of the run together; what the workers share with it counts once."""
+
+
+class Memory(threading.Thread):
+    """Watches the processes of one session."""
+
+    def __init__(self, leader: int) -> None:
+        super().__init__(daemon=True)
+        self.leader = leader
+        self.main_kb = 0
+        self.all_kb = 0
+        self.stop = threading.Event()
+
+    def run(self) -> None:
+        while not self.stop.wait(0.2):
+            self.main_kb = max(self.main_kb, _field(pathlib.Path("/proc/%d/status" % self.leader), "VmHWM:"))
+            self.all_kb = max(self.all_kb, sum(_field(pathlib.Path("/proc/%d/smaps_rollup" % pid), "Pss:") for pid in _session(self.leader)))
+
+
+def _session(leader: int) -> list[int]:
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and os.getsid(int(entry.name)) == leader:
+                found.append(int(entry.name))
+        except OSError:  # it ended while we looked
+            continue
+    return found
+
+
+def _field(path: pathlib.Path, name: str) -> int:
+    """A number of kB; 0 where the process has ended."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)
+
+
+def measure(cluster: Cluster) -> Cost:
+    """One run of site.yml in a session of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        argv = [str(BIN / "ansible-playbook"), "-i", str(cluster.inventory), "rdma.ofed.site"]
+        start = time.monotonic()
+        log = BUILD / "bench.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                argv, cwd=ROOT, env=environment(pathlib.Path(folder)), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+            memory = Memory(process.pid)
+            memory.start()
+            status = process.wait()
+        memory.stop.set()
+        seconds = time.monotonic() - start
+        if status:
+            raise SetupError("site.yml exited %d; see %s" % (status, log))
+        events = records.find(pathlib.Path(folder), "*site*", "run")[0]
+    return Cost(records.executions(events), seconds, len(records.changes(events)), memory.main_kb / 1024, memory.all_kb / 1024)
+
+
+def table(cost: Cost, managers: t.Collection[str]) -> str:
+    lines = ["%-10s %-12s %8s %8s  %s" % ("host", "kind", "modules", "budget", "which")]
+    for host, modules in sorted(cost.executions.items()):
+        kind = "SM" if host in managers else "compute"
+        lines.append(
+            "%-10s %-12s %8d %8d  %s" % (host, kind, len(modules), budget.limit(host, managers), ", ".join(name.rpartition(".")[2] for name in modules))
+        )
+    lines += ["", "wall time %.1f s; memory %.0f MB in the main process, %.0f MB in all" % (cost.seconds, cost.main_mb, cost.all_mb)]
+    return "\n".join(lines)
+
+
+def bench() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=3, help="how many nodes the lab has (default: 3)")
+    parser.add_argument("--keep", action="store_true", help="leave the lab up afterwards")
+    arguments = parser.parse_args()
+    cluster = Cluster(PREFIX)
+    cluster.show("down")
+    try:
+        cluster.show("up", "--nodes", str(arguments.nodes))
+        say("first run: %d nodes" % arguments.nodes)
+        first = measure(cluster)
+        say("second run, nothing to change")
+        cost = measure(cluster)
+        managers = budget.managers(cluster.inventory)
+    finally:
+        if not arguments.keep:
+            cluster.show("down")
+    BUILD.mkdir(exist_ok=True)
+    result = {"nodes": arguments.nodes, "first": first._asdict(), "unchanged": cost._asdict(), "over_budget": budget.exceeded(cost.executions, managers)}
+    (BUILD / "bench.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    print("\n%s\nwritten to build/bench.json" % table(cost, managers), flush=True)
+    if cost.changed:
+        raise SetupError("the second run changed something")
+    if result["over_budget"]:
+        raise SetupError("over budget: %s" % "; ".join(budget.exceeded(cost.executions, managers)))
+
+
+if __name__ == "__main__":
+    main(bench)

@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How many modules an unchanged run of site.yml may run on a host. Each is a round trip of 0.2 s, times thousands of hosts."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import yaml
+
+COMPUTE_NODE = 6
+SM_NODE = 8
+
+
+def managers(inventory: pathlib.Path) -> set[str]:
+    """The hosts of the group opensm, in an inventory as the lab writes it."""
+    groups = yaml.safe_load(inventory.read_text(encoding="utf-8"))["all"]["children"]
+    return set(groups["opensm"]["hosts"])
+
+
+def limit(host: str, sm_hosts: t.Collection[str]) -> int:
+    return SM_NODE if host in sm_hosts else COMPUTE_NODE
+
+
+def exceeded(executions: t.Mapping[str, t.Sequence[str]], sm_hosts: t.Collection[str]) -> list[str]:
+    """The hosts above their budget, one line each."""
+    return [
+        "%s ran %d modules, %d are allowed: %s" % (host, len(modules), limit(host, sm_hosts), ", ".join(modules))
+        for host, modules in sorted(executions.items())
+        if len(modules) > limit(host, sm_hosts)
+    ]

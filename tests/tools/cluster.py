@@ -1,0 +1,106 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A lab and the playbooks of the collection on it, for the demo, the benchmark and the acceptance tests."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+import typing as t
+
+import records
+from common import BUILD, ROOT, SetupError
+
+BIN = ROOT / ".venv/bin"
+LAB = [str(BIN / "python"), str(ROOT / "tests/lab/lab")]
+
+
+class Run(t.NamedTuple):
+    """One run of a playbook."""
+
+    status: int
+    output: str
+    events: list[records.Event]
+    seconds: float
+
+
+def environment(record: pathlib.Path | None = None) -> dict[str, str]:
+    """For ansible-playbook: the installed collection, and the callback if its record is wanted."""
+    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(BUILD / "collections"), ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
+    env["PATH"] = "%s%s%s" % (BIN, os.pathsep, env.get("PATH", os.defpath))
+    if record:
+        env["ANSIBLE_CALLBACK_PLUGINS"] = str(ROOT / "tests/tools/callback_plugins")
+        env["ANSIBLE_CALLBACKS_ENABLED"] = "task_record"
+        env["RDMA_RECORD"] = str(record)
+    return env
+
+
+class Cluster:
+    """One lab; C(prefix) keeps it apart from others on the same machine."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self.lab = [*LAB, *(["--prefix", prefix] if prefix else [])]
+
+    def command(self, *argv: str, timeout: float = 1800) -> str:
+        """Run a command of the lab and return what it prints; its progress goes to the terminal."""
+        done = subprocess.run([*self.lab, *argv], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", timeout=timeout, check=False)
+        if done.returncode:
+            raise SetupError("lab %s exited %d: %s" % (" ".join(argv), done.returncode, done.stdout))
+        return done.stdout
+
+    def show(self, *argv: str) -> None:
+        """Run a command of the lab and let the user see all of it."""
+        if status := subprocess.call([*self.lab, *argv], cwd=ROOT, stdin=subprocess.DEVNULL):
+            raise SetupError("lab %s exited %d" % (" ".join(argv), status))
+
+    def shell(self, node: str, script: str) -> subprocess.CompletedProcess[str]:
+        """Run a shell script on a node; the caller looks at the status."""
+        argv = [*self.lab, "shell", node, "sh", "-c", script]
+        return subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
+
+    @property
+    def inventory(self) -> pathlib.Path:
+        return pathlib.Path(self.command("inventory").strip())
+
+    def play(self, playbook: str, *arguments: str, inventory: pathlib.Path | None = None, timeout: float = 1800) -> Run:
+        """Run a playbook of the collection and keep what it says and does."""
+        with tempfile.TemporaryDirectory() as folder:
+            record = pathlib.Path(folder)
+            argv = [str(BIN / "ansible-playbook"), "-i", str(inventory or self.inventory), "rdma.ofed.%s" % playbook, *arguments]
+            start = time.monotonic()
+            done = subprocess.run(
+                argv,
+                cwd=ROOT,
+                env=dict(environment(record), ANSIBLE_NOCOLOR="1"),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                timeout=timeout,
+                check=False,
+            )
+            files = sorted(record.iterdir())
+            return Run(done.returncode, done.stdout, records.read(files[0]) if files else [], time.monotonic() - start)
+
+    def show_play(self, playbook: str) -> None:
+        """Run a playbook and let the user see all of it."""
+        argv = [str(BIN / "ansible-playbook"), "-i", str(self.inventory), "rdma.ofed.%s" % playbook]
+        if status := subprocess.call(argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL):
+            raise SetupError("ansible-playbook rdma.ofed.%s exited %d" % (playbook, status))
+
+    def wait_until_green(self, seconds: float) -> float:
+        """How long it took until verify.yml passed; an error with its last output if it never did."""
+        start = time.monotonic()
+        while True:
+            run = self.play("verify")
+            passed = time.monotonic() - start
+            if run.status == 0:
+                return passed
+            if passed > seconds:
+                raise SetupError("verify.yml still fails after %.0f s:\n%s" % (passed, run.output))
+            time.sleep(1)

@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the action plugins take out of the variables of a run, and what they hand back."""
+
+from __future__ import annotations
+
+import typing as t
+from unittest import mock
+
+import pytest
+from ansible.errors import AnsibleError
+from ansible_collections.rdma.ofed.plugins.action import fabric_table, validate_site
+
+
+def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
+    task = mock.Mock(async_val=0, check_mode=False, diff=False, args=arguments or {})
+    connection = mock.Mock()
+    connection._shell.tmpdir = None
+    templar = mock.Mock()
+    templar.template = template
+    return plugin.ActionModule(task, connection, mock.Mock(), mock.Mock(), templar, mock.Mock())
+
+
+class HostVars(t.Dict[str, t.Any]):
+    """Remembers whose variables were asked for."""
+
+    def __init__(self, *args: t.Any) -> None:
+        super().__init__(*args)
+        self.read: set[str] = set()
+
+    def __getitem__(self, host: str) -> t.Any:
+        self.read.add(host)
+        return super().__getitem__(host)
+
+
+HOSTS = ["node1", "node2", "node3"]
+
+
+def validate(
+    host: str, groups: dict[str, list[str]] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value, **variables: t.Any
+) -> dict[str, t.Any]:
+    hostvars = HostVars({name: {} for name in HOSTS})
+    task_vars = {
+        "inventory_hostname": host,
+        "groups": groups or {"rdma": HOSTS, "opensm": ["node1", "node2"]},
+        "hostvars": hostvars,
+        "ansible_play_hosts": HOSTS,
+        "ansible_facts": {},
+        **variables,
+    }
+    result: dict[str, t.Any] = action(validate_site, template=template).run(task_vars=task_vars)
+    # Reading the variables of all hosts for each host would make a big site wait for minutes.
+    assert hostvars.read <= {"node1", "node2"}
+    return result
+
+
+def test_good_input_names_the_designated_host() -> None:
+    result = validate("node3", ipoib_interfaces=[{"name": "ib0"}])
+    assert {key: result[key] for key in ("changed", "fabric", "designated_host", "designated")} == {
+        "changed": False,
+        "fabric": "ib",
+        "designated_host": "node1",
+        "designated": False,
+    }
+    assert "failed" not in result
+    assert validate("node1")["designated"] is True
+
+
+def test_bad_input_names_host_variable_value_and_what_is_allowed() -> None:
+    result = validate("node2", ipoib_interfaces=[{"name": "ib0", "mtu": 9000, "mode": "datagram"}], fabric=3)
+    assert result["failed"] is True
+    assert result["problems"][1] == "node2: fabric is 3; allowed: a name of up to 31 letters, digits, dots, dashes and underscores"
+    assert result["problems"][0] == "node2: ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"
+    assert all(problem in result["msg"] for problem in result["problems"])
+
+
+def test_facts_are_compared_where_they_are_there() -> None:
+    facts = {"rdma": {"ports": [], "netdevs": [], "os": {"id": "debian", "version": "12"}}}
+    (problem,) = validate("node3", rdma_ports=["mlx5_0/1"], ansible_facts=facts)["problems"]
+    assert problem.startswith("node3: rdma_ports[0] is 'mlx5_0/1'; allowed: no port on a node without HCA")
+    assert "failed" not in validate("node3", rdma_ports=["mlx5_0/1"])
+
+
+def test_what_is_wrong_with_all_is_said_by_the_first() -> None:
+    groups = {"rdma": HOSTS, "opensm": []}
+    assert len(validate("node1", groups)["problems"]) == 1
+    assert "failed" not in validate("node2", groups)
+
+
+def test_a_template_that_fails_is_a_problem() -> None:
+    def template(value: t.Any) -> t.Any:
+        raise AnsibleError("'nowhere' is undefined")
+
+    (problem,) = validate("node2", template=template, ipoib_interfaces="{{ nowhere }}")["problems"]
+    assert problem == "node2: ipoib_interfaces is '{{ nowhere }}'; allowed: what can be evaluated on the controller ('nowhere' is undefined)"
+
+
+def test_variables_of_others_are_not_evaluated() -> None:
+    def template(value: t.Any) -> t.Any:
+        raise AssertionError("evaluated %r" % value)
+
+    assert "failed" not in validate("node2", template=template, secret="{{ lookup('pipe', 'false') }}")
+
+
+def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+    monkeypatch.setattr(fabric_table, "Display", lambda: mock.Mock(display=printed.append))
+    good = {"deviations": [], "deviation_lines": [], "rows": [{"port": "mlx5_0/1", "result": "OK"}], "fabric": "ib", "master_guid": "0x1"}
+    task_vars = {
+        "ansible_play_hosts_all": ["node1", "node2"],
+        "hostvars": {"node1": {"outcome": good}, "node2": {"outcome": {"unreachable": True, "msg": "no route"}}},
+    }
+    plugin = action(fabric_table)
+    plugin.validate_argument_spec = lambda specification: (None, {"variable": "outcome"})
+    result = plugin.run(task_vars=task_vars)
+    assert result["deviations"] == {"node2": ["unreachable: no route"]}
+    assert "1 of 2 hosts deviate" in printed[0]

@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The table of a whole run, and what only all hosts together show."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, render
+
+ROW = {
+    "port": "mlx5_0/1",
+    "state": "ACTIVE",
+    "lid": "1",
+    "sm_lid": "1",
+    "rate": "100 Gb/sec",
+    "interface": "ib0",
+    "mode": "datagram",
+    "mtu": "2044",
+    "addresses": "10.20.0.1/24",
+    "sm": "master",
+    "result": "OK",
+}
+
+
+def result(guid: str = "0x1", lines: t.Sequence[str] = (), **row: str) -> dict[str, t.Any]:
+    return {
+        "ok": not lines,
+        "deviations": [{} for _line in lines],
+        "deviation_lines": list(lines),
+        "rows": [{**ROW, **row}],
+        "fabric": "ib",
+        "master_guid": guid,
+    }
+
+
+def test_a_good_run() -> None:
+    results = {"node1": result(), "node2": result(sm="node1", lid="2", addresses="10.20.0.2/24")}
+    assert render(results, deviations_of(results)).splitlines() == [
+        "host   port      state   LID  SM LID  rate        interface  mode      MTU   addresses     SM      result",
+        "-----  --------  ------  ---  ------  ----------  ---------  --------  ----  ------------  ------  ------",
+        "node1  mlx5_0/1  ACTIVE  1    1       100 Gb/sec  ib0        datagram  2044  10.20.0.1/24  master  OK",
+        "node2  mlx5_0/1  ACTIVE  2    1       100 Gb/sec  ib0        datagram  2044  10.20.0.2/24  node1   OK",
+        "",
+        "All 2 hosts are as declared.",
+    ]
+
+
+def test_deviations_follow_the_table() -> None:
+    results = {"node1": result(), "node2": result(lines=["interface ib0 mtu: wanted 4092, found 2044"], result="BAD")}
+    deviations = deviations_of(results)
+    assert deviations == {"node2": ["interface ib0 mtu: wanted 4092, found 2044"]}
+    assert render(results, deviations).splitlines()[-4:] == [
+        "Deviations:",
+        "  node2: interface ib0 mtu: wanted 4092, found 2044",
+        "",
+        "1 of 2 hosts deviate from the declared state.",
+    ]
+
+
+def test_a_host_without_a_result_deviates_and_has_a_row() -> None:
+    results: dict[str, t.Any] = {"node1": result(), "node2": {"unreachable": True, "msg": "no route to host\n"}, "node3": {}, "node4": {"msg": "invalid"}}
+    deviations = deviations_of(results)
+    assert deviations == {"node2": ["unreachable: no route to host"], "node3": ["not checked: no result"], "node4": ["not checked: invalid"]}
+    assert [line.split() for line in render(results, deviations).splitlines()[3:6]] == [[host, *["-"] * 10, "BAD"] for host in ("node2", "node3", "node4")]
+
+
+def test_two_masters_that_do_not_see_each_other() -> None:
+    results = {"node1": result("0x1"), "node2": result("0x1"), "node3": result("0x3")}
+    deviations = deviations_of(results)
+    assert list(deviations) == ["node3"]
+    assert "the fabric is split" in deviations["node3"][0]
+    assert render(results, deviations).splitlines()[4].endswith("BAD")
+
+
+def test_each_fabric_has_a_master_of_its_own() -> None:
+    other = {**result("0x9"), "fabric": "storage"}
+    assert deviations_of({"node1": result("0x1"), "node2": other}) == {}
+
+
+def test_no_host() -> None:
+    assert render({}, {}).splitlines()[-1] == "No host was checked."

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import typing as t
+
+import node_trees as nodes
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _links
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+CHILD = nodes.link(
+    "ib0.8001", link="ib0", linkinfo={"info_kind": "ipoib", "info_data": {"key": "0x8001", "mode": "datagram", "umcast": "0000"}}, master="bond0"
+)
+
+
+def test_child_made_through_netlink() -> None:
+    assert _links.parse_links(nodes.ip_addr(CHILD)) == {"ib0.8001": Link("ib0.8001", "ipoib", "ib0", "bond0", "0x8001", "datagram")}
+
+
+def test_addresses_without_link_local_and_apart_from_dynamic_ones() -> None:
+    row = nodes.link(
+        "ib0",
+        addr_info=[
+            nodes.address("10.1.0.2/24"),
+            nodes.address("10.1.0.1/24"),
+            nodes.address("fd00::1/64"),
+            nodes.address("fe80::1/64", scope="link"),
+            nodes.address("2001:db8::5/64", dynamic=True),
+        ],
+    )
+    link = _links.parse_links(nodes.ip_addr(row))["ib0"]
+    assert link.addresses == ("10.1.0.1/24", "10.1.0.2/24", "fd00::1/64")
+    assert link.dynamic_addresses == ("2001:db8::5/64",)
+
+
+def test_empty_objects_of_old_releases() -> None:
+    assert list(_links.parse_links(nodes.ip_addr({}, nodes.link("eth0"), {}))) == ["eth0"]
+
+
+@pytest.mark.parametrize("text", ["", " \n", "[]"])
+def test_nothing(text: str) -> None:
+    assert _links.parse_links(text) == {}
+
+
+@pytest.mark.parametrize("text", ['Object "-j" is unknown', "{}", '[{"ifname":'])
+def test_no_json_list(text: str) -> None:
+    with pytest.raises(UnexpectedOutput, match="ip -j -d addr"):
+        _links.parse_links(text)
+
+
+_LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just("ipoib")
+_KEYS = st.sampled_from(["ifname", "link", "master", "linkinfo", "info_kind", "info_data", "key", "mode", "addr_info", "local", "family", "prefixlen"])
+_ANY = st.recursive(_LEAF, lambda inner: st.dictionaries(_KEYS, inner, max_size=4) | st.lists(inner, max_size=2), max_leaves=6)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.dictionaries(_KEYS, _ANY, max_size=6), max_size=2))
+def test_any_json(rows: list[t.Any]) -> None:
+    for name, link in _links.parse_links(nodes.ip_addr(*rows)).items():
+        assert link.name == name
+
+
+def test_route() -> None:
+    assert _links.parse_route_device('[{"dst":"10.1.0.254","dev":"bond0","prefsrc":"10.1.0.1","flags":[],"uid":0,"cache":[]}]') == "bond0"
+    assert _links.parse_route_device("") == ""
+
+
+def test_no_route_and_no_tool() -> None:
+    unreachable = nodes.FakeRunner({"ip": Output(2, "", "RTNETLINK answers: Network is unreachable")})
+    assert _links.route_device(unreachable, "192.0.2.1") == ""
+    assert unreachable.ran == ["ip -j route get 192.0.2.1"]
+    assert _links.route_device(nodes.FakeRunner(), "192.0.2.1") == ""
+    assert _links.read_links(nodes.FakeRunner()) == {}

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pathlib
+
+import node_trees as nodes
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from hypothesis import given
+from hypothesis import strategies as st
+
+DPKG = """Package: rdma-core
+Status: install ok installed
+Priority: optional
+Architecture: amd64
+Version: 44.0-2
+Description: RDMA core userspace infrastructure and documentation
+ This package provides boot time support and documentation for the rdma-core
+ userspace infrastructure libraries.
+Homepage: https://github.com/linux-rdma/rdma-core
+
+Package: libibverbs1
+Status: deinstall ok config-files
+Version: 43.0-1
+
+Package: rdma-core-dev-something
+Status: install ok installed
+Version: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "spelling", "version"),
+    [
+        ("mlnx_23_10.txt", "MLNX_OFED_LINUX", "23.10-5.1.4.0"),
+        ("ofed_internal_23_07.txt", "OFED-internal", "23.07-0.5.0"),
+        ("ofed_internal_5_0.txt", "OFED-internal", "5.0-1.0.0.0"),
+        ("full_5_0_first_lines.txt", "MLNX_OFED_LINUX", "5.0-2.1.8.0"),
+        ("full_5_1_deb_truncated.txt", "MLNX_OFED_LINUX", "5.1-2.5.8.0"),
+    ],
+)
+def test_recorded_ofed_info(file: str, spelling: str, version: str) -> None:
+    assert _stack.parse_ofed_info((nodes.CORPUS / "ofed_info" / file).read_text(encoding="utf-8")) == (spelling, version)
+
+
+def test_dpkg_names_what_is_installed_and_not_what_was() -> None:
+    assert _stack.parse_dpkg_status(DPKG, _stack.PACKAGES) == {"rdma-core": "44.0-2"}
+
+
+def test_rpm_names_what_is_installed() -> None:
+    assert _stack.parse_rpm_query("package doca-ofed is not installed\nrdma-core\t51.0-1.el9\nlibibverbs\t51.0-1.el9\n") == {
+        "rdma-core": "51.0-1.el9",
+        "libibverbs": "51.0-1.el9",
+    }
+
+
+@given(st.text())
+def test_parsers_take_any_text(text: str) -> None:
+    _stack.parse_ofed_info(text)
+    _stack.parse_dpkg_status(text, _stack.PACKAGES)
+    _stack.parse_rpm_query(text)
+    _stack.parse_pacman_names([text], _stack.PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("packages", "ofed_info", "kind", "version", "ofed_version"),
+    [
+        ({}, "", "none", "", ""),
+        ({"rdma-core": "44.0-2"}, "", "inbox", "44.0", ""),
+        ({"libibverbs": "51.0-1.el9"}, "", "inbox", "51.0", ""),
+        ({"rdma-core": "1:39.0-1"}, "", "inbox", "39.0", ""),
+        ({"rdma-core": "2307mlnx47-1", "mlnx-ofed-kernel-dkms": "23.07"}, "OFED-internal-23.07-0.5.0:\n", "mlnx_ofed", "23.07-0.5.0", "23.07-0.5.0"),
+        ({"mlnx-ofa_kernel": "24.10-OFED.24.10.0.7.0.1.rhel9u4"}, "", "mlnx_ofed", "24.10", "24.10"),
+        ({"mlnx-ofed-kernel-utils": "5.8.OFED.5.8.1.1.2.1-1"}, "", "mlnx_ofed", "05.08", "05.08"),
+        ({"doca-ofed": "2.9.1-0.1.7", "mlnx-ofed-kernel-dkms": "24.10"}, "OFED-internal-24.10-1.1.4:\n", "doca", "2.9.1", "24.10-1.1.4"),
+        ({"doca-ofed": "3.2.1", "kmod-mlnx-ofa_kernel": "25.10-OFED.25.10.1.7.1.1"}, "", "doca", "3.2.1", "25.10"),
+    ],
+)
+def test_decision(packages: dict[str, str], ofed_info: str, kind: str, version: str, ofed_version: str) -> None:
+    stack = _stack.decide_stack(packages, ofed_info)
+    assert (stack.kind, stack.version, stack.ofed_version) == (kind, version, ofed_version)
+    assert stack.evidence
+
+
+@pytest.mark.parametrize(
+    ("stack", "refused"),
+    [
+        (Stack("inbox", "44.0"), False),
+        (Stack("none"), False),
+        (Stack("mlnx_ofed", "5.8-1.1.2.1", ofed_version="5.8-1.1.2.1"), False),
+        (Stack("mlnx_ofed", "23.04-0.5.3.3", ofed_version="23.04-0.5.3.3"), False),
+        (Stack("mlnx_ofed", "23.07-0.5.0", ofed_version="23.07-0.5.0"), True),
+        (Stack("mlnx_ofed", "24.10-0.7.0.0", ofed_version="24.10-0.7.0.0"), True),
+        (Stack("doca", "2.9.1", ofed_version="24.10"), True),
+        (Stack("doca", "2.9.1"), True),
+    ],
+)
+def test_connected_mode(stack: Stack, refused: bool) -> None:
+    assert bool(_stack.connected_refused(stack)) is refused
+
+
+def test_debian_node(tmp_path: pathlib.Path) -> None:
+    run = nodes.FakeRunner({"rpm": "", "ip": ""})
+    root = nodes.write(tmp_path, {"var/lib/dpkg/status": DPKG, "sys/module/ib_core/srcversion": "A"})
+    assert _stack.read_stack(run, root) == Stack("inbox", "44.0", "package rdma-core 44.0-2", "", "inbox")
+    assert run.ran == []
+
+
+def test_rpm_node_with_ofed(tmp_path: pathlib.Path) -> None:
+    run = nodes.FakeRunner({"rpm": Output(9, "mlnx-ofa_kernel\t23.10-OFED.23.10.5.1.4.1\n", ""), "ofed_info -s": "MLNX_OFED_LINUX-23.10-5.1.4.0:\n"})
+    root = nodes.write(tmp_path, {"sys/module/ib_core/srcversion": "A", "sys/module/mlx_compat/srcversion": "B"})
+    stack = _stack.read_stack(run, root)
+    assert (stack.kind, stack.version, stack.loaded) == ("mlnx_ofed", "23.10-5.1.4.0", "ofed")
+    assert len(run.ran) == 2
+
+
+def test_arch_node(tmp_path: pathlib.Path) -> None:
+    stack = _stack.read_stack(
+        nodes.FakeRunner(), nodes.write(tmp_path, {"var/lib/pacman/local/rdma-core-55.0-1/desc": "", "var/lib/pacman/local/ALPM_DB_VERSION": "9"})
+    )
+    assert (stack.kind, stack.version, stack.loaded) == ("inbox", "55.0", "")
+
+
+def test_bare_node(tmp_path: pathlib.Path) -> None:
+    assert _stack.read_stack(nodes.FakeRunner(), str(tmp_path)).kind == "none"

@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+
+
+class FakeModule:
+    """The two methods of AnsibleModule that apply_file uses."""
+
+    def atomic_move(self, source: str, target: str) -> None:
+        if pathlib.Path(target).exists():
+            shutil.copymode(target, source)
+        pathlib.Path(source).replace(target)
+
+    def backup_local(self, path: str) -> str:
+        shutil.copy2(path, path + "~")
+        return path + "~"
+
+
+@pytest.fixture(name="module")
+def fake_module() -> t.Any:
+    return FakeModule()
+
+
+def test_same_content_is_no_change() -> None:
+    assert file_change("/a", "x\n", "x\n") is None
+
+
+def test_a_missing_file_reads_as_empty(tmp_path: pathlib.Path) -> None:
+    assert read_text(str(tmp_path / "none")) == ""
+
+
+def test_created_with_its_directory_and_mode(tmp_path: pathlib.Path, module: t.Any) -> None:
+    path = tmp_path / "new" / "file"
+    change = file_change(str(path), "", "x\n")
+    assert change is not None
+    assert apply_file(module, change, mode=0o600) is None
+    assert path.read_text() == "x\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in path.parent.iterdir()] == ["file"]
+
+
+def test_edited_with_a_backup_and_foreign_bytes_kept(tmp_path: pathlib.Path, module: t.Any) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"caf\xe9\n")
+    path.chmod(0o640)
+    found = read_text(str(path))
+    change = file_change(str(path), found, found + "more\n")
+    assert change is not None
+    saved = apply_file(module, change, backup=True)
+    assert saved is not None
+    assert pathlib.Path(saved).read_bytes() == b"caf\xe9\n"
+    assert path.read_bytes() == b"caf\xe9\nmore\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_removed(tmp_path: pathlib.Path, module: t.Any) -> None:
+    path = tmp_path / "file"
+    path.write_text("x\n")
+    change = file_change(str(path), "x\n", "")
+    assert change is not None
+    apply_file(module, change)
+    apply_file(module, change)
+    assert not path.exists()

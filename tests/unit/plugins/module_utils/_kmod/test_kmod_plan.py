@@ -1,0 +1,237 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Image
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
+    BEGIN,
+    DRACUT_PATH,
+    END,
+    LOAD_PATH,
+    OPTIONS_PATH,
+    RDMA_PATH,
+    Directive,
+    Entry,
+    parse_list,
+    without_block,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
+    MODULE,
+    Wanted,
+    changed_options,
+    conflicts,
+    pending,
+    plan,
+    same_value,
+    wanted_of,
+    without_effect,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from hypothesis import given
+from hypothesis import strategies as st
+
+POOL = ("ib_ipoib", "ib_srp", "ib_umad", "ib_uverbs", "mlx5_core", "rdma_ucm", "rpcrdma")
+CATALOGUE = Catalogue(frozenset(POOL), frozenset({"ib_core"}), {"svcrdma": "rpcrdma", "xprtrdma": "rpcrdma"}, frozenset({"mlx5_core"}))
+RDMA_TEXT = "# a comment\nib_iser\nib_uverbs\nrdma_ucm\nxprtrdma\nsvcrdma\n"
+ENTRIES = (
+    *parse_list(RDMA_PATH, RDMA_TEXT),
+    Entry("ib_ipoib", "/etc/rdma/modules/infiniband.conf", 3),
+    Entry("ib_umad", "/etc/rdma/modules/infiniband.conf", 6),
+)
+NODE = Found(release="6.1", installed=("6.1",), catalogue=CATALOGUE, rdma_core=True, rdma_text=RDMA_TEXT, entries=ENTRIES)
+BARE = Found(release="6.1", installed=("6.1",), catalogue=CATALOGUE)
+DEFAULT = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
+
+LOAD = st.lists(st.sampled_from((*POOL, "svcrdma", "xprtrdma", "ib_core")), max_size=8)
+OPTIONS = st.dictionaries(st.sampled_from(POOL), st.dictionaries(st.sampled_from(("a", "b")), st.sampled_from(("1", "2")), min_size=1), max_size=3)
+FOUND = st.builds(
+    Found,
+    release=st.just("6.1"),
+    installed=st.just(("6.1",)),
+    catalogue=st.just(CATALOGUE),
+    loaded=st.dictionaries(st.sampled_from(POOL), st.booleans()),
+    rdma_core=st.booleans(),
+    rdma_text=st.sampled_from(("", RDMA_TEXT, RDMA_TEXT.strip(), RDMA_TEXT + BEGIN + "ib_srp\n" + END)),
+    options_text=st.sampled_from(("", HEADER + "options ib_ipoib a=1\n", "options ib_srp b=2\n")),
+    dracut=st.booleans(),
+    load_text=st.sampled_from(("", HEADER + "ib_srp\n")),
+    entries=st.sampled_from(((), ENTRIES)),
+)
+
+
+def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
+    return wanted_of({"state": "present", "load": list(load), "options": {}, "mechanism": "auto", "load_now": True, **more})
+
+
+def applied(found: Found, todo: Plan) -> Found:
+    """The node after the plan."""
+    fields = {"file " + OPTIONS_PATH: "options_text", "file " + DRACUT_PATH: "dracut_text", "file " + RDMA_PATH: "rdma_text", "file " + LOAD_PATH: "load_text"}
+    for change in todo.changes:
+        if change.what in fields:
+            after: dict[str, t.Any] = {fields[change.what]: change.after}
+            found = found._replace(**after)
+        elif change.what.startswith(MODULE):
+            found = found._replace(loaded={**found.loaded, change.what[len(MODULE) :]: False})
+    return found
+
+
+def words(todo: Plan) -> list[str]:
+    return [change.words() for change in todo.changes]
+
+
+def test_a_fresh_node_with_rdma_core_needs_only_the_loading() -> None:
+    assert words(plan(declared(), NODE)) == ["module %s: not loaded -> loaded" % name for name in ("ib_ipoib", "ib_umad", "ib_uverbs", "rdma_ucm")]
+
+
+def test_a_fresh_node_without_rdma_core_gets_a_file() -> None:
+    todo = plan(declared(("ib_umad", "mlx5_core", "ib_core")), BARE)
+    assert todo.changes[0].after == HEADER + "ib_umad\n"
+    assert words(todo) == ["create file " + LOAD_PATH, "module ib_umad: not loaded -> loaded", "module mlx5_core: not loaded -> loaded"]
+
+
+def test_what_the_lists_lack_goes_into_our_block() -> None:
+    todo = plan(declared(("ib_srp", "ib_umad")), NODE._replace(loaded={"ib_srp": False, "ib_umad": False}))
+    assert todo.changes[0].after == RDMA_TEXT + BEGIN + "ib_srp\n" + END
+    assert words(todo) == ["edit file " + RDMA_PATH]
+
+
+def test_aliases_are_the_module_behind_them() -> None:
+    assert words(plan(declared(("svcrdma", "xprtrdma")), NODE)) == ["module rpcrdma: not loaded -> loaded"]
+    assert not plan(declared(("rpcrdma",)), NODE._replace(loaded={"rpcrdma": False}))
+
+
+def test_options_come_first_then_images_then_modules() -> None:
+    wanted = declared(("ib_srp",), options={"ib-srp": {"a": True}})
+    assert words(plan(wanted, NODE, [Image("6.1", "/boot/initrd.img-6.1")])) == [
+        "create file " + OPTIONS_PATH,
+        "initramfs /boot/initrd.img-6.1: holds a module with other options -> rebuilt",
+        "edit file " + RDMA_PATH,
+        "module ib_srp: not loaded -> loaded",
+    ]
+    assert changed_options(wanted, NODE) == {"ib_srp"}
+
+
+def test_absent_removes_ours_and_unloads_nothing() -> None:
+    wanted = declared(options={"ib_ipoib": {"a": 1}})
+    gone = declared(options={"ib_ipoib": {"a": 1}}, state="absent")
+    node = applied(NODE, plan(wanted, NODE))
+    assert words(plan(gone, node)) == ["remove file " + OPTIONS_PATH]
+    assert not plan(gone, NODE)
+
+
+def test_nothing_is_loaded_into_the_kernel_that_builds_an_image() -> None:
+    assert not plan(declared(load_now=False), NODE)
+
+
+@given(FOUND, LOAD, OPTIONS, st.sampled_from(("auto", "modules-load.d")), st.randoms())
+def test_properties(found: Found, load: list[str], options: dict[str, dict[str, str]], mechanism: str, random: t.Any) -> None:
+    wanted = declared(load, options=options, mechanism=mechanism)
+    todo = plan(wanted, found)
+    assert all(change.before != change.after for change in todo.changes)
+    after = applied(found, todo)
+    assert not plan(wanted, after)
+    assert not changed_options(wanted, after)
+    shuffled = list(load)
+    random.shuffle(shuffled)
+    assert plan(declared(shuffled, options=dict(reversed(list(options.items()))), mechanism=mechanism), found) == todo
+    assert without_block(after.rdma_text).splitlines() == without_block(found.rdma_text).splitlines()
+    absent = declared(load, options=options, state="absent")
+    bare = applied(after, plan(absent, after))
+    assert not bare.options_text
+    assert not bare.load_text
+    assert not bare.dracut_text
+    assert BEGIN not in bare.rdma_text
+    assert bare.loaded == after.loaded
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"), [("1", "Y", True), ("0", "N", True), ("0x10", "16", True), ("off", "N", True), ("512", "128", False), ("2,2", "2,2", True)]
+)
+def test_values_as_the_kernel_shows_them(one: str, other: str, same: bool) -> None:
+    assert same_value(one, other) is same
+
+
+def test_a_loaded_module_keeps_its_old_options_until_it_is_loaded_anew() -> None:
+    wanted = declared(options={"ib_ipoib": {"send_queue_size": 512, "secret": 1}})
+    node = NODE._replace(loaded={"ib_ipoib": False}, live={"ib_ipoib": {"send_queue_size": "128"}})
+    told = [change.words() for change in pending(wanted, node)]
+    assert told == ["ib_ipoib secret: unknown -> 1", "ib_ipoib send_queue_size: 128 -> 512"]
+    after = applied(node, plan(wanted, node))
+    assert [(change.what, change.needs) for change in pending(wanted, after)] == [("ib_ipoib send_queue_size", "driver_reload")]
+    stuck = after._replace(loaded={"ib_ipoib": True})
+    assert pending(wanted, stuck)[0].needs == "reboot"
+    assert not pending(wanted, after._replace(live={"ib_ipoib": {"send_queue_size": "512"}}))
+    assert not pending(wanted, NODE), "a module that is loaded by this run gets its options"
+    removed = pending(declared(), after._replace(live={"ib_ipoib": {"send_queue_size": "512"}}))
+    assert [change.words() for change in removed] == ["ib_ipoib secret: 1 -> the driver's default", "ib_ipoib send_queue_size: 512 -> the driver's default"]
+
+
+def test_other_options_lines_are_named() -> None:
+    line = Directive("options", "ib_ipoib", "send_queue_size=128 debug=1", "/etc/modprobe.d/ib_ipoib.conf", 4)
+    node = NODE._replace(directives=(line,))
+    found = conflicts(declared(options={"ib_ipoib": {"send_queue_size": 512}}), node)
+    assert len(found) == 1
+    assert "/etc/modprobe.d/ib_ipoib.conf line 4" in found[0]
+    assert not conflicts(declared(options={"ib_ipoib": {"send_queue_size": 128}}), node)
+
+
+def test_options_that_nobody_will_use_are_named() -> None:
+    assert "ib_srp" in without_effect(declared(options={"ib_srp": {"a": 1}}), NODE)[0]
+    assert not without_effect(declared(options={"ib_ipoib": {"a": 1}}), NODE)
+    assert not without_effect(declared((), options={"ib_umad": {"a": 1}}), NODE), "a list of rdma-core loads it"
+    assert not without_effect(declared(options={"ib_srp": {"a": 1}}, load_now=False), NODE)
+    assert without_effect(declared(options={"mlx5_core": {"a": 1}}), NODE), "no such adapter, so udev loads no driver"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "node", "text"),
+    [
+        (declared(("ib_ipob",)), NODE, "did you mean ib_ipoib"),
+        (declared(("zzz",)), NODE, "linux-modules-extra"),
+        (declared((), options={"ib_ipob": {"a": 1}}), NODE, "kernel_modules_options.ib_ipob is {'a': '1'}; allowed: a module of kernel 6.1"),
+        (
+            declared((), options={"ib_ipoib": {"send_queue": 1}}),
+            NODE._replace(parameters={"ib_ipoib": frozenset({"send_queue_size"})}),
+            "did you mean send_queue_size?",
+        ),
+        (declared((), options={"ib_ipoib": {"x": 1}}), NODE._replace(parameters={"ib_ipoib": frozenset()}), "known: none"),
+        (declared((), options={"ib_core": {"x": 1}}), NODE, "put ib_core.x=1 on the kernel command line"),
+        (
+            declared(),
+            NODE._replace(directives=(Directive("blacklist", "ib_umad", "", "/etc/modprobe.d/no.conf", 2),)),
+            "/etc/modprobe.d/no.conf line 2 says: blacklist ib_umad",
+        ),
+        (declared(), NODE._replace(directives=(Directive("install", "rdma_ucm", "/bin/false", "/f", 1),)), "says: install rdma_ucm /bin/false"),
+        (declared(mechanism="rdma-core"), BARE, "rdma-core is not installed"),
+    ],
+)
+def test_what_the_node_cannot_have(wanted: Wanted, node: Found, text: str) -> None:
+    found = check(wanted, node)
+    assert len(found) == 1
+    assert text in str(found[0])
+
+
+def test_hooks_that_run_modprobe_are_left_in_peace() -> None:
+    hook = Directive("install", "mlx5_core", "/sbin/modprobe --ignore-install mlx5_core", "/f", 1)
+    assert not check(declared((*DEFAULT, "mlx5_core"), options={"ib_ipoib": {"a": 1}}), NODE._replace(directives=(hook,)))
+
+
+def test_a_kernel_without_modules() -> None:
+    lost = Found(release="6.2", installed=("6.1",))
+    with pytest.raises(Unsupported, match=r"6\.2 is running, but .* Installed: 6\.1"):
+        need_modules(declared(), lost)
+    with pytest.raises(Unsupported, match="load_now"):
+        need_modules(declared(), lost._replace(container=True))
+    need_modules(declared(load_now=False), lost)
+    need_modules(declared(), lost._replace(loaded=dict.fromkeys(DEFAULT, False)))
+    assert not check(declared(load_now=False, options={"ib_ipoib": {"a": 1}}), lost)

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, normal_guid, problems
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+ETHERNET = {"name": "mlx5_0/1", "port_guid": "0x0000000000000aaa", "link_layer": "Ethernet"}
+FIRST = {"name": "mlx5_1/1", "port_guid": "0x0c42a10300000011", "link_layer": "InfiniBand"}
+SECOND = {"name": "mlx5_1/2", "port_guid": "0x0c42a10300000012", "link_layer": "InfiniBand"}
+PORTS = [ETHERNET, FIRST, SECOND]
+
+NAMES = (
+    "fabric",
+    "opensm_state",
+    "opensm_rank",
+    "opensm_port",
+    "opensm_port_guid",
+    "opensm_priority",
+    "opensm_wait_timeout",
+    "opensm_allow_foreign_master",
+    "opensm_log_file",
+)
+
+anything = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+    max_leaves=5,
+)
+
+
+# The first text of a fresh machine makes a table of Unicode, which takes a second.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.sampled_from(NAMES), anything))
+def test_any_value_is_answered_with_problems_at_most(variables: dict[str, t.Any]) -> None:
+    for problem in problems(variables, {"ports": PORTS}, designated=True):
+        assert problem.variable in NAMES
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("fabric", "a b"),
+        ("fabric", "../x"),
+        ("fabric", "x\n"),
+        ("opensm_state", "running"),
+        ("opensm_rank", -1),
+        ("opensm_port", "mlx5_0"),
+        ("opensm_port", "mlx5_0/0"),
+        ("opensm_port_guid", "0x"),
+        ("opensm_port_guid", "0x0"),
+        ("opensm_priority", 16),
+        ("opensm_priority", "high"),
+        ("opensm_wait_timeout", 0),
+        ("opensm_wait_timeout", "1m"),
+        ("opensm_allow_foreign_master", "maybe"),
+        ("opensm_log_file", "opensm.log"),
+        ("opensm_log_file", "/var/log/a b"),
+    ],
+)
+def test_a_bad_value_is_named(name: str, value: t.Any) -> None:
+    (problem,) = problems({name: value})
+    assert (problem.variable, problem.value) == (name, value)
+
+
+def test_a_guid_that_yaml_made_a_number_of() -> None:
+    assert "quote it" in str(problems({"opensm_port_guid": 0x0C42A10300000011})[0])
+
+
+def test_good_values() -> None:
+    variables = {"fabric": "ib", "opensm_rank": "2", "opensm_port": "mlx5_1/2", "opensm_port_guid": "0C42A10300000012", "opensm_priority": 0}
+    assert problems(variables, {"ports": PORTS}, designated=True) == []
+    assert normal_guid("0C42A10300000012") == "0x0c42a10300000012"
+
+
+@pytest.mark.parametrize(
+    ("variables", "index"),
+    [({}, 1), ({"opensm_port": "mlx5_1/2"}, 2), ({"opensm_port_guid": "0xc42a10300000012"}, 2), ({"opensm_port": "", "opensm_port_guid": None}, 1)],
+)
+def test_the_port(variables: dict[str, t.Any], index: int) -> None:
+    assert choose_port(variables, PORTS) == index
+
+
+@pytest.mark.parametrize(
+    ("variables", "ports", "text"),
+    [
+        ({"opensm_port": "mlx5_0/1"}, PORTS, "its link layer is Ethernet"),
+        ({"opensm_port": "mlx5_9/1"}, PORTS, "mlx5_1/1 (port GUID 0x0c42a10300000011), mlx5_1/2"),
+        ({"opensm_port_guid": "0x1"}, PORTS, "not the node GUID"),
+        ({"opensm_port": "mlx5_1/1", "opensm_port_guid": "0x0c42a10300000012"}, PORTS, "names another port"),
+        ({"opensm_port": "mlx5_1/1"}, [], "no InfiniBand port"),
+        ({}, [ETHERNET], "needs an InfiniBand port"),
+    ],
+)
+def test_a_port_that_is_not_there(variables: dict[str, t.Any], ports: list[dict[str, t.Any]], text: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        choose_port(variables, ports)
+    assert text in caught.value.msg
+    # A host that does not run the subnet manager needs no such port.
+    assert problems(variables, {"ports": ports}) == []

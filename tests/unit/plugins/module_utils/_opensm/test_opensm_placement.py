@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
+    Member,
+    conflicts,
+    designate,
+    outsiders,
+    read_members,
+    uncovered,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+ranks = st.one_of(st.none(), st.integers(0, 5))
+some_members = st.lists(st.tuples(st.sampled_from("ab"), ranks), max_size=12).map(
+    lambda pairs: [Member("node%d" % index, fabric, rank) for index, (fabric, rank) in enumerate(pairs)]
+)
+
+
+@given(some_members)
+def test_every_fabric_with_members_has_one_of_them(members: list[Member]) -> None:
+    chosen = designate(members)
+    assert set(chosen) == {member.fabric for member in members}
+    for fabric, host in chosen.items():
+        best = next(member for member in members if member.host == host)
+        others = [member for member in members if member.fabric == fabric]
+        assert best.fabric == fabric
+        if best.rank is None:
+            assert best == others[0] and all(member.rank is None for member in others)
+        else:
+            assert all(member.rank is None or member.rank >= best.rank for member in others)
+
+
+@given(some_members, st.randoms())
+def test_without_a_conflict_the_order_of_ranked_hosts_does_not_matter(members: list[Member], random: t.Any) -> None:
+    ranked = [member for member in members if member.rank is not None]
+    if conflicts(ranked):
+        return
+    shuffled = list(ranked)
+    random.shuffle(shuffled)
+    assert designate(shuffled) == designate(ranked)
+
+
+@given(some_members)
+def test_fabrics_do_not_influence_each_other(members: list[Member]) -> None:
+    chosen = designate(members)
+    for fabric in chosen:
+        assert designate([member for member in members if member.fabric == fabric]) == {fabric: chosen[fabric]}
+
+
+def test_hosts_without_rank_follow_in_group_order() -> None:
+    assert designate([Member("node1", "ib"), Member("node2", "ib")]) == {"ib": "node1"}
+    assert designate([Member("node1", "ib"), Member("node2", "ib", 7)]) == {"ib": "node2"}
+    assert designate([Member("node1", "ib", 0), Member("node2", "ib", 1)]) == {"ib": "node1"}
+
+
+def test_two_designated_hosts_are_a_conflict() -> None:
+    (problem,) = conflicts([Member("node1", "ib", 1), Member("node2", "ib", 1), Member("node3", "other", 1)])
+    assert problem.variable == "opensm_rank of node1, node2"
+    assert "fabric ib" in str(problem)
+
+
+def test_a_tie_of_those_behind_is_none() -> None:
+    assert conflicts([Member("node1", "ib", 0), Member("node2", "ib", 1), Member("node3", "ib", 1)]) == []
+
+
+def test_an_empty_group_and_a_forgotten_fabric_are_problems() -> None:
+    assert "at least one host" in str(uncovered([], {"node1": "ib"})[0])
+    (problem,) = uncovered([Member("node1", "ib")], {"node1": "ib", "node2": "storage", "node3": "storage"})
+    assert "at least one host of fabric storage" in str(problem) and "node2 is on that fabric" in str(problem)
+
+
+class OnlyTheGroup(t.Dict[str, t.Any]):
+    """Groups and hostvars of a big site: looking at another group or another host's variables is an error."""
+
+    def __missing__(self, name: str) -> t.NoReturn:
+        raise AssertionError("%s was read" % name)
+
+
+def test_only_members_are_looked_at() -> None:
+    hostvars = OnlyTheGroup(node1={}, node2={"opensm_rank": "3", "fabric": "storage"})
+    groups = OnlyTheGroup(opensm=["node1", "node2"])
+    members, problems = read_members(groups, hostvars)
+    assert members == [Member("node1", "ib", None), Member("node2", "storage", 3)]
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "text"),
+    [
+        ({"opensm_rank": -1}, "opensm_rank of node1 is -1"),
+        ({"opensm_rank": True}, "opensm_rank of node1 is True"),
+        ({"opensm_rank": 1.5}, "opensm_rank of node1 is 1.5"),
+        ({"opensm_rank": [1]}, "opensm_rank of node1 is [1]"),
+        ({"fabric": 3}, "fabric of node1 is 3"),
+        ({"fabric": ""}, "fabric of node1 is ''"),
+    ],
+)
+def test_wrong_types_are_problems(variables: dict[str, t.Any], text: str) -> None:
+    members, problems = read_members({"opensm": ["node1"]}, {"node1": variables})
+    assert members == []
+    assert text in str(problems[0])
+
+
+def test_a_member_that_is_never_configured_is_a_problem() -> None:
+    (problem,) = outsiders([Member("node1", "ib"), Member("node2", "ib")], ["node1"])
+    assert "node2 would never be configured" in str(problem)

@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which names are ours, and which are misspelt."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+import yaml
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names, meant, misspelt
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
+
+ROLES = pathlib.Path(__file__).resolve().parents[5] / "roles"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ipoib_interface", "ipoib_interfaces"),
+        ("opensm_prio", "opensm_priority"),
+        ("rdma_port", "rdma_ports"),
+        ("kernel_modules_option", "kernel_modules_options"),
+        ("ofed_sorce", "ofed_source"),
+        ("fabric_check_waits", "fabric_check_wait"),
+        ("ipoib_interfaces", ""),
+        ("ipoib_interfaces_common", ""),
+        ("opensm_result", ""),
+        ("kernel_modules_result", ""),
+        ("ofed_mirror", ""),
+        ("rdma_site", ""),
+        ("fabrics", ""),
+        ("interfaces", ""),
+    ],
+)
+def test_meant(name: str, expected: str) -> None:
+    assert meant(name) == expected
+
+
+def test_the_message_names_the_right_one() -> None:
+    assert [str(problem) for problem in misspelt({"opensm_prio": 15, "opensm_rank": 1})] == [
+        "opensm_prio is 15; allowed: opensm_priority (no variable of this collection has that name)"
+    ]
+
+
+def test_no_known_name_is_a_misspelling_of_another() -> None:
+    assert [name for name in known_names() if meant(name)] == []
+
+
+@pytest.mark.parametrize("role", sorted(path.name for path in ROLES.iterdir() if (path / "meta/argument_specs.yml").exists()))
+def test_the_names_are_those_of_the_roles(role: str) -> None:
+    specification = yaml.safe_load((ROLES / role / "meta/argument_specs.yml").read_text())
+    options = {name for entry in specification["argument_specs"].values() for name in entry["options"]}
+    of_role = {name for name in known_names() if name.startswith(role + "_")}
+    assert {name for name in options if name.startswith(role + "_")} == of_role
+
+
+class Text(str):
+    """Stands for the tagged strings of ansible-core."""
+
+
+class Number(int):
+    """Stands for the tagged numbers of ansible-core."""
+
+
+def test_plain_values_have_base_types() -> None:
+    value = plain({Text("a"): [Text("b"), Number(3), True, None, 1.5, (Text("c"),)]})
+    assert value == {"a": ["b", 3, True, None, 1.5, ["c"]]}
+    assert [type(key) for key in value] == [str]
+    assert [type(item) for item in value["a"][:3]] == [str, int, bool]
+
+
+def test_ours() -> None:
+    assert ours({"ipoib_x": 1, "fabric": "ib", "ansible_host": "a", "fabric_x": 1}, ("ipoib_",), ("fabric",)) == ["fabric", "ipoib_x"]

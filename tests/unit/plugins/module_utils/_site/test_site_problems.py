@@ -1,0 +1,195 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every kind of bad input is found on the controller, before the first change, in words that name variable, value and what is allowed."""
+
+from __future__ import annotations
+
+import types
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names
+from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement
+from hypothesis import given
+from hypothesis import strategies as st
+
+PORT = {"name": "mlx5_0/1", "device": "mlx5_0", "port": 1, "port_guid": "0x0c42a10300000011", "link_layer": "InfiniBand", "state": "ACTIVE", "netdevs": ["ib0"]}
+IB0 = {
+    "name": "ib0",
+    "kind": "ipoib",
+    "port": "mlx5_0/1",
+    "port_guid": "0x0c42a10300000011",
+    "parent": "",
+    "pkey": "0xffff",
+    "mode": "datagram",
+    "mtu": 2044,
+    "addresses": [],
+    "connected_capable": False,
+    "connected_reason": "the driver uses Enhanced IPoIB, which is datagram only",
+}
+ETH0 = {"name": "eth0", "kind": "ethernet", "port": "", "parent": "", "mode": "", "mtu": 1500, "addresses": []}
+FACTS: t.Mapping[str, t.Any] = types.MappingProxyType(
+    {
+        "os": {"family": "Debian", "id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"},
+        "stack": {"kind": "inbox", "version": "44.0"},
+        "ports": [PORT],
+        "netdevs": [ETH0, IB0],
+        "hcas": [{"name": "mlx5_0"}],
+        "modules": [{"name": "ib_ipoib"}],
+    }
+)
+NO_HCA = {**FACTS, "ports": [], "netdevs": [ETH0], "hcas": [], "modules": []}
+GENTOO = {**FACTS, "os": {"family": "Unknown", "id": "gentoo", "version": "2.15", "name": "Gentoo"}}
+
+GOOD: dict[str, t.Any] = {
+    "fabric": "ib",
+    "rdma_ports": ["mlx5_0/1"],
+    "ipoib_interfaces": [{"name": "ib0", "addresses": ["10.20.0.1/24"], "mode": "datagram", "mtu": 2044}],
+    "kernel_modules_load": ["ib_umad", "ib_ipoib"],
+    "opensm_rank": 1,
+    "ofed_tools": True,
+    "fabric_check_wait": 30,
+}
+
+
+def interface(**keys: t.Any) -> dict[str, t.Any]:
+    return {"ipoib_interfaces": [{"name": "ib0", **keys}]}
+
+
+def child(pkey: t.Any) -> dict[str, t.Any]:
+    return {"ipoib_interfaces": [{"name": "ib0"}, {"parent": "ib0", "pkey": pkey}]}
+
+
+def lines(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = FACTS, designated: bool = True) -> list[str]:
+    return [str(problem) for problem in host_problems(variables, facts, designated)]
+
+
+def test_good_input_has_no_problem() -> None:
+    assert lines(GOOD) == []
+    assert lines(GOOD, None) == []
+    assert lines({}) == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "facts", "variable", "value"),
+    [
+        pytest.param({"ipoib_interfaces": [{"name": "ib7"}]}, FACTS, "ipoib_interfaces[0].name", "'ib7'", id="unknown interface"),
+        pytest.param({"ipoib_interfaces": [{"name": "eth0"}]}, FACTS, "ipoib_interfaces[0].name", "'eth0'", id="not an IPoIB interface"),
+        pytest.param(interface(addresses=["10.20.0.1"]), FACTS, "ipoib_interfaces[0].addresses[0]", "'10.20.0.1'", id="address without a prefix"),
+        pytest.param(interface(addresses=["node1"]), FACTS, "ipoib_interfaces[0].addresses[0]", "'node1'", id="no address"),
+        pytest.param(interface(mode="datagram", mtu=9000), FACTS, "ipoib_interfaces[0].mtu", "9000", id="mtu of datagram mode"),
+        pytest.param(interface(mode="connected", mtu=70000), FACTS, "ipoib_interfaces[0].mtu", "70000", id="mtu of connected mode"),
+        pytest.param(interface(mtu=4093), FACTS, "ipoib_interfaces[0].mtu", "4093", id="mtu where the port does datagram only"),
+        pytest.param(interface(mtu=67), FACTS, "ipoib_interfaces[0].mtu", "67", id="mtu too small"),
+        pytest.param(child(0), FACTS, "ipoib_interfaces[1].pkey", "0", id="pkey 0"),
+        pytest.param(child(0x8000), FACTS, "ipoib_interfaces[1].pkey", "32768", id="pkey 0x8000"),
+        pytest.param(child("0x8000"), FACTS, "ipoib_interfaces[1].pkey", "'0x8000'", id="pkey 0x8000 as text"),
+        pytest.param(interface(mode="connected"), FACTS, "ipoib_interfaces[0].mode", "'connected'", id="connected mode on a datagram port"),
+        pytest.param({"rdma_ports": ["mlx5_0/1"]}, NO_HCA, "rdma_ports[0]", "'mlx5_0/1'", id="port on a node without HCA"),
+        pytest.param({"rdma_ports": ["mlx5_3/1"]}, FACTS, "rdma_ports[0]", "'mlx5_3/1'", id="unknown port"),
+        pytest.param({"rdma_ports": ["mlx5_0"]}, None, "rdma_ports[0]", "'mlx5_0'", id="port in another notation"),
+        pytest.param({}, GENTOO, "ofed_source", "'inbox'", id="unsupported distribution"),
+        pytest.param({"opensm_port": "mlx5_9/1"}, FACTS, "opensm_port", "'mlx5_9/1'", id="unknown port of opensm"),
+        pytest.param({"ipoib_interface": []}, FACTS, "ipoib_interface", "[]", id="misspelt"),
+        pytest.param({"kernel_modules_load": ["ib_sdp"]}, FACTS, "kernel_modules_load[0]", "'ib_sdp'", id="module of the past"),
+        # Wrong types of any variable.
+        pytest.param({"rdma_ports": "mlx5_0/1"}, FACTS, "rdma_ports", "'mlx5_0/1'", id="type of rdma_ports"),
+        pytest.param({"rdma_ports": [1]}, FACTS, "rdma_ports[0]", "1", id="type of a port"),
+        pytest.param({"fabric": 7}, FACTS, "fabric", "7", id="type of fabric"),
+        pytest.param({"ofed_state": True}, FACTS, "ofed_state", "True", id="type of ofed_state"),
+        pytest.param({"ofed_source": ["inbox"]}, FACTS, "ofed_source", "['inbox']", id="type of ofed_source"),
+        pytest.param({"ofed_tools": 3}, FACTS, "ofed_tools", "3", id="type of ofed_tools"),
+        pytest.param({"ofed_extra_packages": "perftest"}, FACTS, "ofed_extra_packages", "'perftest'", id="type of ofed_extra_packages"),
+        pytest.param({"kernel_modules_load": "ib_umad"}, FACTS, "kernel_modules_load", "'ib_umad'", id="type of kernel_modules_load"),
+        pytest.param({"kernel_modules_options": ["a"]}, FACTS, "kernel_modules_options", "['a']", id="type of kernel_modules_options"),
+        pytest.param({"kernel_modules_initramfs": 1}, FACTS, "kernel_modules_initramfs", "1", id="type of kernel_modules_initramfs"),
+        pytest.param({"ipoib_interfaces": {"name": "ib0"}}, FACTS, "ipoib_interfaces", "{'name': 'ib0'}", id="type of ipoib_interfaces"),
+        pytest.param({"ipoib_interfaces": ["ib0"]}, FACTS, "ipoib_interfaces[0]", "'ib0'", id="type of an interface"),
+        pytest.param({"ipoib_backend": 1}, FACTS, "ipoib_backend", "1", id="type of ipoib_backend"),
+        pytest.param(interface(mtu="big"), FACTS, "ipoib_interfaces[0].mtu", "'big'", id="type of mtu"),
+        pytest.param({"opensm_rank": "first"}, FACTS, "opensm_rank", "'first'", id="type of opensm_rank"),
+        pytest.param({"opensm_priority": 16}, FACTS, "opensm_priority", "16", id="range of opensm_priority"),
+        pytest.param({"opensm_wait_timeout": "soon"}, FACTS, "opensm_wait_timeout", "'soon'", id="type of opensm_wait_timeout"),
+        pytest.param({"opensm_allow_foreign_master": 3}, FACTS, "opensm_allow_foreign_master", "3", id="type of opensm_allow_foreign_master"),
+        pytest.param({"opensm_port_guid": "mlx5_0/1"}, FACTS, "opensm_port_guid", "'mlx5_0/1'", id="type of opensm_port_guid"),
+        pytest.param({"fabric_check_wait": "long"}, FACTS, "fabric_check_wait", "'long'", id="type of fabric_check_wait"),
+        pytest.param({"fabric_check_fail": "perhaps"}, FACTS, "fabric_check_fail", "'perhaps'", id="type of fabric_check_fail"),
+        pytest.param({"fabric_check_modules": "ib_umad"}, FACTS, "fabric_check_modules", "'ib_umad'", id="type of fabric_check_modules"),
+    ],
+)
+def test_bad_input(variables: dict[str, t.Any], facts: dict[str, t.Any] | None, variable: str, value: str) -> None:
+    # Only the designated subnet manager needs a port for it.
+    (line,) = lines(variables, facts, designated=variable == "opensm_port")
+    assert line.startswith("%s is %s; allowed: " % (variable, value))
+
+
+def test_everything_is_said_at_once() -> None:
+    assert len(lines({"rdma_ports": ["x"], "fabric": 3, "ipoib_interfaces": [{"name": "ib0", "mtu": 1}], "opensm_prio": 1})) == 4
+
+
+def test_numbers_and_flags_of_the_command_line_are_accepted() -> None:
+    assert lines({"fabric_check_wait": "30", "fabric_check_fail": "yes", "opensm_rank": "2"}) == []
+
+
+KEYS = st.sampled_from(("name", "mtu", "addresses", "parent", "pkey", "mode", "state", "x"))
+ANY: st.SearchStrategy[t.Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(known_names())), ANY, max_size=4), st.sampled_from((None, FACTS, NO_HCA)), st.booleans())
+def test_no_input_is_an_exception(variables: dict[str, t.Any], facts: dict[str, t.Any] | None, designated: bool) -> None:
+    assert all(str(problem) for problem in host_problems(variables, facts, designated))
+
+
+def place(groups: dict[str, list[str]], hostvars: dict[str, dict[str, t.Any]], host: str = "node1", **variables: t.Any) -> tuple[str, list[str], list[str]]:
+    found = placement(host, groups, {name: hostvars.get(name, {}) for name in groups.get("rdma", [])}, variables)
+    return found.designated, [str(problem) for problem in found.own], [str(problem) for problem in found.common]
+
+
+ALL = ["node1", "node2", "node3"]
+
+
+def test_the_first_of_the_group_is_designated() -> None:
+    assert place({"rdma": ALL, "opensm": ["node2", "node3"]}, {}) == ("node2", [], [])
+
+
+def test_two_designated_hosts() -> None:
+    _designated, own, (line,) = place({"rdma": ALL, "opensm": ["node1", "node2"]}, {"node1": {"opensm_rank": 1}, "node2": {"opensm_rank": 1}})
+    assert not own
+    assert line.startswith("opensm_rank of node1, node2 is 1; allowed: a different rank for each host")
+
+
+@pytest.mark.parametrize("groups", [{"rdma": ALL}, {"rdma": ALL, "opensm": []}])
+def test_an_empty_group(groups: dict[str, list[str]]) -> None:
+    designated, own, (line,) = place(groups, {})
+    assert (designated, own) == ("", [])
+    assert line.startswith("group opensm is []; allowed: at least one host of each fabric")
+
+
+def test_an_empty_group_is_right_where_opensm_shall_be_absent() -> None:
+    assert place({"rdma": ALL}, {}, opensm_state="absent") == ("", [], [])
+
+
+def test_a_fabric_without_a_subnet_manager_is_the_problem_of_its_hosts() -> None:
+    groups = {"rdma": ALL, "opensm": ["node1"]}
+    assert place(groups, {}) == ("node1", [], [])
+    designated, (line,), common = place(groups, {}, "node3", fabric="storage")
+    assert (designated, common) == ("", [])
+    assert "node3 is on that fabric" in line
+
+
+def test_a_fabric_that_is_no_name_has_no_place() -> None:
+    assert place({"rdma": ALL, "opensm": ["node1"]}, {}, fabric=["ib"]) == ("", [], [])
+
+
+def test_ports_need_an_infiniband_link_layer() -> None:
+    roce = {"ports": [{"name": "mlx5_1/1", "link_layer": "Ethernet"}]}
+    assert [str(problem) for problem in port_problems("rdma_ports", ["mlx5_1/1"], roce)] == [
+        "rdma_ports[0] is 'mlx5_1/1'; allowed: an InfiniBand port (its link layer is Ethernet)"
+    ]

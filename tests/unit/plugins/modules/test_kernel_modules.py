@@ -1,0 +1,276 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module on a node made of files: what it reads, what it starts, what it leaves."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import DEFAULT_LISTS, INFINIBAND_PATH, RDMA_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+
+RELEASE = "6.1.0-50-amd64"
+MODULES = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib", "ib_srp")
+IMAGE = "boot/initrd.img-" + RELEASE
+LISTING = "usr/lib/modules/%s/kernel/drivers/infiniband/ulp/ipoib/ib_ipoib.ko\nusr/bin/modprobe\n" % RELEASE
+PARAMETERS = "send_queue_size:Number of descriptors in send queue (int)\nrecv_queue_size:Number of descriptors (int)\n"
+
+
+class Node:
+    """A root directory, the tools of a node, and AnsibleModule as far as the code uses it."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.check_mode = False
+        self.params: dict[str, t.Any] = {}
+        self.calls: list[list[str]] = []
+        self.tools = {"modprobe", "modinfo"}
+        self.refusal = ""
+        self.build_rc = 0
+        self.warnings: list[str] = []
+        base = "lib/modules/%s/" % RELEASE
+        self.write(base + "modules.dep", "".join("kernel/drivers/infiniband/%s.ko:\n" % name for name in MODULES))
+        self.write(base + "modules.builtin", "kernel/drivers/infiniband/core/ib_core.ko\n")
+        self.write(base + "modules.alias", "alias pci:v000015B3d* mlx5_core\n")
+        self.write("proc/modules", "mlx5_core 1 0 - Live 0x0\n")
+
+    def write(self, path: str, text: str) -> None:
+        target = self.root / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+
+    def read(self, path: str) -> str:
+        return (self.root / path.lstrip("/")).read_text(encoding="utf-8")
+
+    def install_rdma_core(self) -> None:
+        self.write("lib/systemd/system/rdma-load-modules@.service", "[Unit]\n")
+        for path, text in DEFAULT_LISTS["Debian"].items():
+            self.write(path, text)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
+    def has(self, tool: str) -> bool:
+        return tool in self.tools
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.calls.append(list(argv))
+        if argv[0] == "modinfo":
+            return Output(0, PARAMETERS if argv[-1] == "ib_ipoib" else "", "")
+        if argv[0] == "modprobe":
+            if self.refusal:
+                return Output(1, "", self.refusal)
+            self.write("proc/modules", self.read("proc/modules") + "".join("%s 1 0 - Live 0x0\n" % name for name in argv[2:]))
+        if argv[0] == "lsinitramfs":
+            return Output(0, LISTING, "")
+        if argv[0] == "update-initramfs" and self.build_rc:
+            raise CommandFailed("update-initramfs failed")
+        return Output(0, "", "")
+
+    def run(self, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
+        self.calls.clear()
+        self.check_mode = check
+        defaults: dict[str, t.Any] = {
+            "load": ["ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib"],
+            "options": {},
+            "state": "present",
+            "mechanism": "auto",
+            "initramfs": "auto",
+            "load_now": True,
+            "assume_rdma_core": False,
+            "backup": False,
+        }
+        self.params = {**defaults, **params}
+        module: t.Any = self
+        return _apply.converge(module, self, RELEASE, str(self.root))
+
+
+@pytest.fixture(name="node")
+def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    node = Node(tmp_path)
+
+    def apply_file(module: t.Any, change: Change, backup: bool = False) -> str | None:
+        path = tmp_path / change.what[len("file /") :]
+        if change.after:
+            node.write(str(path.relative_to(tmp_path)), change.after)
+        else:
+            path.unlink()
+        return str(path) + "~" if backup and change.before else None
+
+    monkeypatch.setattr(_apply, "apply_file", apply_file)
+    return node
+
+
+def test_check_mode_before_the_packages_predicts_the_run_after_them(node: Node) -> None:
+    arguments: dict[str, t.Any] = {"assume_rdma_core": True, "load": ["ib_umad", "ib_ipoib", "ib_srp"], "options": {"ib_ipoib": {"send_queue_size": 512}}}
+    predicted = node.run(check=True, **arguments)
+    assert not any(call[0] == "modprobe" for call in node.calls)
+    assert not (node.root / "etc").exists()
+    node.install_rdma_core()
+    done = node.run(**arguments)
+    assert (
+        done["changes"]
+        == predicted["changes"]
+        == [
+            "create file /etc/modprobe.d/rdma-ofed.conf",
+            "edit file " + RDMA_PATH,
+            "module ib_ipoib: not loaded -> loaded",
+            "module ib_srp: not loaded -> loaded",
+            "module ib_umad: not loaded -> loaded",
+        ]
+    )
+    assert ["modprobe", "-a", "ib_ipoib", "ib_srp", "ib_umad"] in node.calls
+    assert node.read("etc/modprobe.d/rdma-ofed.conf") == HEADER + "options ib_ipoib send_queue_size=512\n"
+    again = node.run(**arguments)
+    assert not again["changed"]
+    assert again["changes"] == again["pending"] == again["reasons"] == again["diff"] == []
+    assert [(entry["name"], entry["loaded"], entry["persisted_by"]) for entry in again["modules"]] == [
+        ("ib_ipoib", True, INFINIBAND_PATH + " line 1"),
+        ("ib_srp", True, "rdma.ofed"),
+        ("ib_umad", True, INFINIBAND_PATH + " line 2"),
+    ]
+
+
+def test_assuming_counts_in_check_mode_only(node: Node) -> None:
+    node.run(assume_rdma_core=True)
+    assert node.read("etc/modules-load.d/rdma-ofed.conf") == HEADER + "ib_ipoib\nib_umad\nib_uverbs\nrdma_ucm\n"
+
+
+def test_red_hat_lists_more(node: Node) -> None:
+    node.write("etc/redhat-release", "Rocky Linux release 9.4\n")
+    node.write(RDMA_PATH, "")
+    node.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/ib_srpt.ko:\n")
+    assert node.run(check=True, load=["ib_srpt"], assume_rdma_core=True)["changes"] == ["module ib_srpt: not loaded -> loaded"]
+
+
+def test_absent_takes_ours_away_and_leaves_the_kernel_alone(node: Node) -> None:
+    node.install_rdma_core()
+    node.run(load=["ib_srp"], options={"ib_ipoib": {"send_queue_size": 512}})
+    gone = node.run(state="absent", backup=True)
+    assert gone["changes"] == ["remove file /etc/modprobe.d/rdma-ofed.conf", "edit file " + RDMA_PATH]
+    assert len(gone["backup_files"]) == 1
+    assert node.read(RDMA_PATH) == DEFAULT_LISTS["Debian"][RDMA_PATH]
+    assert not any(call[0] in ("modprobe", "rmmod") for call in node.calls)
+    assert not node.run(state="absent")["changed"]
+
+
+def test_live_parameters_are_compared_in_every_run(node: Node) -> None:
+    node.install_rdma_core()
+    node.run()
+    node.write("sys/module/ib_ipoib/parameters/send_queue_size", "128\n")
+    options = {"ib_ipoib": {"send_queue_size": 512}}
+    first = node.run(options=options)
+    second = node.run(options=options)
+    assert first["changed"]
+    assert not second["changed"]
+    assert first["pending"] == second["pending"] == ["ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload)"]
+    assert second["reasons"] == ["kernel module option ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload)"]
+    assert not second["reboot_required"]
+    node.write("sys/module/ib_ipoib/parameters/send_queue_size", "512\n")
+    assert not node.run(options=options)["pending"]
+
+
+def test_the_image_is_rebuilt_when_it_holds_the_module(node: Node) -> None:
+    node.tools |= {"update-initramfs", "lsinitramfs"}
+    node.write(IMAGE, "")
+    change = "initramfs /%s: holds a module with other options -> rebuilt" % IMAGE
+    options = {"ib_ipoib": {"send_queue_size": 512}}
+    assert change in node.run(check=True, options=options)["changes"]
+    assert change in node.run(options=options)["changes"]
+    assert ["update-initramfs", "-u", "-k", RELEASE] in node.calls
+    node.run(options=options)
+    assert not any(call[0] == "lsinitramfs" for call in node.calls), "an unchanged run lists no image"
+    assert change not in node.run(options={**options, "ib_srp": {}})["changes"]
+
+
+def test_a_failed_image_leaves_the_next_run_its_work(node: Node) -> None:
+    node.tools |= {"update-initramfs", "lsinitramfs"}
+    node.write(IMAGE, "")
+    node.write("etc/modprobe.d/rdma-ofed.conf", HEADER + "options ib_ipoib send_queue_size=64\n")
+    node.build_rc = 1
+    with pytest.raises(CommandFailed):
+        node.run(options={"ib_ipoib": {"send_queue_size": 512}})
+    assert "send_queue_size=64" in node.read("etc/modprobe.d/rdma-ofed.conf")
+    node.build_rc = 0
+    assert len(node.run(options={"ib_ipoib": {"send_queue_size": 512}})["changes"]) > 1
+
+
+def test_dracut_is_told_to_take_the_options_along(node: Node) -> None:
+    node.tools |= {"dracut"}
+    node.write("boot/initramfs-%s.img" % RELEASE, "")
+    options = {"ib_ipoib": {"send_queue_size": 512}}
+    assert node.run(options=options)["changes"][:3] == [
+        "create file /etc/dracut.conf.d/rdma-ofed.conf",
+        "create file /etc/modprobe.d/rdma-ofed.conf",
+        "initramfs /boot/initramfs-%s.img: holds a module with other options -> rebuilt" % RELEASE,
+    ]
+    assert ["dracut", "--force", "/boot/initramfs-%s.img" % RELEASE, RELEASE] in node.calls
+    assert not node.run(options=options)["changed"]
+    assert "remove file /etc/dracut.conf.d/rdma-ofed.conf" in node.run(state="absent")["changes"]
+
+
+def test_never_touching_the_image_is_said(node: Node) -> None:
+    node.tools |= {"update-initramfs", "lsinitramfs"}
+    node.write(IMAGE, "")
+    result = node.run(options={"ib_ipoib": {"send_queue_size": 512}}, initramfs="never")
+    assert "rebuild it before the next boot" in result["reasons"][0]
+    assert not any(call[0] == "update-initramfs" for call in node.calls)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "container", "hint"),
+    [
+        ("modprobe: ERROR: could not insert 'ib_umad': Operation not permitted", True, "kernel_modules_load_now: false"),
+        ("modprobe: ERROR: could not insert 'ib_umad': Operation not permitted", False, "kernel.modules_disabled"),
+        ("modprobe: ERROR: could not insert 'ib_umad': Key was rejected by service", False, "Secure Boot"),
+        ("modprobe: ERROR: could not insert 'ib_umad': Unknown symbol in module", False, "another driver stack"),
+    ],
+)
+def test_a_refusal_of_the_kernel_is_explained(node: Node, refusal: str, container: bool, hint: str) -> None:
+    node.refusal = refusal
+    if container:
+        node.write(".dockerenv", "")
+    with pytest.raises(CommandFailed, match="did not load ib_ipoib, ib_umad") as caught:
+        node.run()
+    assert hint in caught.value.msg
+    assert refusal in caught.value.msg
+
+
+@pytest.mark.parametrize(
+    ("params", "kind", "text"),
+    [
+        ({"load": ["ib_ipob"], "options": {"ib_ipoib": {"send_queue": 1}}}, InvalidInput, "ib_ipoib.send_queue is '1'"),
+        ({"load": ["ib_sdp"]}, InvalidInput, "SDP is gone"),
+        ({"mechanism": "rdma-core"}, InvalidInput, "not installed"),
+    ],
+)
+def test_bad_input_is_found_before_the_first_change(node: Node, params: dict[str, t.Any], kind: type[RdmaError], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        node.run(**params)
+    assert text in caught.value.msg
+    assert not (node.root / "etc").exists()
+    assert not any(call[0] == "modprobe" for call in node.calls)
+
+
+def test_conflicting_lines_of_others_are_warned_of(node: Node) -> None:
+    node.write("etc/modprobe.d/ib_ipoib.conf", "# site\noptions ib_ipoib send_queue_size=128\n")
+    node.run(options={"ib_ipoib": {"send_queue_size": 512}})
+    assert "/etc/modprobe.d/ib_ipoib.conf line 2" in node.warnings[0]
+
+
+def test_a_container_without_modules(node: Node) -> None:
+    (node.root / ("lib/modules/%s/modules.dep" % RELEASE)).unlink()
+    node.write("run/systemd/container", "docker\n")
+    with pytest.raises(Unsupported, match="this is a container"):
+        node.run()
+    done = node.run(load_now=False)
+    assert done["changes"] == ["create file /etc/modules-load.d/rdma-ofed.conf"]
+    assert not node.run(load_now=False)["changed"]

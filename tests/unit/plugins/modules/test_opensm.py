@@ -1,0 +1,122 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _apply, _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+
+PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0000000000100001", link_layer="InfiniBand", state="INIT")
+MASTER = "sminfo: sm lid 2 sm guid 0x100003, activity count 7 priority 14 state 3 SMINFO_MASTER\n"
+DEFAULTS: dict[str, t.Any] = {
+    "state": "designated",
+    "fabric": "ib",
+    "port": None,
+    "port_guid": None,
+    "priority": 14,
+    "wait_timeout": 60,
+    "known_hosts": ["node1", "node2"],
+    "allow_foreign_master": False,
+    "log_file": None,
+}
+
+
+class Module:
+    def __init__(self, check_mode: bool = True, **params: t.Any) -> None:
+        self.check_mode = check_mode
+        self.params = {**DEFAULTS, **params}
+
+
+class Tools:
+    """sminfo answers with a master, smpquery with a description; C(bare) is a node where nothing is installed."""
+
+    def __init__(self, bare: bool = False, description: str = "MF0;switch") -> None:
+        self.bare, self.description = bare, description
+        self.calls: list[list[str]] = []
+
+    def has(self, tool: str) -> bool:
+        return not self.bare
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.calls.append(list(argv))
+        if argv[0] == "sminfo":
+            return Output(0, MASTER, "")
+        return Output(0, "Node Description:..%s\n" % self.description, "")
+
+
+@pytest.fixture(autouse=True)
+def node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_converge, "read_ports", lambda: (PORT,))
+    monkeypatch.setattr(_converge, "look", lambda run: Found())
+
+
+def test_check_mode_on_a_bare_node_needs_no_tools() -> None:
+    result = _converge.converge(t.cast(t.Any, Module()), Tools(bare=True))
+    assert result["changed"] and result["reasons"] == []
+    assert result["changes"][-1] == "service rdma-opensm@ib.service: stopped -> running"
+    assert (result["port"], result["port_guid"]) == ("mlx5_0/1", "0x0000000000100001")
+
+
+def test_check_mode_foresees_the_refusal() -> None:
+    with pytest.raises(Refused, match="MF0;switch"):
+        _converge.converge(t.cast(t.Any, Module()), Tools())
+    allowed = _converge.converge(t.cast(t.Any, Module(allow_foreign_master=True)), Tools())
+    assert allowed["reasons"] == []
+
+
+def test_check_mode_names_the_host_that_has_to_stop() -> None:
+    result = _converge.converge(t.cast(t.Any, Module()), Tools(description="node2 mlx5_0"))
+    assert "has to stop first" in result["reasons"][0]
+
+
+def test_a_run_without_the_package_says_so_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_converge, "apply", lambda *_: pytest.fail("something was changed"))
+    with pytest.raises(Unsupported, match="opensm, sminfo, saquery, smpquery not found"):
+        _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools(bare=True))
+
+
+def test_all_bad_options_are_reported_at_once() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        _converge.converge(t.cast(t.Any, Module(priority=16, port="x", wait_timeout=0)), Tools())
+    assert [problem.variable for problem in caught.value.problems] == ["opensm_port", "opensm_priority", "opensm_wait_timeout"]
+
+
+@pytest.mark.parametrize("state", ["resting", "absent"])
+def test_other_hosts_never_ask_the_fabric(state: str) -> None:
+    tools = Tools()
+    result = _converge.converge(t.cast(t.Any, Module(state=state)), tools)
+    assert tools.calls == []
+    assert result["changed"] == (state == "resting")
+
+
+def test_masking_is_a_link_even_without_systemd(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_apply, "SYSTEMD", str(tmp_path / "system"))
+    tools = Tools()
+    _apply._mask(tools, False, "opensm.service", True)
+    assert os.readlink(str(tmp_path / "system/opensm.service")) == "/dev/null"
+    _apply._mask(tools, False, "opensm.service", False)
+    assert not (tmp_path / "system/opensm.service").is_symlink()
+    assert tools.calls == []
+
+
+def test_a_process_that_is_gone_needs_no_killing(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+
+    def kill(pid: int, number: int) -> None:
+        sent.append(number)
+        if number == 0:
+            raise ProcessLookupError
+
+    monkeypatch.setattr(os, "kill", kill)
+    _apply._kill(4711)
+    assert sent == [signal.SIGTERM, 0]

@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import json
+import pathlib
+import typing as t
+
+import pytest
+
+pytest.importorskip("ansible", reason="the module itself needs ansible-core")
+
+import yaml
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import PARTS
+from ansible_collections.rdma.ofed.plugins.modules import rdma_facts
+
+
+def run(capsys: pytest.CaptureFixture[str], **args: t.Any) -> dict[str, t.Any]:
+    with patch_module_args(args), pytest.raises(SystemExit):
+        rdma_facts.main()
+    result = json.loads(capsys.readouterr().out)
+    assert isinstance(result, dict)
+    return result
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_this_machine(capsys: pytest.CaptureFixture[str], check: bool) -> None:
+    result = run(capsys, _ansible_check_mode=check)
+    assert result["changed"] is False
+    assert set(result["ansible_facts"]) == {"rdma"}
+    assert set(result["ansible_facts"]["rdma"]) == {"os", "adapters", *PARTS}
+
+
+def test_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(run(capsys, gather=["ports"])["ansible_facts"]["rdma"]) == {"os", "ports"}
+
+
+def test_unknown_part(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(capsys, gather=["colour"])
+    assert result["failed"] is True
+    assert "colour" in result["msg"]
+
+
+def test_documentation_names_every_part_and_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+    options = yaml.safe_load(rdma_facts.DOCUMENTATION)["options"]
+    assert options["gather"]["choices"] == options["gather"]["default"] == list(PARTS)
+    documented = yaml.safe_load(rdma_facts.RETURN)["ansible_facts"]["contains"]["rdma"]["contains"]
+    facts = run(capsys)["ansible_facts"]["rdma"]
+    assert set(documented) == set(facts)
+    for part, value in facts.items():
+        found = value if isinstance(value, dict) else value[0] if value else {}
+        assert set(found) <= set(documented[part]["contains"]), part
+
+
+def test_documentation_matches_the_fields() -> None:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _kernels, _machine, _modules, _netdevs, _ports, _ssh, _stack, _usage
+
+    documented = yaml.safe_load(rdma_facts.RETURN)["ansible_facts"]["contains"]["rdma"]["contains"]
+    for fields, contains in (
+        (_machine.OperatingSystem._fields, documented["os"]["contains"]),
+        (_machine.Machine._fields, documented["machine"]["contains"]),
+        (_stack.Stack._fields, documented["stack"]["contains"]),
+        (_kernels.Kernel._fields, documented["kernels"]["contains"]["installed"]["contains"]),
+        (_modules.Module._fields, documented["modules"]["contains"]),
+        (_hcas.Hca._fields, documented["hcas"]["contains"]),
+        (_hcas.Adapter._fields, documented["adapters"]["contains"]),
+        (_ports.Port._fields, documented["ports"]["contains"]),
+        (_netdevs.Netdev._fields, documented["netdevs"]["contains"]),
+        (_usage.User._fields, documented["usage"]["contains"]["users"]["contains"]),
+        (_ssh.SshPath._fields, documented["ssh"]["contains"]),
+    ):
+        assert list(contains) == list(fields)
+
+
+def test_main_is_short() -> None:
+    source = pathlib.Path(rdma_facts.__file__).read_text(encoding="utf-8")
+    assert len(source.partition("def main()")[2].splitlines()) <= 40
