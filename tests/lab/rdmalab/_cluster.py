@@ -133,7 +133,7 @@ def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: s
 
 def allow_inotify(nodes: int, limit: pathlib.Path = INOTIFY) -> None:
     """Every systemd watches files; the usual 128 instances of a machine are enough for a dozen nodes."""
-    wanted = 256 + 16 * nodes
+    wanted = 1024 + 16 * max(0, nodes - 16)
     try:
         found = int(limit.read_text())
         if found < wanted:
