@@ -20,7 +20,7 @@ from conftest import converge
 # Only if both ends of that sandwich answer "master", two were master at the same time.
 SAMPLER = """
 rm -f /tmp/sampler.stop
-ask() { sminfo -t 50 "$1" 2>/dev/null | grep -q SMINFO_MASTER && echo 1 || echo 0; }
+ask() { timeout 1 sminfo -t 50 "$1" 2>/dev/null | grep -q SMINFO_MASTER && echo 1 || echo 0; }
 while [ ! -e /tmp/sampler.stop ]; do echo "sample $(ask %(one)s) $(ask %(two)s) $(ask %(one)s)"; sleep 0.05; done
 """
 
