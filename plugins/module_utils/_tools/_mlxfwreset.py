@@ -85,9 +85,8 @@ class Query(t.NamedTuple):
     @property
     def level(self) -> int | None:
         """The mildest level that the card says is enough; None where it offers none."""
-        marked = [choice.number for choice in self.levels if choice.default and choice.supported]
-        offered = [choice.number for choice in self.levels if choice.supported]
-        return (marked or offered or [None])[0]
+        offered = [choice for choice in self.levels if choice.supported]
+        return next((choice.number for choice in sorted(offered, key=lambda choice: not choice.default)), None)
 
 
 class Outcome(t.NamedTuple):
