@@ -56,7 +56,7 @@ def gateway(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterat
 
 
 def connect(gateway: lab_gateway.Gateway, port: int) -> int:
-    number, kind, _ = gateway.connect(lab_gateway.CLIENT_INFO.pack(port, 0, 0, b"node1").ljust(64, b"\0"), ("127.0.0.1", port))
+    number, kind, _answer = gateway.connect(lab_gateway.CLIENT_INFO.pack(port, 0, 0, b"node1").ljust(64, b"\0"), ("127.0.0.1", port))
     assert kind == lab_gateway.CONNECT
     return int(number)
 
