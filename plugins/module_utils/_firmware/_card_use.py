@@ -69,7 +69,9 @@ def users_of(functions: t.Collection[str], users: t.Sequence[User], places: Plac
 
 
 def ssh_over(functions: t.Collection[str], ssh: SshPath, places: Places) -> str:
-    """The interface by which the connection that manages the node runs over this card; "" where it doesn't."""
+    """The interface by which the connection that manages the node runs, or may run, over this card; "" where it doesn't."""
+    if ssh.client and not ssh.device:
+        return "an interface that can't be told"
     if not ssh.over_rdma:
         return ""
     known = places.of([ssh.device])
