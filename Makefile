@@ -83,7 +83,7 @@ molecule: collection
 	$(call say,the node image)
 	@$(LAB) image
 	$(call say,molecule test)
-	@molecule --no-color test
+	@NO_COLOR=1 molecule test
 
 acceptance: collection
 	$(call say,acceptance tests on the lab)

@@ -15,19 +15,12 @@ description:
   - Changes nothing. It asks the subnet manager with C(sminfo), and reads the rest from the node itself.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.info
 attributes:
   check_mode:
-    description: Runs in check mode.
-    support: full
     details: In check mode it looks once and does not wait.
-  diff_mode:
-    description: Shows differences in diff mode.
-    support: N/A
-    details: It changes nothing.
-  platform:
-    description: The platform that it works on.
-    platforms: linux
-    support: full
 options:
   ports:
     description:

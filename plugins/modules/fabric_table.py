@@ -19,22 +19,9 @@ description:
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
-attributes:
-  action:
-    description: It is an action plugin.
-    support: full
-  check_mode:
-    description: Runs in check mode.
-    support: full
-    details: It changes nothing.
-  diff_mode:
-    description: Shows differences in diff mode.
-    support: N/A
-    details: It changes nothing.
-  platform:
-    description: The platform that it works on.
-    platforms: all
-    support: full
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.action
 options:
   variable:
     description: Name of the variable in which the result of M(rdma.ofed.fabric_check) is registered on each host.

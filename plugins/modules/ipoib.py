@@ -51,19 +51,12 @@ options:
       - Keep a copy of C(/etc/network/interfaces) before it is changed. All other files are the module's own.
     type: bool
     default: false
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
 attributes:
   check_mode:
-    support: full
-    description: Can run in C(check_mode) and return changed status prediction without modifying the target.
-    details:
-      - On a node where C(ib_ipoib) is not loaded yet, the interfaces are expected as the kernel makes them.
-  diff_mode:
-    support: full
-    description: Will return details on what has changed (or possibly needs changing in check_mode), when in diff mode.
-  platform:
-    support: full
-    platforms: linux
-    description: Target OS/families that can be operated against.
+    details: On a node where C(ib_ipoib) is not loaded yet, the interfaces are expected as the kernel makes them.
 notes:
   - The datagram MTU that an interface gets is bounded by the broadcast group that the subnet manager made. A larger one
     is kept on record, and RV(reasons) says what the subnet manager would have to offer.

@@ -22,17 +22,9 @@ description:
     C(/etc/dracut.conf.d/rdma-ofed.conf) makes it take the options along.
   - Unknown modules and parameters, options of built-in modules, and modules that C(modprobe.d) switches off are found
     before anything is changed.
-attributes:
-  check_mode:
-    support: full
-    description: Makes no change and returns the changes that a run would make.
-  diff_mode:
-    support: full
-    description: Shows the files and settings before and after.
-  platform:
-    platforms: linux
-    support: full
-    description: The systems on which the module works.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
 options:
   load:
     description: The modules that shall be loaded. Names and aliases, such as V(svcrdma), are the same thing here.

@@ -19,17 +19,9 @@ description:
     Waits afterwards until the fabric has exactly one master, and it is this host.
   - On all other hosts it stops, disables and masks whatever subnet manager there is.
     That works before a package is installed, so that the package can't start one.
-attributes:
-  check_mode:
-    support: full
-    description: Makes no change and returns the changes that a run would make.
-  diff_mode:
-    support: full
-    description: Shows the files and settings before and after.
-  platform:
-    platforms: linux
-    support: full
-    description: The systems on which the module works.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
 options:
   state:
     description:

@@ -26,20 +26,10 @@ options:
     elements: str
     choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine]
     default: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine]
-attributes:
-  check_mode:
-    support: full
-    description: Can run in C(check_mode) and return changed status prediction without modifying target.
-  diff_mode:
-    support: none
-    description: Will return details on what has changed (or possibly needs changing in C(check_mode)), when in diff mode.
-  facts:
-    support: full
-    description: Action returns an C(ansible_facts) dictionary that will update existing host facts.
-  platform:
-    support: full
-    platforms: Linux
-    description: Target operating systems that can be operated against.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.info
+  - rdma.ofed.attributes.facts
 notes:
   - Run it as root. Other users can't see which processes have an RDMA device open, nor the part number of an adapter.
   - GUIDs are texts of C(0x) and 16 lower case hexadecimal digits, P_Keys of C(0x) and four. Lists are sorted by name.

@@ -19,22 +19,9 @@ description:
   - Names that look like misspelt role variables count as wrong.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
-attributes:
-  action:
-    description: It is an action plugin.
-    support: full
-  check_mode:
-    description: Runs in check mode.
-    support: full
-    details: It changes nothing.
-  diff_mode:
-    description: Shows differences in diff mode.
-    support: N/A
-    details: It changes nothing.
-  platform:
-    description: The platform that it works on.
-    platforms: all
-    support: full
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.action
 seealso:
   - module: rdma.ofed.rdma_facts
 """

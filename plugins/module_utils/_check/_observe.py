@@ -93,7 +93,8 @@ def _with_master(run: Runner, declared: Declared, found: Observed) -> Observed:
             return found._replace(master=master, masters=masters)
         return found._replace(master=master._replace(description=_smpquery.node_description(run, port.device, port.port, master.lid)))
     except RdmaError as exc:
-        return found._replace(master_error=exc.msg)
+        # The tools of infiniband-diags explain themselves over several lines; a deviation is one.
+        return found._replace(master_error="; ".join(exc.msg.splitlines()))
 
 
 def _why_not(run: Runner, port: Port | None) -> str:

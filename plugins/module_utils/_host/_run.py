@@ -29,6 +29,12 @@ class Output(t.NamedTuple):
     stderr: str
 
 
+def failure(argv: t.Sequence[str], output: Output) -> CommandFailed:
+    """The error for an exit status that nobody expected: it quotes the command and what it said."""
+    text = (output.stderr or output.stdout).strip()
+    return CommandFailed("%s failed with exit status %d: %s" % (" ".join(argv), output.rc, text), cmd=list(argv), **output._asdict())
+
+
 class Runner(t.Protocol):
     """Starts C(argv); C(ok=None) accepts every exit status. Tests pass a fake."""
 
@@ -67,13 +73,7 @@ class ModuleRunner:
         if rc == TIMED_OUT and (ok is None or TIMED_OUT not in ok):
             raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), cmd=list(argv), rc=rc, stdout=stdout, stderr=stderr)
         if ok is not None and rc not in ok:
-            raise CommandFailed(
-                "%s failed with exit status %d: %s" % (" ".join(argv), rc, (stderr or stdout).strip()),
-                cmd=list(argv),
-                rc=rc,
-                stdout=stdout,
-                stderr=stderr,
-            )
+            raise failure(argv, Output(rc, stdout, stderr))
         return Output(rc, stdout, stderr)
 
 
@@ -88,4 +88,4 @@ class ThreadRunner(ModuleRunner):
         return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
 
-__all__ = ("TIMED_OUT", "ModuleRunner", "Output", "Runner", "ThreadRunner")
+__all__ = ("TIMED_OUT", "ModuleRunner", "Output", "Runner", "ThreadRunner", "failure")

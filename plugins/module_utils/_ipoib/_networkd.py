@@ -54,9 +54,8 @@ def _network(target: Target, children: t.Sequence[str]) -> str:
     if target.mtu and (target.is_child or target.mode == "datagram"):
         lines.append("MTUBytes=%d" % target.mtu)
     # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
-    # The addresses are the declared ones: none from router advertisements, whose DHCPv6 client can't do without a
-    # hardware address of 20 bytes either. LLDP is a protocol of Ethernet; where networkd takes the link for one, it fails it.
-    lines += ["", "[Network]", "ConfigureWithoutCarrier=yes", "IPv6AcceptRA=no", "LLDP=no"]
+    # The addresses are the declared ones: none from router advertisements.
+    lines += ["", "[Network]", "ConfigureWithoutCarrier=yes", "IPv6AcceptRA=no"]
     lines += ["IPoIB=%s" % child for child in children]
     lines += ["Address=%s" % address for address in target.addresses]
     return HEADER + "\n".join(lines) + "\n"

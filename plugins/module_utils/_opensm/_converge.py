@@ -25,6 +25,11 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
+# Management datagrams, which subnet managers and diagnostics talk in, go through ib_umad.
+UMAD = "/sys/class/infiniband_mad/abi_version"
+
+SYSTEMD_RUNS = "/run/systemd/system"
+
 OPTIONS = ("port", "port_guid", "priority", "wait_timeout", "log_file")
 
 
@@ -37,8 +42,10 @@ def _require_tools(run: Runner) -> None:
     absent = [tool for tool in ("opensm", "sminfo", "saquery", "smpquery") if not run.has(tool)]
     if absent:
         raise Unsupported("%s not found on this node: install the packages opensm and infiniband-diags first" % ", ".join(absent))
-    if not os.path.isdir("/run/systemd/system"):
+    if not os.path.isdir(SYSTEMD_RUNS):
         raise Unsupported("a subnet manager can only run where systemd runs: this node was not booted with it")
+    if not os.path.exists(UMAD):
+        raise Unsupported("the kernel module ib_umad is not loaded on this node (no %s): run the role kernel_modules first, or modprobe ib_umad" % UMAD)
 
 
 def _foreseen(run: Runner, port: Port, params: t.Mapping[str, t.Any], own: t.Collection[str]) -> list[str]:

@@ -36,6 +36,7 @@ Type=simple
 EnvironmentFile=/etc/rdma-ofed/opensm-%i.env
 Environment=OSM_CACHE_DIR=/var/cache/opensm/%i OSM_TMP_DIR=/var/cache/opensm/%i
 CacheDirectory=opensm/%i
+ExecStartPre=-/sbin/modprobe -bq ib_umad
 ExecStart=/usr/sbin/opensm $OPENSM_ARGUMENTS
 Restart=always
 RestartSec=2

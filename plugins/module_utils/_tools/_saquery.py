@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 if t.TYPE_CHECKING:
@@ -57,13 +58,7 @@ def sm_records(run: Runner, device: str, port: int) -> tuple[SmInfo, ...] | None
         return parse_sm_records(output.stdout)
     if nobody_answered(output.stdout + output.stderr):
         return None
-    raise CommandFailed(
-        "%s failed with exit status %d: %s" % (" ".join(argv), output.rc, (output.stdout + output.stderr).strip()),
-        cmd=argv,
-        rc=output.rc,
-        stdout=output.stdout,
-        stderr=output.stderr,
-    )
+    raise failure(argv, output)
 
 
 __all__ = ("nobody_answered", "parse_sm_records", "sm_records")

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -73,13 +74,7 @@ def query(run: Runner, device: str, port: int, lid: int | None = None) -> SmInfo
         return parse(output.stdout)
     if nobody_answered(output.stdout + output.stderr):
         return None
-    raise CommandFailed(
-        "%s failed with exit status %d: %s" % (" ".join(argv), output.rc, (output.stdout + output.stderr).strip()),
-        cmd=argv,
-        rc=output.rc,
-        stdout=output.stdout,
-        stderr=output.stderr,
-    )
+    raise failure(argv, output)
 
 
 __all__ = ("MASTER", "STATES", "SmInfo", "nobody_answered", "parse", "query")

@@ -24,6 +24,7 @@ for unit in \
     systemd-udevd.service systemd-udevd-control.socket systemd-udevd-kernel.socket systemd-udev-trigger.service systemd-udev-settle.service \
     systemd-logind.service systemd-timesyncd.service systemd-networkd-wait-online.service ifupdown-wait-online.service \
     dev-hugepages.mount dev-mqueue.mount sys-kernel-config.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-fs-fuse-connections.mount \
+    systemd-ask-password-console.path systemd-ask-password-wall.path \
     systemd-remount-fs.service systemd-firstboot.service systemd-update-utmp.service systemd-update-utmp-runlevel.service; do
     ln -sf /dev/null "/etc/systemd/system/$unit"
 done

@@ -26,6 +26,7 @@ SECURITY = ("seccomp=unconfined", "apparmor=unconfined")
 TMPFS = ("/run", "/run/lock", "/tmp:exec")
 VOLUMES = ("/sys/fs/cgroup:/sys/fs/cgroup:rw",)
 DEVICES = ("/dev/net/tun",)
+INOTIFY = pathlib.Path("/proc/sys/fs/inotify/max_user_instances")
 BOOT_SECONDS = 120
 AT_ONCE = 8
 
@@ -78,7 +79,9 @@ def read_topology(path: pathlib.Path) -> Topology:
     try:
         return parse(path.read_text(encoding="utf-8"), str(path))
     except OSError as exc:
-        raise LabError("The topology cannot be read: %s. The ones that come with the lab: %s." % (exc, ", ".join(known_topologies()))) from exc
+        raise LabError(
+            "The topology %s cannot be read: %s. The ones that come with the lab: %s." % (path, exc.strerror, ", ".join(known_topologies()))
+        ) from exc
 
 
 def known_topologies() -> list[str]:
@@ -102,13 +105,13 @@ def node_named(settings: Settings, name: str) -> Node:
 
 def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: str) -> None:
     """Idempotent. C(text) is the wanted topology; where nobody C(asked) for it, the one of the lab that is there stays."""
-    images = _image.ensure_images(settings)
     present = set(docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", "{{.Names}}").split())
     if present and settings.topology.exists() and settings.topology.read_text(encoding="utf-8") != text:
         if asked:
             raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
         text, own_inventory = settings.topology.read_text(encoding="utf-8"), settings.inventory.read_text(encoding="utf-8")
     topology = parse(text, source)
+    images = _image.ensure_images(settings)
     settings.state.mkdir(parents=True, exist_ok=True)
     settings.topology.write_text(text, encoding="utf-8")
     subnet = _network.ensure_network(settings)
@@ -128,11 +131,24 @@ def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: s
         say("%d nodes run an older image than the sources make: 'lab down' and 'lab up' renew them" % len(old))
 
 
+def allow_inotify(nodes: int, limit: pathlib.Path = INOTIFY) -> None:
+    """Every systemd watches files; the usual 128 instances of a machine are enough for a dozen nodes."""
+    wanted = 1024 + 16 * max(0, nodes - 16)
+    try:
+        found = int(limit.read_text())
+        if found < wanted:
+            limit.write_text("%d\n" % wanted)
+            say("raised fs.inotify.max_user_instances from %d to %d on this machine" % (found, wanted))
+    except OSError:
+        say("fs.inotify.max_user_instances of this machine cannot be raised to %d: units of the nodes may fail" % wanted)
+
+
 def start(settings: Settings, nodes: t.Sequence[Node]) -> None:
     """Starts those that don't run, and waits until all are at work."""
     found = inspect([settings.container(node.name) for node in nodes])
     stopped = [node for node in nodes if not found.get(settings.container(node.name), {}).get("State", {}).get("Running")]
     if stopped:
+        allow_inotify(len(nodes))
         say("starting %s" % _names(stopped))
         together(lambda node: docker("start", settings.container(node.name)), stopped)
     wait(settings, nodes)

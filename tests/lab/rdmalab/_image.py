@@ -88,7 +88,14 @@ def _debootstrap(settings: Settings) -> None:
     install("debootstrap")
     say("building the base image: debootstrap %s (about a minute, once)" % settings.suite)
     with tempfile.TemporaryDirectory(prefix="rdmalab-") as scratch:
-        argv = ["debootstrap", "--variant=minbase", "--include=" + ",".join(PACKAGES), settings.suite, scratch + "/root", settings.mirror]
+        argv = [
+            "debootstrap",
+            "--variant=minbase",
+            "--include=" + ",".join(PACKAGES),
+            settings.suite,
+            scratch + "/root",
+            *([settings.mirror] if settings.mirror else []),
+        ]
         steps = {"Retrieving InRelease": "reading package lists", "Extracting": "unpacking", "Configuring": "configuring"}
         last: list[str] = []
         try:
@@ -101,7 +108,10 @@ def _debootstrap(settings: Settings) -> None:
             for word in [word for word in steps if word in line]:
                 say("  debootstrap: %s" % steps.pop(word))
         if process.wait():
-            raise LabError("debootstrap could not make a Debian %s from %s. It said last:\n  %s" % (settings.suite, settings.mirror, "\n  ".join(last)))
+            raise LabError(
+                "debootstrap could not make a Debian %s from %s. It said last:\n  %s"
+                % (settings.suite, settings.mirror or "its default mirror", "\n  ".join(last))
+            )
         say("  importing it into Docker")
         with subprocess.Popen(["tar", "-C", scratch + "/root", "-c", "."], stdout=subprocess.PIPE) as tar:
             subprocess.run(["docker", "import", "--change", "LABEL rdmalab=base", "-", base_tag(settings)], stdin=tar.stdout, capture_output=True, check=True)

@@ -15,7 +15,7 @@ from ._docker import docker
 from ._say import LabError
 from ._settings import Settings
 
-CANDIDATES = tuple(ipaddress.ip_network("172.%d.0.0/22" % second) for second in range(30, 16, -1))
+CANDIDATES = tuple(ipaddress.IPv4Network("172.%d.0.0/22" % second) for second in range(30, 16, -1))
 FIRST_NODE = 16
 
 

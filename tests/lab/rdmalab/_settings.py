@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pathlib
 import re
+import subprocess
 import typing as t
 
 from ._say import LabError
@@ -26,6 +27,7 @@ class Settings(t.NamedTuple):
     subnet: str
     """Of the management network, "" for the first free one."""
     mirror: str
+    """Where packages come from, "" for debootstrap's own default."""
     suite: str
 
     def container(self, node: str) -> str:
@@ -45,6 +47,16 @@ class Settings(t.NamedTuple):
         return self.state / "fabric.topo"
 
 
+def _machine_mirror() -> str:
+    """The mirror that this machine itself uses: a site's own is closer than any default, and may be the only one in reach."""
+    argv = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
+    try:
+        found = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.split()
+    except OSError:
+        return ""
+    return next((uri.rstrip("/") for uri in found if "security" not in uri), "")
+
+
 def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) -> Settings:
     prefix = prefix or environment.get("RDMALAB_PREFIX", "") or DEFAULT_PREFIX
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", prefix):
@@ -55,6 +67,6 @@ def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) ->
         prefix=prefix,
         state=pathlib.Path(state).absolute() if state else (home if prefix == DEFAULT_PREFIX else home / prefix),
         subnet=environment.get("RDMALAB_SUBNET", ""),
-        mirror=environment.get("RDMALAB_MIRROR", "") or "http://deb.debian.org/debian",
+        mirror=environment.get("RDMALAB_MIRROR", "") or _machine_mirror(),
         suite=environment.get("RDMALAB_SUITE", "") or "bookworm",
     )

@@ -68,7 +68,7 @@ def parse_probe(node: str, container: str, text: str) -> Report:
 
 def rows(reports: t.Sequence[Report]) -> list[tuple[str, ...]]:
     """A row a port; a node whose LID all ACTIVE ports of the lab have as SM LID is the master."""
-    table = []
+    table: list[tuple[str, ...]] = []
     for report in reports:
         for index, port in enumerate(report.ports or (Port("-", "-", 0, 0),)):
             master = port.lid and port.lid == port.sm_lid

@@ -152,6 +152,9 @@ class Kernel:
     def _converge_device_files(self) -> None:
         present = [hca for hca in self.node.hcas if self._has_device(hca)]
         ports = [(hca, port) for hca in present for port in hca.ports]
+        if "ib_umad" not in self.modules or not present:
+            self.tree.remove(["umad", "sys/class/infiniband_mad"])
+            self._remove_device_files("umad", "issm")
         if "ib_umad" in self.modules:
             self.tree.write("sys/class/infiniband_mad/abi_version", "5\n")
             for index, (hca, port) in enumerate(ports):
@@ -163,9 +166,9 @@ class Kernel:
                     self.tree.write_all({base + "/ibdev": hca.device + "\n", base + "/port": "%d\n" % port.number})
                     self.tree.link_all({base + "/device": sysfs.pci_directory(self.node, hca)})
                     self._device_file("%s%d" % (kind, index), MAD_MAJOR, minor + index)
-        else:
-            self.tree.remove(["sys/class/infiniband_mad", "umad"])
-            self._remove_device_files("umad", "issm")
+        if "ib_uverbs" not in self.modules or not present:
+            self.tree.remove(["sys/class/infiniband_verbs"])
+            self._remove_device_files("uverbs")
         if "ib_uverbs" in self.modules:
             self.tree.write("sys/class/infiniband_verbs/abi_version", "6\n")
             for index, hca in enumerate(present):
@@ -173,9 +176,6 @@ class Kernel:
                 self.tree.write_all({base + "/ibdev": hca.device + "\n", base + "/abi_version": "1\n"})
                 self.tree.link_all({base + "/device": sysfs.pci_directory(self.node, hca)})
                 self._device_file("uverbs%d" % index, VERBS_MAJOR, VERBS_MINOR + index)
-        else:
-            self.tree.remove(["sys/class/infiniband_verbs"])
-            self._remove_device_files("uverbs")
 
     def _device_file(self, name: str, major: int, minor: int) -> None:
         os.makedirs("/dev/infiniband", exist_ok=True)

@@ -20,7 +20,7 @@ from .portstate import PortState, parse_port_info
 
 PORT = 7070
 MAGIC = 0xDEADBEEF
-LOST_AFTER = 60.0  # seconds after which an unanswered request for a place counts as lost
+LOST_AFTER = 10.0  # seconds after which an unanswered request for a place counts as lost
 ERROR, CONNECT, DISCONNECT, GET_PORTINFO, GET_PKEYS = 0, 1, 2, 8, 10
 _CONTROL = struct.Struct("=IIII64s")
 _CLIENT = struct.Struct("=III32s")

@@ -85,6 +85,13 @@ def test_a_run_without_the_package_says_so_before_anything_is_changed(monkeypatc
         _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools(bare=True))
 
 
+def test_a_run_without_umad_says_what_to_do(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_converge, "SYSTEMD_RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "UMAD", str(tmp_path / "abi_version"))
+    with pytest.raises(Unsupported, match="ib_umad is not loaded"):
+        _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools())
+
+
 def test_all_bad_options_are_reported_at_once() -> None:
     with pytest.raises(InvalidInput) as caught:
         _converge.converge(t.cast(t.Any, Module(priority=16, port="x", wait_timeout=0)), Tools())

@@ -104,8 +104,8 @@ def test_nobody_answers(node: pathlib.Path) -> None:
 
 
 def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
-    found = observe(tools(sminfo=Output(2, "", "can't open UMAD port\n")), Declared(), RELEASE, str(node))
-    assert found.master is None and "can't open UMAD port" in found.master_error
+    found = observe(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Declared(), RELEASE, str(node))
+    assert found.master is None and found.master_error.endswith("iberror: failed; ibwarn: can't open UMAD port")
 
 
 def test_no_tools(node: pathlib.Path) -> None:

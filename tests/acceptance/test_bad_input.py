@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Wrong input, as a user would write it: named in full, before anything on any node is changed."""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import pathlib
+import typing as t
+
+import pytest
+import records
+from cluster import Cluster
+
+Edit = t.Callable[[t.Dict[str, t.Any]], None]
+
+
+def hosts(inventory: dict[str, t.Any], group: str = "rdma") -> dict[str, t.Any]:
+    return t.cast("dict[str, t.Any]", inventory["all"]["children"][group]["hosts"])
+
+
+def variables(node: str, **values: t.Any) -> Edit:
+    return lambda inventory: hosts(inventory)[node].update(values)
+
+
+def interface(node: str = "node2", **values: t.Any) -> Edit:
+    return variables(node, ipoib_interfaces=[{"name": "ib0", "addresses": ["10.20.0.2/24"], **values}])
+
+
+def child(pkey: t.Any) -> Edit:
+    return variables("node2", ipoib_interfaces=[{"name": "ib0"}, {"parent": "ib0", "pkey": pkey, "addresses": ["10.30.0.2/24"]}])
+
+
+def two_designated(inventory: dict[str, t.Any]) -> None:
+    hosts(inventory, "opensm").update({"node1": {"opensm_rank": 1}, "node2": {"opensm_rank": 1}})
+
+
+def no_manager(inventory: dict[str, t.Any]) -> None:
+    inventory["all"]["children"]["opensm"]["hosts"] = {}
+
+
+# What is wrong, where, and what the message must hold beside the host: variable and value.
+CASES = [
+    pytest.param(variables("node2", ipoib_interfaces=[{"name": "ib7"}]), "node2", ("ipoib_interfaces[0].name", "ib7"), id="unknown interface"),
+    pytest.param(interface(addresses=["10.20.0.2"]), "node2", ("ipoib_interfaces[0].addresses[0]", "10.20.0.2"), id="address without prefix length"),
+    pytest.param(interface(mode="datagram", mtu=9000), "node2", ("ipoib_interfaces[0].mtu", "9000"), id="MTU of datagram mode"),
+    pytest.param(interface("node3", mode="connected", mtu=70000), "node3", ("ipoib_interfaces[0].mtu", "70000"), id="MTU of connected mode"),
+    pytest.param(child(0), "node2", ("ipoib_interfaces[1].pkey", "0"), id="P_Key 0"),
+    pytest.param(child(0x8000), "node2", ("ipoib_interfaces[1].pkey", "0x8000"), id="P_Key 0x8000"),
+    pytest.param(interface(mode="connected"), "node2", ("ipoib_interfaces[0].mode", "connected"), id="connected mode where the port cannot"),
+    pytest.param(two_designated, "node", ("opensm_rank", "1"), id="two hosts designated"),
+    pytest.param(no_manager, "node", ("opensm",), id="no host in group opensm"),
+    pytest.param(variables("node2", rdma_ports=["mlx5_7/1"]), "node2", ("rdma_ports[0]", "mlx5_7/1"), id="declared port that is not there"),
+    *(
+        pytest.param(variables("node2", **{name: value}), "node2", (name, repr(value)), id="type of %s" % name)
+        for name, value in (
+            ("fabric", 7),
+            ("rdma_ports", 7),
+            ("ofed_state", 7),
+            ("ofed_extra_packages", 7),
+            ("kernel_modules_load", 7),
+            ("kernel_modules_options", 7),
+            ("ipoib_interfaces", 7),
+            ("ipoib_backend", 7),
+            ("opensm_rank", "first"),
+            ("opensm_port", 7),
+            ("opensm_priority", "high"),
+            ("opensm_wait_timeout", "long"),
+        )
+    ),
+]
+
+
+def assert_refused(lab: Cluster, inventory: pathlib.Path, node: str, words: t.Iterable[str]) -> None:
+    run = lab.play("site", inventory=inventory)
+    assert run.status != 0, run.output
+    assert records.changes(run.events) == {}
+    # Nothing but looking: no module that could change anything was even started, on any host.
+    assert {name for modules in records.executions(run.events).values() for name in modules} <= {"rdma.ofed.rdma_facts"}
+    messages = " ".join(str(event["msg"]) for event in records.failures(run.events))
+    assert "allowed" in messages
+    for word in (node, *words):
+        assert word in messages, messages
+    assert "Traceback" not in run.output
+
+
+@pytest.mark.parametrize(("edit", "node", "words"), CASES)
+def test_bad_input_is_refused_before_the_first_change(
+    lab: Cluster, edited: t.Callable[[Edit], pathlib.Path], edit: Edit, node: str, words: tuple[str, ...]
+) -> None:
+    assert_refused(lab, edited(edit), node, words)
+
+
+@contextlib.contextmanager
+def os_release(lab: Cluster, node: str, identity: str) -> collections.abc.Iterator[None]:
+    lab.shell(
+        node, "cp --remove-destination $(readlink -f /etc/os-release) /etc/os-release.saved; rm /etc/os-release; printf '%s' > /etc/os-release" % identity
+    )
+    try:
+        yield
+    finally:
+        lab.shell(node, "rm /etc/os-release; ln -s ../usr/lib/os-release /etc/os-release; rm /etc/os-release.saved")
+
+
+def test_an_unsupported_distribution_is_refused_before_the_first_change(lab: Cluster) -> None:
+    with os_release(lab, "node2", "ID=plan9\\nVERSION_ID=4\\nNAME=Plan9\\n"):
+        assert_refused(lab, lab.inventory, "node2", ("plan9",))

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The designation moves to another host: never two masters, at the end the right one."""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import pathlib
+import subprocess
+import time
+import typing as t
+
+from cluster import Cluster
+from conftest import converge
+
+# On a third node, about ten times a second: is there a master at the LID of the one, of the other, and still of the one?
+# Only if both ends of that sandwich answer "master", two were master at the same time.
+SAMPLER = """
+rm -f /tmp/sampler.stop
+ask() { timeout 1 sminfo -t 50 "$1" 2>/dev/null | grep -q SMINFO_MASTER && echo 1 || echo 0; }
+while [ ! -e /tmp/sampler.stop ]; do echo "sample $(ask %(one)s) $(ask %(two)s) $(ask %(one)s)"; sleep 0.05; done
+"""
+
+
+def lid(lab: Cluster, node: str) -> str:
+    return lab.shell(node, "cat /sys/class/infiniband/*/ports/1/lid").stdout.strip()
+
+
+@contextlib.contextmanager
+def sampling(lab: Cluster, one: str, two: str) -> collections.abc.Iterator[list[tuple[int, ...]]]:
+    """Samples from node3 while the block runs; the list is filled when it ends."""
+    samples: list[tuple[int, ...]] = []
+    script = SAMPLER % {"one": lid(lab, one), "two": lid(lab, two)}
+    process = subprocess.Popen([*lab.lab, "shell", "node3", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8")
+    try:
+        time.sleep(1)
+        yield samples
+    finally:
+        lab.shell("node3", "touch /tmp/sampler.stop")
+        output, _errors = process.communicate(timeout=60)
+        samples += [tuple(int(word) for word in line.split()[1:]) for line in output.splitlines() if line.startswith("sample ")]
+
+
+def designate(node: str) -> t.Callable[[dict[str, t.Any]], None]:
+    def edit(inventory: dict[str, t.Any]) -> None:
+        inventory["all"]["children"]["opensm"]["hosts"] = {node: {}}
+
+    return edit
+
+
+def test_the_designation_moves_and_there_are_never_two_masters(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
+    for old, new in (("node1", "node2"), ("node2", "node1")):
+        inventory = edited(designate(new))
+        with sampling(lab, old, new) as samples:
+            converge(lab, inventory=inventory)
+        assert len(samples) > 20
+        assert (1, 1, 1) not in samples
+        assert samples[0] == (1, 0, 1)
+        assert samples[-1] == (0, 1, 0)
+        assert lab.play("verify", inventory=inventory).status == 0
+        assert lab.shell(old, "systemctl is-enabled opensm").stdout.strip() == "masked"

@@ -1,0 +1,50 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The cluster comes back by itself: nobody converges in these tests."""
+
+from __future__ import annotations
+
+from cluster import Cluster
+
+SECONDS_TO_COME_BACK = 90
+
+
+def test_opensm_killed(lab: Cluster) -> None:
+    before = lab.shell("node1", "pgrep -x opensm").stdout.split()
+    assert before
+    assert lab.shell("node1", "kill -9 %s" % " ".join(before)).returncode == 0
+    lab.wait_until_green(SECONDS_TO_COME_BACK)
+    after = lab.shell("node1", "pgrep -x opensm").stdout.split()
+    assert after
+    assert set(after).isdisjoint(before)
+
+
+def test_all_nodes_restarted_at_once(lab: Cluster) -> None:
+    lab.command("restart", "--all")
+    lab.wait_until_green(SECONDS_TO_COME_BACK)
+
+
+def test_a_pulled_cable_is_named_and_a_plugged_one_is_well_again(lab: Cluster) -> None:
+    lab.command("fault", "link", "node2", "down")
+    try:
+        run = lab.play("verify")
+        assert run.status != 0
+        assert "node2" in run.output
+        assert "mlx5_0/1" in run.output
+    finally:
+        lab.command("fault", "link", "node2", "up")
+    lab.wait_until_green(SECONDS_TO_COME_BACK)
+
+
+def test_a_stopped_subnet_manager_is_named(lab: Cluster) -> None:
+    lab.shell("node1", "systemctl stop opensm")
+    try:
+        run = lab.play("verify")
+        assert run.status != 0
+        assert "node1" in run.output
+        assert "master" in run.output.lower()
+    finally:
+        lab.shell("node1", "systemctl start opensm")
+    lab.wait_until_green(SECONDS_TO_COME_BACK)

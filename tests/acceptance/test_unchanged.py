@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A second run changes nothing, and is cheap."""
+
+from __future__ import annotations
+
+import budget
+import records
+from cluster import Cluster
+from conftest import converge
+
+
+def test_a_second_run_changes_nothing_within_the_budget(lab: Cluster) -> None:
+    run = converge(lab)
+    assert records.changes(run.events) == {}
+    executions = records.executions(run.events)
+    assert set(executions) == {"node1", "node2", "node3"}
+    assert budget.exceeded(executions, budget.managers(lab.inventory)) == []
+
+
+def test_check_mode_of_an_unchanged_site_predicts_nothing(lab: Cluster) -> None:
+    run = converge(lab, "--check", "--diff")
+    assert records.changes(run.events) == {}
+
+
+def test_with_limit_nothing_changes_elsewhere(lab: Cluster) -> None:
+    run = converge(lab, "--limit", "node2")
+    assert records.changes(run.events) == {}
+    assert set(records.executions(run.events)) == {"node2"}
+    assert "SMINFO_MASTER" in lab.shell("node1", "sminfo -P 1 || sminfo").stdout
+    assert lab.shell("node2", "pgrep -x opensm").returncode == 1
+    assert lab.play("verify").status == 0
+
+
+def test_with_limit_a_disturbed_node_is_mended_and_no_second_master_comes_up(lab: Cluster) -> None:
+    lab.shell("node2", "ip addr flush dev ib0; rm -f /etc/modules-load.d/*rdma*")
+    run = converge(lab, "--limit", "node2")
+    assert {host for _play, _task, host in records.changes(run.events)} == {"node2"}
+    assert lab.shell("node2", "pgrep -x opensm").returncode == 1
+    assert lab.play("verify").status == 0

@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pathlib
+import selectors
+import socket
+import struct
+import threading
+import typing as t
+
+import lab_gateway
+import pytest
+
+
+class Ibsim:
+    """Hands out ten places, and says on which one a request came; what it was told is in C(told)."""
+
+    def __init__(self) -> None:
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.taken: set[int] = set()
+        self.told: list[tuple[int, int]] = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self) -> None:
+        while True:
+            packet, sender = self.socket.recvfrom(256)
+            magic, client, kind, length, data = lab_gateway.CONTROL.unpack(packet)
+            self.told.append((kind, client))
+            if kind == lab_gateway.CONNECT:
+                place = next((place for place in range(lab_gateway.IBSIM_PLACES) if place not in self.taken), None)
+                if place is None:
+                    kind = lab_gateway.ERROR
+                else:
+                    self.taken.add(place)
+                    data = struct.pack("=I", place) + data[4:]
+            elif kind == lab_gateway.DISCONNECT:
+                self.taken.discard(client)
+            self.socket.sendto(lab_gateway.CONTROL.pack(magic, client, kind, length, data), sender)
+
+
+@pytest.fixture
+def gateway(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[lab_gateway.Gateway]:
+    ibsim = Ibsim()
+    monkeypatch.setattr(lab_gateway, "IBSIM_PORT", ibsim.socket.getsockname()[1])
+    monkeypatch.setattr(lab_gateway, "PORT", 27070)
+    made = lab_gateway.Gateway(selectors.DefaultSelector(), tmp_path / "sessions.json")
+    made.simulated = ibsim
+    yield made
+    for session in list(made.sessions.values()):
+        made.close(session)
+    made.control.close()
+
+
+def connect(gateway: lab_gateway.Gateway, port: int) -> int:
+    number, kind, _answer = gateway.connect(lab_gateway.CLIENT_INFO.pack(port, 0, 0, b"node1").ljust(64, b"\0"), ("127.0.0.1", port))
+    assert kind == lab_gateway.CONNECT
+    return int(number)
+
+
+def test_more_clients_than_places(gateway: lab_gateway.Gateway) -> None:
+    numbers = [connect(gateway, 30000 + n) for n in range(25)]
+    assert numbers == list(range(25))
+    placed = [session for session in gateway.sessions.values() if session.place is not None]
+    assert sorted(session.place for session in placed) == list(range(10))
+    assert [session.number for session in placed] == list(range(15, 25))
+
+
+def test_a_subnet_manager_keeps_its_place(gateway: lab_gateway.Gateway) -> None:
+    first = gateway.sessions[connect(gateway, 30000)]
+    gateway.set_sm(first, True)
+    for n in range(1, 25):
+        connect(gateway, 30000 + n)
+    assert first.place == 0
+
+
+def test_a_killed_client_gives_its_port_to_the_next(gateway: lab_gateway.Gateway) -> None:
+    connect(gateway, 30000)
+    connect(gateway, 30000)
+    assert len(gateway.sessions) == 1
+
+
+def test_sessions_outlive_a_restart(gateway: lab_gateway.Gateway) -> None:
+    session = gateway.sessions[connect(gateway, 30000)]
+    gateway.set_sm(session, True)
+    gateway.save()
+    gateway.close(session)
+    gateway.simulated.taken.clear()
+    gateway.restore()
+    assert [(s.peer, s.sm, s.place) for s in gateway.sessions.values()] == [(("127.0.0.1", 30000), True, None)]
+    gateway.keep()
+    assert [s.place for s in gateway.sessions.values()] == [0]
+    assert gateway.simulated.told[-1] == (lab_gateway.SET_ISSM, 0)
+
+
+def test_a_request_without_an_answer_times_out(gateway: lab_gateway.Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.bind(("127.0.0.1", 0))
+        client.settimeout(2)
+        session = gateway.sessions[connect(gateway, client.getsockname()[1])]
+        monkeypatch.setattr(lab_gateway, "ANSWER_SECONDS", -1.0)
+        request = bytearray(288)
+        request[33], request[35] = 0x81, 0x01
+        gateway.to_ibsim(session, bytes(request))
+        gateway.keep()
+        answer = client.recv(512)
+    assert answer[16:20] == struct.pack(">I", 110)
+    assert answer[20:] == bytes(request[20:])
+    assert session.asked == {}

@@ -1,0 +1,158 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is written down twice says the same twice: metadata, documentation, argument specifications, defaults, tests."""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import pathlib
+import re
+import subprocess
+import typing as t
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+ROLES = sorted(path.name for path in (ROOT / "roles").iterdir() if path.is_dir())
+# An action plugin of the same name does the work; the module file is its documentation.
+ACTIONS = {path.stem for path in (ROOT / "plugins/action").glob("*.py")}
+MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
+REAL_MODULES = [name for name in MODULES if name not in ACTIONS]
+
+# Role options without a default: what leaving them out means is in their description.
+NO_DEFAULT = re.compile(r"default|left out|without|not set|empty", re.IGNORECASE)
+
+# Words that belong to how the code came about, or that are no term of the field.
+FORBIDDEN = ("TODO", "FIXME", "XXX")
+
+
+def load(path: str) -> t.Any:
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def constant(module: str, name: str) -> t.Any:
+    """A documentation block of a module, read without importing the module."""
+    tree = ast.parse((ROOT / "plugins/modules" / ("%s.py" % module)).read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
+            return ast.literal_eval(node.value)
+    raise AssertionError("%s has no %s" % (module, name))
+
+
+def shipped() -> list[str]:
+    """The files that a user gets."""
+    ignored = [pattern.rstrip("/") for pattern in load("galaxy.yml")["build_ignore"]]
+    names = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
+    return [name for name in names if not any(fnmatch.fnmatch(part, pattern) for pattern in ignored for part in (name, name.split("/")[0]))]
+
+
+def options(role: str) -> dict[str, t.Any]:
+    specs = load("roles/%s/meta/argument_specs.yml" % role)["argument_specs"]
+    return {name: option for entry in specs.values() for name, option in entry.get("options", {}).items()}
+
+
+def test_the_action_group_has_every_module() -> None:
+    assert load("meta/runtime.yml")["action_groups"]["rdma"] == MODULES
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_module_documentation_names_the_module(name: str) -> None:
+    documentation = yaml.safe_load(constant(name, "DOCUMENTATION"))
+    assert documentation["module"] == name
+    assert documentation["version_added"]
+    fragments = set(documentation["extends_documentation_fragment"])
+    assert "rdma.ofed.attributes" in fragments
+    kind = "action" if name in ACTIONS else "info" if name.endswith(("_info", "_facts", "_check")) else "state"
+    assert "rdma.ofed.attributes.%s" % kind in fragments
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_use_the_full_name(name: str) -> None:
+    examples = yaml.safe_load(constant(name, "EXAMPLES"))
+    assert any("rdma.ofed.%s" % name in task for task in examples)
+
+
+@pytest.mark.parametrize("name", REAL_MODULES)
+def test_every_module_has_unit_tests(name: str) -> None:
+    assert (ROOT / "tests/unit/plugins/modules" / ("test_%s.py" % name)).is_file()
+
+
+@pytest.mark.parametrize("name", sorted(ACTIONS))
+def test_every_action_is_tested_and_documented(name: str) -> None:
+    assert name in MODULES
+    assert any(name in path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit/plugins/action").glob("test_*.py"))
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_defaults_and_argument_specification_of_a_role_agree(role: str) -> None:
+    path = ROOT / "roles" / role / "defaults/main.yml"
+    defaults = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
+    found = options(role)
+    undocumented = set(defaults) - set(found)
+    assert not undocumented
+    for name, option in found.items():
+        if name in defaults and "default" in option and "{{" not in str(defaults[name]):
+            assert option["default"] == defaults[name], name
+        if name not in defaults:
+            text = " ".join([option["description"]] if isinstance(option["description"], str) else option["description"])
+            assert option.get("required") or "default" in option or NO_DEFAULT.search(text), "%s: what does leaving it out mean?" % name
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_role_readme_has_every_variable_and_an_example(role: str) -> None:
+    text = (ROOT / "roles" / role / "README.md").read_text(encoding="utf-8")
+    assert not [name for name in options(role) if name not in text]
+    assert "rdma.ofed.%s" % role in text
+    assert "```yaml" in text
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_public_variables_carry_the_name_of_the_role(role: str) -> None:
+    shared = {"fabric", "rdma_ports"}  # of the node, not of one role
+    assert not [name for name in options(role) if not name.startswith("%s_" % role) and name not in shared]
+
+
+def test_readme_names_every_role_and_playbook() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not [role for role in ROLES if role not in text]
+    assert not [path.name for path in (ROOT / "playbooks").glob("*.yml") if path.stem not in text]
+    assert "make demo" in text
+    assert "make test" in text
+
+
+def test_what_is_shipped_is_what_a_user_needs() -> None:
+    top = {name.split("/")[0] for name in shipped()}
+    needed = {"CHANGELOG.rst", "LICENSE", "README.md", "changelogs", "galaxy.yml", "meta", "playbooks", "plugins", "roles"}
+    assert top - {"docs"} == needed
+
+
+def test_an_installed_collection_does_not_reach_into_the_checkout() -> None:
+    for name in shipped():
+        if name.startswith(("plugins/", "roles/", "playbooks/")) and not name.endswith(".md"):
+            assert not re.search(r"\b(tests|molecule)/", (ROOT / name).read_text(encoding="utf-8")), name
+
+
+def test_no_forbidden_words() -> None:
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout.split("\0")
+    found = []
+    for name in filter(None, names):
+        path = ROOT / name
+        if name == "LICENSE" or name.startswith("tests/corpus/") or path == pathlib.Path(__file__) or not path.is_file():
+            continue
+        text = path.read_bytes().decode(errors="replace")
+        found += ["%s: %s" % (name, word) for word in FORBIDDEN if re.search(r"\b%s\b" % word, text)]
+    assert not found
+
+
+def test_python_files_have_the_header() -> None:
+    names = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
+    bare = []
+    for name in names:
+        text = (ROOT / name).read_text(encoding="utf-8") if (ROOT / name).is_file() else ""
+        if text and ("SPDX-License-Identifier: GPL-3.0-or-later" not in text[:600] or "Copyright (c) 2026 The rdma.ofed engineers" not in text[:600]):
+            bare.append(name)
+    assert not bare
