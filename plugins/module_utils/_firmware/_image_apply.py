@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as look
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
     OVERRIDE_PSID,
@@ -28,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan im
     plan,
     waiting,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._lock import locked
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
@@ -59,7 +60,7 @@ def _verify_flash(run: Runner, tool: str, burn: Burn) -> Adapter:
 def burn_one(run: Runner, tool: str, burn: Burn, parameters: t.Mapping[str, t.Any], root: str = "/") -> Adapter:
     """Burn and verify under the card's lock. Somebody else may have done it while we waited for the lock."""
     adapter, image = burn
-    with card_lock(adapter.pci, parameters["lock_timeout"], root):
+    with locked([adapter.pci], parameters["lock_timeout"], root):
         found = adapter._replace(query=look.query_adapter(run, tool, adapter.pci))
         if not is_due(found, image):
             return found
@@ -114,7 +115,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     tool = look.tool_of(run)
     if not tool and module.check_mode:
         return {**Plan().result(), "reasons": [_NO_TOOL], "adapters": []}
-    adapters = look.select(run, look.need_tool(tool), look.read_cards(root), parameters["devices"])
+    adapters = look.select(run, look.need_tool(tool), read_devices(root), parameters)
     decision = Decision()
     if parameters["state"] == "present":
         decision = _prepare(run, tool, adapters, parameters)

@@ -175,14 +175,14 @@ def plan(burns: t.Sequence[Burn]) -> Plan:
 def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapter, ...]:
     """The adapters as they will be."""
     images = {burn.adapter.pci: burn.image.query for burn in burns}
-    return tuple(
-        adapter._replace(
-            query=adapter.query._replace(version=images[adapter.pci].version, release_date=images[adapter.pci].release_date, psid=images[adapter.pci].psid)
-        )
-        if adapter.pci in images
-        else adapter
-        for adapter in adapters
-    )
+
+    def burned(adapter: Adapter) -> Adapter:
+        image = images.get(adapter.pci)
+        if image is None:
+            return adapter
+        return adapter._replace(query=adapter.query._replace(version=image.version, release_date=image.release_date, psid=image.psid))
+
+    return tuple(burned(adapter) for adapter in adapters)
 
 
 def waiting(adapters: t.Sequence[Adapter]) -> list[Change]:
