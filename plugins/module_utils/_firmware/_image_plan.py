@@ -80,7 +80,7 @@ def name_of(adapter: Adapter) -> str:
 
 
 def _faults(images: t.Iterable[Image]) -> str:
-    faulty = ["%s (%s)" % (image.path, image.fault) for image in images if image.fault]
+    faulty = ["%s (%s)" % (image.path, image.fault) for image in sorted(images) if image.fault]
     return "; not readable: %s" % ", ".join(faulty) if faulty else ""
 
 
@@ -98,7 +98,7 @@ def choose(adapter: Adapter, source: Source, rules: Rules) -> Image | Problem:
         fitting = [one for one in fitting if same_version(one.query.version, wanted)]
     if fitting:
         # of equal versions the first by name, so that every run takes the same
-        return max(sorted(fitting, key=lambda one: one.path, reverse=True), key=lambda one: numbers(one.query.version))
+        return max(sorted(fitting, key=lambda one: one.path), key=lambda one: numbers(one.query.version))
     offered = sorted({one.query.psid for one in source.candidates if not one.fault} | set(source.by_psid))
     return Problem(
         name_of(adapter),
