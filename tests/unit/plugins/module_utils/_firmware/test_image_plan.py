@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices impor
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems, select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Burn, Image, Rules, Source
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import Query, numbers
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 
@@ -113,6 +113,7 @@ sources = st.builds(Source, offers.map(tuple), st.dictionaries(psids, st.builds(
 rules = st.builds(Rules, st.dictionaries(psids, versions), st.booleans(), st.booleans(), st.sampled_from(["fail", "skip"]))
 
 
+@settings(deadline=None)
 @given(cards, sources, rules)
 def test_properties_of_a_decision(found: list[Adapter], source: Source, how: Rules) -> None:
     decision = plans.decide(found, source, how)
@@ -202,6 +203,7 @@ anything = st.recursive(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.fixed_dictionaries({}, optional={"images": anything, "versions": anything, "devices": anything, "state": anything}))
 def test_no_input_raises(variables: dict[str, t.Any]) -> None:
     assert all(isinstance(str(problem), str) for problem in image_problems(variables))

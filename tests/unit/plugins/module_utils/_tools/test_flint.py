@@ -14,7 +14,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
@@ -148,12 +148,14 @@ def test_commands() -> None:
     assert "-allow_psid_change" in flint.burn("flint", "0000:03:00.0", "/f.bin", change_psid=True)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 999999), min_size=2, max_size=4))
 def test_leading_zeros_mean_nothing(parts: list[int]) -> None:
     plain, padded = ".".join(map(str, parts)), ".".join("%06d" % part for part in parts)
     assert flint.same_version(plain, padded) and flint.numbers(plain) == tuple(parts)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_text_raises_anything_but_our_error(text: str) -> None:
     for damaged in (text, "FW Version: " + text, "FW Version: 1.2.3\nFW Version(Running): %s\nRom Info: %s\n%s" % (text, text, text)):
@@ -188,6 +190,7 @@ queries = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(queries)
 def test_what_is_rendered_is_read_back(query: flint.Query) -> None:
     assert flint.parse_query(render(query)) == query
