@@ -24,17 +24,9 @@ description:
     comes first, and the others are not touched when it fails.
   - An unchanged adapter costs one query. Adapters are handled side by side, and a lock for each keeps other runs of the
     collection away.
-attributes:
-  check_mode:
-    support: full
-    description: Makes no change and returns the changes that a run would make. The tool's own dry run judges the values.
-  diff_mode:
-    support: full
-    description: Shows the values for the next start before and after.
-  platform:
-    platforms: linux
-    support: full
-    description: The systems on which the module works.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
 options:
   devices:
     description:
@@ -117,6 +109,7 @@ options:
     type: int
     default: 120
 notes:
+  - In check mode the tool's own dry run judges the values; nothing is written.
   - It must run as root, and the kernel must allow access to PCI configuration space. Lockdown, with Secure Boot, forbids it.
   - Parameters that each PCI function has for itself are read and set through the first function of a card.
   - C(INTERNAL_CPU_OFFLOAD_ENGINE) of a DPU is 0 for V(ENABLED) (DPU mode) and 1 for V(DISABLED) (NIC mode).

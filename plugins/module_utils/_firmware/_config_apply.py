@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, targets_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import (
     Step,
@@ -26,8 +27,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan i
     whole_arrays,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._lock import locked
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 
 if t.TYPE_CHECKING:
@@ -68,6 +69,18 @@ def each(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> list[
     return [result for result in results if not isinstance(result, RdmaError)]
 
 
+@contextlib.contextmanager
+def _locked(adapters: t.Iterable[str], patience: float, root: str) -> t.Iterator[None]:
+    """Hold several adapters. They are always taken in one order, so that two runs can't wait for each other."""
+    with contextlib.ExitStack() as stack:
+        try:
+            for pci in sorted(adapters):
+                stack.enter_context(card_lock(pci, patience, root))
+        except OSError as exc:
+            raise Unsupported("the adapters can't be locked: %s. Run the task as root" % exc) from exc
+        yield
+
+
 def _is_there(name: str, rows: t.Mapping[str, Row]) -> bool:
     limits = bounds(rows[base_name(name)].next) if base_name(name) in rows else None
     index = number_of(name.partition("[")[2].rstrip("]"))
@@ -101,13 +114,16 @@ def judge(session: Session, target: Target) -> Judged:
     rows = look(session, target)
     wrong = check(target, rows)
     if wrong or awaited(target, rows):
-        wrong = check(target, rows, session.confs())
+        confs = session.confs()
+        wrong = check(target, rows, confs)
+        told = {problem.variable for problem in wrong}
+        wrong.extend(problem for problem in explain(target, rows, confs) if problem.variable not in told)
     step = step_of(target, rows)
     if wrong or not step.assignments:
         return Judged(step, wrong)
     new, refusal = session.rehearse(step.assignments)
     if refusal:
-        wrong = explain(target, rows, session.confs(), refusal)
+        wrong = explain(target, rows, session.confs(), "%s says: %s" % (session.tool.name, refusal))
         said = " ".join("%s=%s" % item for item in step.assignments.items())
         return Judged(step, wrong or [Problem(target.device.pci, said, "what %s accepts" % session.tool.name, refusal)])
     return Judged(step_of(target, rows, new), [])
@@ -164,7 +180,7 @@ def save(sessions: t.Mapping[str, Session], steps: t.Sequence[Step], folder: str
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
 
     def one(step: Step) -> str:
-        path = os.path.join(folder, "%s-%s.raw" % (step.target.device.pci, stamp))
+        path = os.path.join(folder, "%s-%s.raw" % (step.target.device.pci.replace(":", "-"), stamp))
         return path if sessions[step.target.device.pci].backup(path) else ""
 
     return [path for path in each(one, steps) if path]
@@ -205,7 +221,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         raise InvalidInput(wrong)
     tools = find_tools(run, parameters["tool"]) if targets else ()
     sessions = {target.device.pci: Session(run, tools, target.device.pci, module.tmpdir) for target in targets}
-    with locked(sessions, parameters["lock_timeout"], root):
+    with _locked(sessions, parameters["lock_timeout"], root):
         judged = each(lambda target: judge(sessions[target.device.pci], target), targets)
         wrong = [problem for one in judged for problem in one.problems]
         if wrong:

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, matches, selector_problem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, number_of, parse_key, same, wish_text
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, number_of, parse_key, wish_text
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,7 +137,7 @@ def _wishes(variable: str, entry: Mapping[str, t.Any]) -> t.Iterator[tuple[str, 
 def _agree(one: Wish, other: Wish) -> bool:
     if one.value is None or other.value is None:
         return one.value == other.value
-    return same(one.value, other.value) or same(other.value, one.value)
+    return agree(one.value, other.value)
 
 
 def targets_of(variable: str, entries: t.Sequence[Mapping[str, t.Any]], devices: t.Sequence[Device], missing: str) -> tuple[list[Target], list[Problem]]:

@@ -157,15 +157,15 @@ def _refuses(conf: Conf, text: str) -> bool:
     return None not in numbers and number not in numbers
 
 
-def explain(target: Target, rows: Mapping[str, Row], confs: Mapping[str, Conf], said: str) -> list[Problem]:
-    """Which of the declared values is it that the tool refused? C(said) is its error, which often names none."""
+def explain(target: Target, rows: Mapping[str, Row], confs: Mapping[str, Conf], said: str = "") -> list[Problem]:
+    """The declared values that the tool's database forbids. C(said) is the tool's own error, which often names none."""
     found = []
     for name, spelt in differences(target, rows).items():
         conf = confs.get(base_name(name))
         if conf and _refuses(conf, spelt):
             wish = target.wishes.get(name)
             where = "%s (%s)" % (wish.where if wish else name, target.device.pci)
-            found.append(Problem(where, spelt, conf.allowed(), "mlxconfig says: %s" % said))
+            found.append(Problem(where, spelt, conf.allowed(), said))
     return found
 
 

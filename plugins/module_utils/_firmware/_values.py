@@ -103,6 +103,16 @@ def wish_text(value: t.Any) -> str:
     return str(value).strip()
 
 
+def agree(one: str, other: str) -> bool:
+    """Do two declared texts mean one value, whatever the parameter? A name and a number are not known to."""
+    return _canonical(one) == _canonical(other)
+
+
+def _canonical(text: str) -> int | str:
+    number = number_of(text)
+    return number if number is not None else _BOOLEANS.get(text.lower(), text.lower())
+
+
 def _bytes(text: str) -> str:
     return (text[2:] if _HEX.match(text) else text).lower()
 
@@ -143,6 +153,7 @@ def argument(wish: str, shown: str) -> str:
 __all__ = (
     "RESERVED",
     "Key",
+    "agree",
     "argument",
     "base_name",
     "bounds",

@@ -17,6 +17,8 @@ import typing as t
 _PARAMETER = re.compile(r"^\s{16,24}(?P<name>[A-Za-z_][A-Za-z0-9_]*)=<(?P<kind>[^<>]*)>")
 _NUMBERED = re.compile(r"\b0x(?P<number>[0-9a-fA-F]{1,8})\s?: (?P<name>[A-Za-z0-9_]+)")
 
+_INSTANCE = re.compile(r"^(?P<stem>.+)_(?P<kind>[PM])\d{1,3}$")
+
 
 class Conf(t.NamedTuple):
     """One parameter of the database."""
@@ -59,7 +61,16 @@ def parse_confs(text: str) -> dict[str, Conf]:
         for entry in _NUMBERED.finditer(line):
             numbers.setdefault(entry.group("name"), str(int(entry.group("number"), 16)))
     finish()
-    return found
+    return {name: _like_first(conf, found) for name, conf in found.items()}
+
+
+def _like_first(conf: Conf, found: t.Mapping[str, Conf]) -> Conf:
+    """What stands for port 2 or module 1 is described at the first one only."""
+    match = _INSTANCE.match(conf.name)
+    first = found.get("%s%s" % (match.group("stem"), "_P1" if match.group("kind") == "P" else "_M0")) if match else None
+    if first is None or sorted(value.partition("(")[0] for value in first.values) != sorted(conf.values):
+        return conf
+    return conf._replace(values=first.values)
 
 
 __all__ = ("Conf", "parse_confs")
