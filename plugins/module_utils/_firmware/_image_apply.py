@@ -29,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan im
     plan,
     waiting,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._lock import locked
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
@@ -60,7 +60,7 @@ def _verify_flash(run: Runner, tool: str, burn: Burn) -> Adapter:
 def burn_one(run: Runner, tool: str, burn: Burn, parameters: t.Mapping[str, t.Any], root: str = "/") -> Adapter:
     """Burn and verify under the card's lock. Somebody else may have done it while we waited for the lock."""
     adapter, image = burn
-    with locked([adapter.pci], parameters["lock_timeout"], root):
+    with card_lock(adapter.pci, parameters["lock_timeout"], root):
         found = adapter._replace(query=look.query_adapter(run, tool, adapter.pci))
         if not is_due(found, image):
             return found
