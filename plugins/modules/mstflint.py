@@ -35,12 +35,43 @@ options:
     default: present
   devices:
     description:
-      - The cards that are meant, by a PCI function (V(0000:03:00.0) or V(03:00.0)), an RDMA device (V(mlx5_0)), a PSID
-        (V(MT_0000000008)), or V(all).
-      - All functions of a card name the same card.
+      - The cards that are meant. All functions of a card are one card.
+      - All selectors of an entry must fit a card. A card that several entries fit is still burned once.
     type: list
-    elements: str
-    default: [all]
+    elements: dict
+    default:
+      - all: true
+    suboptions:
+      all:
+        description: Take all adapters of the node. It excludes the other selectors.
+        type: bool
+        default: false
+      pci:
+        description: The PCI address of a function of the adapter, with or without domain.
+        type: str
+      psid:
+        description: The PSID, the identity of board and firmware.
+        type: str
+      part_number:
+        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
+        type: str
+      type:
+        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
+        type: str
+      guid:
+        description: The node GUID, or the GUID of a port. Write it in quotes.
+        type: str
+      netdev:
+        description: The name of a network interface of the adapter.
+        type: str
+      rdma:
+        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
+        type: str
+  missing:
+    description: What it is when no adapter of the node fits an entry of O(devices).
+    type: str
+    choices: [fail, ignore]
+    default: fail
   images:
     description:
       - The images, which have to be on the node. Needed for O(state=present).
@@ -108,7 +139,8 @@ EXAMPLES = r"""
 
 - name: Go back to an older firmware on one card
   rdma.ofed.mstflint:
-    devices: [mlx5_0]
+    devices:
+      - rdma: mlx5_0
     images: /srv/firmware/fw-ConnectX5-rel-16_28_1002-MCX556A-ECA_Ax.bin
     allow_downgrade: true
 """
@@ -234,17 +266,23 @@ not_burned:
   elements: str
 """
 
+import typing as t
+
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 
 
 def main() -> None:
+    selectors: dict[str, t.Any] = {name: {"type": "str"} for name in SELECTORS}
+    selectors["all"] = {"type": "bool", "default": False}
     module = AnsibleModule(
         argument_spec={
             "state": {"type": "str", "choices": ["present", "query"], "default": "present"},
-            "devices": {"type": "list", "elements": "str", "default": ["all"]},
+            "devices": {"type": "list", "elements": "dict", "default": [{"all": True}], "options": selectors},
+            "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
             "images": {"type": "raw"},
             "versions": {"type": "dict"},
             "missing_image": {"type": "str", "choices": ["fail", "skip"], "default": "fail"},
@@ -258,7 +296,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     try:
-        result = converge(module, ModuleRunner(module))
+        result = converge(module, ThreadRunner(module))
     except RdmaError as exc:
         module.fail_json(msg=exc.msg, **exc.details)
     module.exit_json(**result)

@@ -28,8 +28,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan i
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as look
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
     OVERRIDE_PSID,
@@ -114,7 +115,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     tool = look.tool_of(run)
     if not tool and module.check_mode:
         return {**Plan().result(), "reasons": [_NO_TOOL], "adapters": []}
-    adapters = look.select(run, look.need_tool(tool), look.read_cards(root), parameters["devices"])
+    adapters = look.select(run, look.need_tool(tool), read_devices(root), parameters)
     decision = Decision()
     if parameters["state"] == "present":
         decision = _prepare(run, tool, adapters, parameters)

@@ -8,36 +8,29 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import is_adapter, read_hcas
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Image, Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 
-_FUNCTIONS = "sys/bus/pci/devices"
-_MELLANOX = "0x15b3"
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+
+T = t.TypeVar("T")
+R = t.TypeVar("R")
+AT_ONCE = 16
 _SUFFIXES = (".bin", ".mfa2", ".fw")
 
 
 def tool_of(run: Runner) -> str:
     """ "" where neither tool is installed."""
     return next((tool for tool in flint.TOOLS if run.has(tool)), "")
-
-
-def read_cards(root: str = "/") -> tuple[Adapter, ...]:
-    """The cards in the slots, without asking their firmware. Virtual functions are no way to a card's flash."""
-    hcas = read_hcas(root)
-    slots: dict[str, list[str]] = {}
-    for pci in entries(root, _FUNCTIONS):
-        base = os.path.join(root, _FUNCTIONS, pci)
-        vendor = attribute(base, "vendor")
-        if vendor.lower() == _MELLANOX and is_adapter(vendor, attribute(base, "class")) and not os.path.exists(os.path.join(base, "physfn")):
-            slots.setdefault(pci.rpartition(".")[0], []).append(pci)
-    return tuple(Adapter(functions[0], tuple(functions), tuple(hca.name for hca in hcas if hca.pci in functions)) for _slot, functions in sorted(slots.items()))
 
 
 def _ask(run: Runner, argv: t.Sequence[str], timeout: float) -> tuple[Output, str]:
@@ -53,42 +46,39 @@ def query_adapter(run: Runner, tool: str, pci: str) -> flint.Query:
     return flint.parse_query(text)
 
 
-def query_adapters(run: Runner, tool: str, cards: t.Sequence[Adapter]) -> tuple[Adapter, ...]:
+def _together(work: t.Callable[[T], R], things: t.Sequence[T]) -> list[R]:
+    """The work for all things, side by side: most of a query is waiting for a card."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(work, things))
+
+
+def query_all(run: Runner, tool: str, functions: t.Sequence[str]) -> dict[str, flint.Query]:
     """One query for each card; what is wrong with any of them is said at once."""
-    found, wrong = [], []
-    for card in cards:
+
+    def query(pci: str) -> flint.Query | str:
         try:
-            found.append(card._replace(query=query_adapter(run, tool, card.pci)))
+            return query_adapter(run, tool, pci)
         except RdmaError as exc:
-            wrong.append(exc.msg)
+            return exc.msg
+
+    answers = dict(zip(functions, _together(query, functions)))
+    wrong = [answer for answer in answers.values() if isinstance(answer, str)]
     if wrong:
         raise CommandFailed("; ".join(wrong), errors=wrong)
-    return tuple(found)
+    return {pci: answer for pci, answer in answers.items() if not isinstance(answer, str)}
 
 
-def named(card: Adapter) -> set[str]:
-    """What a card is called without asking it: its functions, with and without domain, and its RDMA devices."""
-    return {"all", *card.functions, *card.rdma, *(pci[5:] for pci in card.functions if pci.startswith("0000:"))}
-
-
-def select(run: Runner, tool: str, cards: t.Sequence[Adapter], selectors: t.Sequence[str]) -> tuple[Adapter, ...]:
-    """The cards that any selector names, queried: a PCI function, an RDMA device, a PSID or C(all).
-
-    All cards are queried only where a selector needs that.
-    """
-    unknown = [one for one in selectors if one != "all" and not any(one in named(card) for card in cards)]
-    if not unknown:
-        cards = [card for card in cards if named(card) & set(selectors)]
-    adapters = query_adapters(run, tool, cards)
-    psids = {one.query.psid for one in adapters}
-    problems = [
-        Problem("devices", one, ", ".join(["all", *(name for card in cards for name in (*card.functions, *card.rdma)), *sorted(psids)]))
-        for one in unknown
-        if one not in psids
-    ]
+def select(run: Runner, tool: str, devices: t.Sequence[Device], parameters: t.Mapping[str, t.Any]) -> tuple[Adapter, ...]:
+    """The cards that are meant, queried. Without a driver, only the firmware itself knows the PSID."""
+    asked: dict[str, flint.Query] = {}
+    if any(entry.get("psid") for entry in parameters["devices"]):
+        asked = query_all(run, tool, [device.pci for device in devices if not device.psid])
+        devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
+    chosen, problems = select_devices("devices", parameters["devices"], devices, parameters["missing"])
     if problems:
         raise InvalidInput(problems)
-    return tuple(one for one in adapters if (named(one) | {one.query.psid}) & set(selectors))
+    asked.update(query_all(run, tool, [device.pci for device in chosen if device.pci not in asked]))
+    return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
 
 
 def look_at_image(run: Runner, tool: str, path: str) -> Image:
@@ -117,7 +107,7 @@ def find_images(run: Runner, tool: str, where: str | t.Mapping[str, str], psids:
     files = [os.path.join(where, name) for name in entries(where) if name.lower().endswith(_SUFFIXES)]
     if not files:
         raise InvalidInput([Problem("images", where, "a directory with image files (%s)" % ", ".join(_SUFFIXES))])
-    return Source(candidates=tuple(look_at_image(run, tool, path) for path in files))
+    return Source(candidates=tuple(_together(lambda path: look_at_image(run, tool, path), files)))
 
 
 def need_tool(tool: str) -> str:
@@ -126,15 +116,4 @@ def need_tool(tool: str) -> str:
     return tool
 
 
-__all__ = (
-    "find_images",
-    "look_at_image",
-    "named",
-    "need_tool",
-    "query_adapter",
-    "query_adapters",
-    "read_cards",
-    "select",
-    "tool_of",
-    "verify_image",
-)
+__all__ = ("find_images", "look_at_image", "need_tool", "query_adapter", "query_all", "select", "tool_of", "verify_image")

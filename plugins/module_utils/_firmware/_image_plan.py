@@ -80,7 +80,7 @@ def name_of(adapter: Adapter) -> str:
 
 
 def _faults(images: t.Iterable[Image]) -> str:
-    faulty = ["%s (%s)" % (image.path, image.fault) for image in images if image.fault]
+    faulty = ["%s (%s)" % (image.path, image.fault) for image in sorted(images) if image.fault]
     return "; not readable: %s" % ", ".join(faulty) if faulty else ""
 
 
@@ -98,7 +98,7 @@ def choose(adapter: Adapter, source: Source, rules: Rules) -> Image | Problem:
         fitting = [one for one in fitting if same_version(one.query.version, wanted)]
     if fitting:
         # of equal versions the first by name, so that every run takes the same
-        return max(sorted(fitting, key=lambda one: one.path, reverse=True), key=lambda one: numbers(one.query.version))
+        return max(sorted(fitting, key=lambda one: one.path), key=lambda one: numbers(one.query.version))
     offered = sorted({one.query.psid for one in source.candidates if not one.fault} | set(source.by_psid))
     return Problem(
         name_of(adapter),
@@ -175,14 +175,14 @@ def plan(burns: t.Sequence[Burn]) -> Plan:
 def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapter, ...]:
     """The adapters as they will be."""
     images = {burn.adapter.pci: burn.image.query for burn in burns}
-    return tuple(
-        adapter._replace(
-            query=adapter.query._replace(version=images[adapter.pci].version, release_date=images[adapter.pci].release_date, psid=images[adapter.pci].psid)
-        )
-        if adapter.pci in images
-        else adapter
-        for adapter in adapters
-    )
+
+    def burned(adapter: Adapter) -> Adapter:
+        image = images.get(adapter.pci)
+        if image is None:
+            return adapter
+        return adapter._replace(query=adapter.query._replace(version=image.version, release_date=image.release_date, psid=image.psid))
+
+    return tuple(burned(adapter) for adapter in adapters)
 
 
 def waiting(adapters: t.Sequence[Adapter]) -> list[Change]:

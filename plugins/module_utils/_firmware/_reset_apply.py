@@ -15,8 +15,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_plan as plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import each
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._lock import locked
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look_around, look_at, read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset
 
 if t.TYPE_CHECKING:
@@ -152,8 +152,9 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], r
         done = Done(left=tuple(node.look(wish)))
     else:
         with contextlib.ExitStack() as stack:
-            if not module.check_mode:
-                stack.enter_context(locked([device.pci for device in devices], _LOCK_SECONDS, root))
+            # In one order always, so that two runs can't wait for each other.
+            for device in sorted(devices) if not module.check_mode else ():
+                stack.enter_context(card_lock(device.pci, _LOCK_SECONDS, root))
             verdicts = node.look(wish, "nothing was reset")
             plan.refuse_blocked(verdicts)
             real = plan.resets(verdicts) and not module.check_mode

@@ -14,7 +14,7 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 
 LOCK_DIRECTORY = "run/lock/rdma.ofed"
 _PAUSE_SECONDS = 0.5
@@ -25,16 +25,22 @@ def _holder(stream: t.TextIO) -> str:
     return stream.read().strip() or "unknown"
 
 
+def _open(directory: str, name: str) -> t.TextIO:
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        return open(os.path.join(directory, name), "a+", encoding="utf-8")
+    except OSError as exc:
+        raise Unsupported("the adapter can't be locked: %s. Run the task as root." % exc) from exc
+
+
 @contextlib.contextmanager
 def card_lock(pci: str, patience: float, root: str = "/") -> t.Iterator[None]:
     """Hold the card of a PCI function, C(0000:03:00.0), whose other functions are the same card. Seconds of patience.
 
     The kernel gives the lock back when its holder dies.
     """
-    directory = os.path.join(root, LOCK_DIRECTORY)
-    os.makedirs(directory, mode=0o700, exist_ok=True)
     end = time.monotonic() + patience
-    with open(os.path.join(directory, pci.rpartition(".")[0] or pci), "a+", encoding="utf-8") as stream:
+    with _open(os.path.join(root, LOCK_DIRECTORY), pci.rpartition(".")[0] or pci) as stream:
         while True:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
