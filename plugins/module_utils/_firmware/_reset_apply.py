@@ -37,8 +37,10 @@ class Done(t.NamedTuple):
     reset: tuple[str, ...] = ()
     """The cards that were reset, by their first function."""
     left: tuple[Verdict, ...] = ()
-    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     """What went wrong without taking a card away."""
+    aftermath: tuple[str, ...] = ()
+    """What the resets take along."""
 
 
 def _await_drivers(root: str, card: Card, before: t.Mapping[str, bool], timeout: float) -> tuple[str, ...]:
@@ -92,6 +94,10 @@ def _judged_again(after: t.Sequence[Verdict], reset: t.Collection[str]) -> tuple
     return tuple(plan.judge(verdict.card, plan.Host(), again) if verdict.card.pci in reset else verdict for verdict in after)
 
 
+def _aftermath(verdicts: t.Sequence[Verdict]) -> tuple[str, ...]:
+    return tuple(text for verdict in verdicts for text in plan.aftermath(verdict))
+
+
 def carry_out(node: _Node, verdicts: t.Sequence[Verdict], wish: Wish, wait: float) -> Done:
     """Resets the cards one after the other, and looks at all of them again."""
     todo = plan.resets(verdicts)
@@ -105,15 +111,16 @@ def carry_out(node: _Node, verdicts: t.Sequence[Verdict], wish: Wish, wait: floa
         for item, change in zip(verdict.card.pending, verdict.changes())
         if verdict.card.pci in reset and (verdict.card.pci, item.what) not in still
     ]
-    notes = tuple("%s: the reset did not load the firmware: %s" % item for item in messages.items() if item[1])
-    return Done(tuple(changes), reset, _judged_again(after, messages), notes)
+    failures = tuple("%s: the reset did not load the firmware: %s" % item for item in messages.items() if item[1])
+    return Done(tuple(changes), reset, _judged_again(after, messages), failures, _aftermath(todo))
 
 
 def foresee(verdicts: t.Sequence[Verdict]) -> Done:
     """What M(carry_out) comes to where every reset does what it shall."""
     reset = plan.resets(verdicts)
     left = tuple(plan.Verdict(verdict.card._replace(pending=())) if verdict in reset else verdict for verdict in verdicts)
-    return Done(tuple(change for verdict in reset for change in verdict.changes()), tuple(verdict.card.pci for verdict in reset), left)
+    changes = tuple(change for verdict in reset for change in verdict.changes())
+    return Done(changes, tuple(verdict.card.pci for verdict in reset), left, aftermath=_aftermath(reset))
 
 
 def describe(verdict: Verdict, device: Device, reset: bool) -> dict[str, t.Any]:
@@ -159,9 +166,9 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], r
             plan.refuse_blocked(verdicts)
             real = plan.resets(verdicts) and not module.check_mode
             done = carry_out(node, verdicts, wish, parameters["wait_timeout"]) if real else foresee(verdicts)
-    for note in done.notes:
-        module.warn(note)
-    result = plan.result(done.changes, done.left, done.notes)
+    for failure in done.failures:
+        module.warn(failure)
+    result = plan.result(done.changes, done.left, [*done.failures, *done.aftermath])
     result["adapters"] = [describe(verdict, device, verdict.card.pci in done.reset) for verdict, device in zip(done.left, devices)]
     return result
 

@@ -158,17 +158,17 @@ def _blockers(card: Card, host: Host, wish: Wish, level: int) -> tuple[str, ...]
 def _more_than_reset(card: Card, wish: Wish) -> tuple[str, str]:
     """What was tried, or what is set, that a reset is not enough for: need and reason."""
     if wish.tried == "reboot":
-        return "cold_boot", "it is still pending after a reboot, so the power has to be cut"
+        return "cold_boot", "a reboot did not activate it, so the power has to be cut"
     cold = [item.what for item in card.pending if item.what.startswith(_COLD)]
     if cold:
         return "cold_boot", "%s is read when power comes on" % ", ".join(cold)
     if wish.tried == "reset":
         return (
-            ("cold_boot", "it is still pending after a reset, and a BlueField keeps running through a reboot of its host")
+            ("cold_boot", "a reset did not activate it, and a BlueField keeps running through a reboot of its host")
             if card.bluefield
             else (
                 "reboot",
-                "it is still pending after a reset",
+                "a reset did not activate it",
             )
         )
     return "", ""
@@ -202,15 +202,20 @@ def resets(verdicts: t.Sequence[Verdict]) -> tuple[Verdict, ...]:
     return tuple(verdict for verdict in verdicts if verdict.needs == "device_reset")
 
 
+def aftermath(verdict: Verdict) -> list[str]:
+    """What a reset of this card takes along, besides what is refused."""
+    if verdict.level != PCI_RESET or not verdict.card.interfaces:
+        return []
+    text = "%s: a reset takes %s down, and addresses, P_Key children and virtual functions have to be made again"
+    return [text % (verdict.card.pci, ", ".join(verdict.card.interfaces))]
+
+
 def reasons(verdicts: t.Sequence[Verdict]) -> list[str]:
     """What an administrator should know of what stays pending, or of a reset to come."""
     found = ["%s: %s" % (verdict.card.pci, text) for verdict in verdicts for text in (*verdict.card.unknown, *verdict.why)]
-    for verdict in verdicts:
-        if verdict.needs == "device_reset":
-            found += ["%s: a reset is refused now: %s" % (verdict.card.pci, blocker) for blocker in verdict.blocked_by]
-            if verdict.level == PCI_RESET and verdict.card.interfaces:
-                text = "%s: a reset takes %s down, and addresses, P_Key children and virtual functions have to be made again"
-                found.append(text % (verdict.card.pci, ", ".join(verdict.card.interfaces)))
+    for verdict in resets(verdicts):
+        found += ["%s: a reset is refused now: %s" % (verdict.card.pci, blocker) for blocker in verdict.blocked_by]
+        found += aftermath(verdict)
     return found
 
 
@@ -227,4 +232,4 @@ def worst(verdicts: t.Sequence[Verdict]) -> str:
     return max((verdict.needs for verdict in verdicts), key=NEEDS.index, default="")
 
 
-__all__ = ("FIRMWARE", "TRIED", "Card", "Host", "Pending", "Verdict", "Wish", "judge", "reasons", "refuse_blocked", "resets", "result", "worst")
+__all__ = ("FIRMWARE", "TRIED", "Card", "Host", "Pending", "Verdict", "Wish", "aftermath", "judge", "reasons", "refuse_blocked", "resets", "result", "worst")
