@@ -15,7 +15,7 @@ author:
 description:
   - Asks C(mlxlink) of MFT or C(mstlink) of mstflint, whichever is installed, for the link, the cable and the error
     counters of every port.
-  - Names wrong cables. A cable that is slower than its port, that has a part number other than the declared ones, or that
+  - Names wrong cables. A cable that is slower than it has to be, that has a part number other than the declared ones, or that
     the firmware complains of, is a problem with the port, the part number, the length and the serial number in it.
   - A port that the tool can't ask is returned with an error, and does not make the module fail.
 extends_documentation_fragment:
@@ -32,6 +32,12 @@ options:
     type: list
     elements: str
     default: []
+  min_speed:
+    description:
+      - The speed that cables and links have to do, as V(EDR) or V(100G).
+      - Where it is left out, a cable has to do what its port is set to, and a link has to run as fast as both are able to.
+    type: str
+    default: ""
   max_effective_ber:
     description: The rate of errors left after error correction, in errors per bit, above which a port is a problem.
     type: float
@@ -45,6 +51,7 @@ EXAMPLES = r"""
 - name: Look at links and cables
   rdma.ofed.mlxlink_info:
     part_numbers: ["MCP1600-E*", "MFA1A00-E*"]
+    min_speed: EDR
   register: links
 
 - name: Stop where a cable is wrong
@@ -211,11 +218,12 @@ def main() -> None:
         argument_spec={
             "ports": {"type": "list", "elements": "str", "default": []},
             "part_numbers": {"type": "list", "elements": "str", "default": []},
+            "min_speed": {"type": "str", "default": ""},
             "max_effective_ber": {"type": "float", "default": 1e-12},
         },
         supports_check_mode=True,
     )
-    limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"])
+    limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
     try:
         result = look(ModuleRunner(module), module.params["ports"], limits)
     except RdmaError as exc:

@@ -32,6 +32,8 @@ class Limits(t.NamedTuple):
     part_numbers: tuple[str, ...] = ()
     """Shell patterns; none accepts every cable."""
     effective_ber: float = 1e-12
+    min_speed: str = ""
+    """What cables and links have to do; "" for as much as port and cable are able to."""
 
 
 class Target(t.NamedTuple):
@@ -67,19 +69,19 @@ def describe_cable(cable: Cable) -> str:
     return ", ".join(part for part in (name or cable.identifier, cable.type, length, serial) if part)
 
 
-def _slower(link: Link) -> list[str]:
-    """Is the cable slower than the port, or the link slower than both?"""
-    kinds = [found[0] for speed in (*link.enabled_speeds, *link.cable_speeds) for found in [rank(speed)] if found]
-    now = rank(link.speed)
-    kind = now[0] if now else kinds[0] if kinds else 0
+def _slower(link: Link, min_speed: str) -> list[str]:
+    """Is the cable, or the link, slower than it has to be?"""
+    ranks = [found for speed in (min_speed, link.speed, *link.enabled_speeds, *link.cable_speeds) for found in [rank(speed)] if found]
+    kind = ranks[0][0] if ranks else 0
     port, cable = fastest(link.enabled_speeds, kind), fastest(link.cable_speeds, kind)
-    port_rank, cable_rank = rank(port), rank(cable)
+    now, wanted, able = rank(link.speed), rank(min_speed or port), rank(cable)
     found = []
-    if port_rank and cable_rank and cable_rank < port_rank:
-        found.append("the cable does %s at most, the port is set to up to %s" % (cable, port))
-    able = min((speed for speed in (port_rank, cable_rank) if speed), default=None)
-    if now and able and link.state == "Active" and now < able:
-        found.append("it runs at %s, port and cable are able to do %s" % (link.speed, port if able == port_rank else cable))
+    if wanted and able and able < wanted:
+        found.append("the cable does %s at most, %s" % (cable, "%s is wanted" % min_speed if min_speed else "the port is set to up to %s" % port))
+    least = wanted if min_speed else min((speed for speed in (wanted, able) if speed), default=None)
+    if now and least and now[0] == least[0] and now < least and link.state == "Active":
+        expected = "%s is wanted" % min_speed if min_speed else "port and cable are able to do %s" % (port if least == wanted else cable)
+        found.append("it runs at %s, %s" % (link.speed, expected))
     return found
 
 
@@ -91,7 +93,7 @@ def problems_of(link: Link, limits: Limits) -> list[str]:
         found.append("%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode))
     if limits.part_numbers and cable and not any(fnmatch.fnmatchcase(link.cable.part_number, pattern) for pattern in limits.part_numbers):
         found.append("the part number of its cable is none of %s" % ", ".join(limits.part_numbers))
-    found += _slower(link)
+    found += _slower(link, limits.min_speed)
     ber = link.counters.effective_ber
     if ber is not None and ber > limits.effective_ber:
         found.append("%g of the bits are wrong after error correction, allowed: %g" % (ber, limits.effective_ber))
@@ -128,6 +130,8 @@ def ask(run: Runner, name: str, target: Target, limits: Limits) -> dict[str, t.A
 
 def look(run: Runner, names: t.Sequence[str], limits: Limits, root: str = "/") -> dict[str, t.Any]:
     """Every port, and what is wrong with any. A port that can't be asked is an entry with an error, and no failure."""
+    if limits.min_speed and rank(limits.min_speed) is None:
+        raise InvalidInput([Problem("min_speed", limits.min_speed, "one of %s, or a speed of Ethernet such as 100G" % ", ".join(_GENERATIONS))])
     wanted = targets(root, names)
     name = _mlxlink.tool(run)
     if wanted and not name:

@@ -105,6 +105,26 @@ def test_a_wrong_cable_is_named(link: Link, text: str) -> None:
     assert len(problems) == 1 and problems[0].startswith(text)
 
 
+@pytest.mark.parametrize(
+    ("link", "min_speed", "texts"),
+    [
+        (EDR._replace(enabled_speeds=("HDR", "EDR")), "EDR", []),
+        (EDR._replace(speed="IB-FDR"), "FDR", []),
+        (EDR, "HDR", ["the cable does EDR at most, HDR is wanted", "it runs at IB-EDR, HDR is wanted"]),
+        (EDR._replace(speed="IB-QDR"), "FDR", ["it runs at IB-QDR, FDR is wanted"]),
+        (EDR._replace(speed="100G", enabled_speeds=("100G_4X",), cable_speeds=("100G_4X",)), "EDR", []),
+        (EDR, "100G", []),
+    ],
+)
+def test_the_declared_speed_is_what_counts(link: Link, min_speed: str, texts: list[str]) -> None:
+    assert _links.problems_of(link, Limits(min_speed=min_speed)) == [text + NAMED for text in texts]
+
+
+def test_a_declared_speed_has_to_be_one(root: str) -> None:
+    with pytest.raises(InvalidInput, match="min_speed is 'fast'; allowed: one of SDR, DDR"):
+        _links.look(Says(), [], Limits(min_speed="fast"), root)
+
+
 def test_a_link_that_is_down_is_not_slow() -> None:
     assert _links.problems_of(EDR._replace(state="Polling", speed="IB-SDR"), Limits()) == []
 
