@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: mlxfwreset
 short_description: Say what pending firmware and firmware configuration need, and reset adapters that can have it
-version_added: 1.1.0
+version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:

@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: mlxlink_info
 short_description: Links and cables of NVIDIA adapters, and what is wrong with them
-version_added: 1.1.0
+version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:

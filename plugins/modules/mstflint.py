@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: mstflint
 short_description: Burn firmware images onto HCAs, each card once and only its own
-version_added: 1.1.0
+version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:

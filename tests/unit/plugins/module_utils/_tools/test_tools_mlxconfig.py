@@ -192,7 +192,15 @@ def render(answer: Answer, width: int) -> str:
     def cell(value: str | None) -> str:
         return (value or "").ljust(width) if len(value or "") <= width else (value or "") + " "
 
-    lines = ["", "Device #1:", "----------", "", "Device type:    " + answer.type, "Name:           " + (answer.name or "N/A"), "Device:         " + answer.device]
+    lines = [
+        "",
+        "Device #1:",
+        "----------",
+        "",
+        "Device type:    " + answer.type,
+        "Name:           " + (answer.name or "N/A"),
+        "Device:         " + answer.device,
+    ]
     lines += ["", "Configurations:                              Default         Current         Next Boot"]
     for row in answer.rows.values():
         mark = "%s%s" % ("*" if row.next != row.default else " ", "RO" if row.read_only else "  ")
