@@ -58,7 +58,7 @@ def reset_card(run: Runner, verdict: Verdict, wait: float, root: str = "/") -> s
     """Resets one card; returns why the firmware was not loaded, "" if it was. Raises CommandFailed if the card is lost."""
     card = verdict.card
     before = drivers(root, card.functions)
-    outcome = _mlxfwreset.reset(run, _mlxfwreset.tool(run), card.pci, -1 if verdict.level is None else verdict.level, verdict.sync)
+    outcome = _mlxfwreset.reset(run, _mlxfwreset.tool(run), card.pci, verdict.level, verdict.sync)
     lost = _await_drivers(root, card, before, wait)
     hint = _mlxfwreset.hint_of(outcome.message)
     message = "%s%s" % (outcome.message, " (%s)" % hint if hint else "") if not outcome.loaded else ""
