@@ -39,12 +39,12 @@ def test_a_pulled_cable_is_named_and_a_plugged_one_is_well_again(lab: Cluster) -
 
 
 def test_a_stopped_subnet_manager_is_named(lab: Cluster) -> None:
-    lab.shell("node1", "systemctl stop opensm")
+    lab.shell("node1", "systemctl stop rdma-opensm@ib")
     try:
         run = lab.play("verify")
         assert run.status != 0
         assert "node1" in run.output
         assert "master" in run.output.lower()
     finally:
-        lab.shell("node1", "systemctl start opensm")
+        lab.shell("node1", "systemctl start rdma-opensm@ib")
     lab.wait_until_green(SECONDS_TO_COME_BACK)

@@ -44,12 +44,14 @@ def test_the_master_is_the_designated_host(host: Host) -> None:
 
 
 def test_opensm_runs_on_the_designated_host_only(host: Host) -> None:
-    state = host.check_output("systemctl show -p ActiveState -p LoadState --value opensm.service").split()
+    state = host.check_output("systemctl show -p ActiveState -p LoadState --value rdma-opensm@ib.service").split()
     if designated(host):
         assert sorted(state) == ["active", "loaded"]
-        assert host.service("opensm").is_enabled
+        assert host.service("rdma-opensm@ib").is_enabled
     else:
-        assert sorted(state) == ["inactive", "masked"]
+        assert sorted(state) == ["inactive", "not-found"]
+    # The unit of the package must not start a second one, not even if somebody enables it.
+    assert host.check_output("systemctl show -p LoadState --value opensm.service").strip() == "masked"
     assert len(host.process.filter(comm="opensm")) == designated(host)
 
 
@@ -70,7 +72,7 @@ def test_the_interface_is_as_declared(host: Host) -> None:
 @pytest.mark.parametrize("name", ["ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib"])
 def test_the_module_is_loaded_now_and_at_boot(host: Host, name: str) -> None:
     assert name in host.check_output("lsmod").split()
-    assert host.run("grep -rqx %s /etc/modules-load.d" % name).rc == 0
+    assert host.run("grep -rqx %s /etc/rdma/modules /etc/modules-load.d" % name).rc == 0
 
 
 def test_nothing_of_ours_failed(host: Host) -> None:

@@ -153,7 +153,9 @@ def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     number = _wanted.parse_pkey(pkey)
     if number is None or not 0 < number <= 0xFFFF or number == 0x8000:
         hint = "a child needs a pkey" if pkey is None else ("the 15 bits of the partition must not be zero" if number in (0, 0x8000) else "")
-        found.append(Problem(path + ".pkey", pkey, PKEY_FORM, hint))
+        # YAML has made a decimal number of 0x8000: it is shown as its author wrote it.
+        shown = "0x%04x" % pkey if isinstance(pkey, int) and not isinstance(pkey, bool) else pkey
+        found.append(Problem(path + ".pkey", shown, PKEY_FORM, hint))
     if found or number is None or not isinstance(parent, str):
         return found
     expected = _wanted.child_name(parent, number)
