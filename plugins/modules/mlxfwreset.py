@@ -51,7 +51,9 @@ options:
     type: bool
     default: false
   cut_ssh_connection:
-    description: Whether to reset an adapter that the connection runs over which manages the node.
+    description:
+      - Whether to reset an adapter that the connection runs over which manages the node.
+      - The connection goes away in the middle of the task, so run it with C(async).
     type: bool
     default: false
   allow_container:

@@ -210,7 +210,7 @@ ports:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 
 
 def main() -> None:
@@ -225,7 +225,7 @@ def main() -> None:
     )
     limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
     try:
-        result = look(ModuleRunner(module), module.params["ports"], limits)
+        result = look(ThreadRunner(module), module.params["ports"], limits)
     except RdmaError as exc:
         module.fail_json(msg=exc.msg, **exc.details)
     module.exit_json(**result)

@@ -15,6 +15,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import each
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
 if t.TYPE_CHECKING:
@@ -136,7 +137,12 @@ def look(run: Runner, names: t.Sequence[str], limits: Limits, root: str = "/") -
     name = _mlxlink.tool(run)
     if wanted and not name:
         raise Unsupported("neither %s is installed on this node: install the package mstflint" % " nor ".join(_mlxlink.TOOLS))
-    ports = [ask(run, name, target, limits) for target in wanted]
+    # Cards are asked side by side, the functions of one card one after the other: they share a semaphore.
+    cards: dict[str, list[Target]] = {}
+    for target in wanted:
+        cards.setdefault(target.pci.rpartition(".")[0], []).append(target)
+    answers = each(lambda targets: {target: ask(run, name, target, limits) for target in targets}, list(cards.values()))
+    ports = [answer[target] for target in wanted for answer in answers if target in answer]
     found = ["%s: %s" % (port["name"], text) for port in ports for text in port["problems"]]
     errors = ["%s: %s" % (port["name"], port["error"]) for port in ports if port["error"]]
     return {"changed": False, "ports": ports, "problems": found, "errors": errors}

@@ -58,7 +58,7 @@ def reset_card(run: Runner, verdict: Verdict, wait: float, root: str = "/") -> s
     """Resets one card; returns why the firmware was not loaded, "" if it was. Raises CommandFailed if the card is lost."""
     card = verdict.card
     before = drivers(root, card.functions)
-    outcome = _mlxfwreset.reset(run, _mlxfwreset.tool(run), card.pci, -1 if verdict.level is None else verdict.level, verdict.sync)
+    outcome = _mlxfwreset.reset(run, _mlxfwreset.tool(run), card.pci, verdict.level, verdict.sync)
     lost = _await_drivers(root, card, before, wait)
     hint = _mlxfwreset.hint_of(outcome.message)
     message = "%s%s" % (outcome.message, " (%s)" % hint if hint else "") if not outcome.loaded else ""
@@ -78,13 +78,17 @@ class _Node(t.NamedTuple):
     environ: t.Mapping[str, str]
     root: str
 
-    def look(self, wish: Wish, failing: str = "") -> list[Verdict]:
-        """Judges every card; C(failing) begins the error where a card can't be looked at, "" takes that as a finding."""
+    def look(self, wish: Wish, failing: str = "", reset: t.Collection[str] = ()) -> list[Verdict]:
+        """Judges every card.
+
+        C(failing) begins the error where a card can't be looked at that could be, or was, C(reset). What can't be told
+        of a card that no tool can reset, such as a ConnectX-3, is only a finding, and so is all where C(failing) is "".
+        """
         around = look_around(self.run, self.environ, self.root)
         looked = each(lambda device: look_at(self.run, device, around, self.folder, self.root), self.devices)
-        failures = [failure for _card, found in looked for failure in found]
+        failures = [failure for card, found in looked if card.query or card.pci in reset for failure in found]
         if failures and failing:
-            raise CommandFailed("%s: %s" % (failing, "; ".join(failures)), errors=failures)
+            raise CommandFailed("%s: %s" % (failing, "; ".join(failures)), errors=failures, changed=bool(reset))
         return [plan.judge(card, around.host, wish) for card, _failures in looked]
 
 
@@ -102,7 +106,7 @@ def carry_out(node: _Node, verdicts: t.Sequence[Verdict], wish: Wish, wait: floa
     """Resets the cards one after the other, and looks at all of them again."""
     todo = plan.resets(verdicts)
     messages = {verdict.card.pci: reset_card(node.run, verdict, wait, node.root) for verdict in todo}
-    after = node.look(wish, "%s was reset, and can't be looked at after that" % ", ".join(messages))
+    after = node.look(wish, "%s was reset, and can't be looked at after that" % ", ".join(messages), messages)
     still = {(verdict.card.pci, item.what) for verdict in after for item in verdict.card.pending}
     reset = tuple(pci for pci, message in messages.items() if not message)
     changes = [

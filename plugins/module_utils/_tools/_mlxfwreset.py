@@ -166,15 +166,15 @@ def query(run: Runner, name: str, pci: str) -> Query | None:
     raise _failed(argv, output)
 
 
-def reset_argv(name: str, pci: str, level: int, sync: int | None) -> list[str]:
+def reset_argv(name: str, pci: str, level: int | None, sync: int | None) -> list[str]:
     """The command line of a reset; options come before the command. Raises Unsupported for a level that reboots."""
     if level not in (LIVE_PATCH, PCI_RESET):
-        raise Unsupported("reset level %d of %s is not used by this collection: it stops more than the card" % (level, pci))
+        raise Unsupported("reset level %s of %s is not used by this collection: it stops more than the card" % (level, pci))
     owner = ["--sync", str(sync)] if sync is not None else []
     return [name, "-y", "-d", pci, "-l", str(level), *owner, "reset"]
 
 
-def reset(run: Runner, name: str, pci: str, level: int, sync: int | None) -> Outcome:
+def reset(run: Runner, name: str, pci: str, level: int | None, sync: int | None) -> Outcome:
     """Resets one card. The driver of all its functions goes down and comes back."""
     output = run(reset_argv(name, pci, level, sync), ok=None, timeout=_RESET_TIMEOUT)
     outcome = parse_reset(output.stdout, output.stderr)

@@ -231,6 +231,28 @@ def test_a_card_that_can_not_be_looked_at_is_a_finding_and_stops_resets(root: st
     assert tools.resets() == []
 
 
+def test_a_card_that_no_tool_can_reset_does_not_stop_the_others(root: str, tmp_path: pathlib.Path) -> None:
+    class Old(Tools):
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            return Output(3, "-E- Failed to open the device\n", "") if SECOND in argv else super().__call__(argv, ok, timeout)
+
+    result = converge(root, Old(), tmp_path, state="reset")
+    assert result["changed"] and len(result["adapters"][1]["unknown"]) == 2
+    assert result == {**converge(root, Old(), tmp_path, check_mode=True, state="reset"), "reasons": result["reasons"]}
+
+
+def test_a_card_that_is_gone_after_a_reset_is_a_failure(root: str, tmp_path: pathlib.Path) -> None:
+    class Dying(Tools):
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            if self.resets() and FIRST in argv:
+                return Output(1, "-E- Failed to Identify Device: %s.\n" % FIRST, "")
+            return super().__call__(argv, ok, timeout)
+
+    with pytest.raises(CommandFailed, match=FIRST + " was reset, and can't be looked at after that") as caught:
+        converge(root, Dying(), tmp_path, state="reset")
+    assert caught.value.details["changed"] is True
+
+
 def test_without_reset_tool_a_reboot_does_it(root: str, tmp_path: pathlib.Path) -> None:
     result = converge(root, Tools(absent=["mstfwreset"]), tmp_path, state="reset")
     assert result["adapters"][0]["needs"] == "reboot" and "neither mlxfwreset nor mstfwreset is installed" in result["reasons"][0]

@@ -146,8 +146,8 @@ def test_command_lines() -> None:
     assert tool.reset_argv("mlxfwreset", PCI, 3, 1) == ["mlxfwreset", "-y", "-d", PCI, "-l", "3", "--sync", "1", "reset"]
 
 
-@pytest.mark.parametrize("level", [1, 4, 5])
-def test_a_level_that_stops_more_than_the_card_has_no_command_line(level: int) -> None:
+@pytest.mark.parametrize("level", [1, 4, 5, None])
+def test_a_level_that_stops_more_than_the_card_has_no_command_line(level: int | None) -> None:
     run = Says(0)
     with pytest.raises(Unsupported):
         tool.reset(run, "mstfwreset", PCI, level, None)
