@@ -35,7 +35,9 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
             "fail",
         )
     ),
-    "hca_firmware_": frozenset(("images", "versions", "allow_downgrade", "config", "missing", "backup", "install_tools", "reset_timeout")),
+    "hca_firmware_": frozenset(
+        ("devices", "images", "versions", "allow_downgrade", "config", "missing", "backup", "install_tools", "allow_container", "reset_timeout")
+    ),
     "rdma_": frozenset(
         (
             "allow_reboot",

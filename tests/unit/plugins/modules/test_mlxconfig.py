@@ -153,7 +153,7 @@ def test_a_set_that_fails_halfway_says_what_was_set_and_converges_later(node: No
 
 def test_a_failure_beside_a_success(node: Node) -> None:
     node.add(SECOND, "mlx5_2", "0x101b").fail_after = 0
-    with pytest.raises(CommandFailed, match="Set on other adapters: 0000:03:00.0 NUM_OF_VFS: 8 -> 4") as caught:
+    with pytest.raises(CommandFailed, match=r"Set on other adapters: 0000:03:00.0 NUM_OF_VFS: 8 -> 4") as caught:
         run(node, {"NUM_OF_VFS": 4})
     assert caught.value.details["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 4"]
 
@@ -253,7 +253,7 @@ def test_a_card_that_vanishes_is_named(node: Node) -> None:
 
 def test_selectors_that_choose_nothing(node: Node) -> None:
     entries = [{"psid": "MT_0000000009", "parameters": {"NUM_OF_VFS": 4}}]
-    with pytest.raises(InvalidInput, match="this node has: 0000:03:00.0 ConnectX5 PSID MT_0000000008 mlx5_0 mlx5_1"):
+    with pytest.raises(InvalidInput, match=r"this node has: 0000:03:00.0 ConnectX5 PSID MT_0000000008 mlx5_0 mlx5_1"):
         converge(node, entries)
     ignored = converge(node, entries, missing="ignore")
     assert ignored["devices"] == [] and node.calls == []
