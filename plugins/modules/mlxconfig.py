@@ -110,6 +110,7 @@ options:
     default: 120
 notes:
   - In check mode the tool's own dry run judges the values; nothing is written.
+  - In check mode, on a node without either tool, nothing can be foreseen. This is said in RV(reasons).
   - It must run as root, and the kernel must allow access to PCI configuration space. Lockdown, with Secure Boot, forbids it.
   - Parameters that each PCI function has for itself are read and set through the first function of a card.
   - C(INTERNAL_CPU_OFFLOAD_ENGINE) of a DPU is 0 for V(ENABLED) (DPU mode) and 1 for V(DISABLED) (NIC mode).

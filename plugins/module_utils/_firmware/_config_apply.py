@@ -30,6 +30,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices impor
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import TOOLS
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -219,6 +221,9 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     targets, wrong = targets_of("devices", parameters["devices"], read_devices(root), parameters["missing"])
     if wrong:
         raise InvalidInput(wrong)
+    if targets and module.check_mode and not any(run.has(name) for name in TOOLS):
+        reason = "nothing can be foreseen: the tools are not installed on this node; a real run would stop here, or install them before"
+        return {**Plan().result(), "reasons": [reason], "devices": [], "backup_files": []}
     tools = find_tools(run, parameters["tool"]) if targets else ()
     sessions = {target.device.pci: Session(run, tools, target.device.pci, module.tmpdir) for target in targets}
     with _locked(sessions, parameters["lock_timeout"], root):
