@@ -74,16 +74,19 @@ options:
     default: fail
   images:
     description:
-      - The images, which have to be on the node. Needed for O(state=present).
+      - Where the images are. Needed for O(state=present).
       - The path of a directory offers all image files directly in it (C(.bin), C(.mfa2), C(.fw)). Each card gets the
         newest one of its PSID, or that of the version in O(versions).
       - The path of a file is the image for all selected cards.
-      - A mapping of PSIDs to paths names the image for each kind of card. PSIDs that the node has no card of do no harm.
+      - A mapping of PSIDs names the image for each kind of card, by its path, or by a mapping of C(path) or C(url), and
+        C(checksum) (V(sha256:...) or V(sha512:...)). PSIDs that the node has no card of do no harm.
+      - An image at a C(url) needs a C(checksum). It is kept in C(/var/cache/rdma.ofed/firmware), and downloaded once.
     type: raw
   versions:
     description:
       - The version that is wanted for a PSID, as a mapping of PSIDs to versions.
       - An image of another version is then an error, not a surprise.
+      - Where a card has the version in its flash, its image is neither looked for nor downloaded.
     type: dict
   missing_image:
     description: Whether a selected card without an image is an error (V(fail)) or left as it is (V(skip)).
@@ -136,6 +139,15 @@ EXAMPLES = r"""
     versions:
       MT_0000000008: "16.35.3006"
       MT_0000000223: "20.37.1014"
+
+- name: Take an image from a server, unless the card has it already
+  rdma.ofed.mstflint:
+    images:
+      MT_0000000008:
+        url: https://firmware.example.org/fw-ConnectX5-rel-16_35_3006-MCX556A-ECA_Ax.bin
+        checksum: "sha256:{{ connectx5_firmware_sha256 }}"
+    versions:
+      MT_0000000008: "16.35.3006"
 
 - name: Go back to an older firmware on one card
   rdma.ofed.mstflint:
@@ -229,7 +241,7 @@ adapters:
       description: The first MAC address, in hexadecimal digits.
       type: str
     image:
-      description: The image that was picked, empty for none.
+      description: The image that was picked, by path or URL. Empty for none, and where none had to be looked for.
       type: str
     image_version:
       description: Its version.

@@ -8,12 +8,15 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
+from ansible.module_utils.urls import open_url
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as look
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
     OVERRIDE_PSID,
@@ -25,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan im
     decide,
     describe,
     is_due,
+    is_settled,
     name_of,
     plan,
     waiting,
@@ -65,7 +69,7 @@ def burn_one(run: Runner, tool: str, burn: Burn, parameters: t.Mapping[str, t.An
         if not is_due(found, image):
             return found
         foreign = found.query.psid != image.query.psid
-        argv = flint.burn(tool, adapter.pci, image.path, change_psid=foreign and parameters[OVERRIDE_PSID])
+        argv = flint.burn(tool, adapter.pci, image.file, change_psid=foreign and parameters[OVERRIDE_PSID])
         output = run(argv, ok=None, timeout=parameters["burn_timeout"])
         text = output.stdout + output.stderr
         if output.rc:
@@ -87,10 +91,11 @@ def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], parameters: t.Mapp
     return done
 
 
-def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], parameters: t.Mapping[str, t.Any]) -> Decision:
+def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> Decision:
     """The decision, with the images verified that are to be burned."""
     rules = Rules(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"])
-    source = look.find_images(run, tool, parameters["images"], {adapter.query.psid for adapter in adapters})
+    psids = {adapter.query.psid for adapter in adapters if not is_settled(adapter, rules)}
+    source = look.find_images(run, tool, parameters["images"], psids, cache, download)
     decision = decide(adapters, source, rules)
     checked = [look.verify_image(run, tool, image) for image in sorted({burn.image for burn in decision.burns})]
     faulty = [Problem("image %s" % image.path, image.fault, "a whole firmware image", "take it from its source anew") for image in checked if image.fault]
@@ -106,7 +111,7 @@ def _need_hardware(parameters: t.Mapping[str, t.Any], root: str) -> None:
         raise Refused("this is a %s: its adapters belong to the host, which may be using them. allow_in_container burns them nevertheless." % kind)
 
 
-def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, root: str = "/", download: Download = open_url) -> dict[str, t.Any]:
     """The result of the module."""
     parameters = module.params
     wrong = image_problems(parameters)
@@ -118,7 +123,9 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     adapters = look.select(run, look.need_tool(tool), read_devices(root), parameters)
     decision = Decision()
     if parameters["state"] == "present":
-        decision = _prepare(run, tool, adapters, parameters)
+        # Check mode keeps nothing, but has to see the images that a run would burn.
+        cache = module.tmpdir if module.check_mode else os.path.join(root, CACHE)
+        decision = _prepare(run, tool, adapters, parameters, cache, download)
     todo: Plan = plan(decision.burns)
     result = todo.result()
     if todo:

@@ -19,6 +19,10 @@ if t.TYPE_CHECKING:
 
 _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
 _PSID = re.compile(r"^[A-Za-z0-9_.-]{1,16}\Z")
+_LOCATION = ("path", "url", "checksum")
+_URL = re.compile(r"^https?://[^\s/]+/\S+\Z")
+_CHECKSUM = re.compile(r"^(sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})\Z")
+_CHECKSUMS = "sha256: or sha512: and hexadecimal digits"
 
 
 def _is_path(value: t.Any) -> bool:
@@ -27,6 +31,25 @@ def _is_path(value: t.Any) -> bool:
 
 def _is_psid(value: t.Any) -> bool:
     return isinstance(value, str) and _PSID.match(value) is not None
+
+
+def _location_problems(name: str, value: t.Any) -> list[Problem]:
+    """A path, or a mapping of path or url, and checksum."""
+    if not isinstance(value, t.Mapping):
+        return [] if _is_path(value) else [Problem(name, value, "the absolute path of an image on the node, or a mapping of path or url, and checksum")]
+    path, url, checksum = (value.get(key) for key in _LOCATION)
+    problems = [Problem("%s.%s" % (name, key), value[key], ", ".join(_LOCATION), "no such option") for key in value if key not in _LOCATION]
+    if (path is None) == (url is None):
+        problems.append(Problem(name, dict(value), "either path or url"))
+    if path is not None and not _is_path(path):
+        problems.append(Problem(name + ".path", path, "an absolute path on the node"))
+    if url is not None and not (isinstance(url, str) and _URL.match(url)):
+        problems.append(Problem(name + ".url", url, "an address that begins with https:// or http://"))
+    if checksum is None and url is not None:
+        problems.append(Problem(name + ".checksum", None, _CHECKSUMS, "what comes over a network is not burned unseen"))
+    if checksum is not None and not (isinstance(checksum, str) and _CHECKSUM.match(checksum)):
+        problems.append(Problem(name + ".checksum", checksum, _CHECKSUMS))
+    return problems
 
 
 def _images(name: str, value: t.Any) -> list[Problem]:
@@ -38,8 +61,7 @@ def _images(name: str, value: t.Any) -> list[Problem]:
     for psid, path in value.items():
         if not _is_psid(psid):
             problems.append(Problem(name, psid, "a PSID such as MT_0000000008"))
-        if not _is_path(path):
-            problems.append(Problem("%s[%s]" % (name, psid), path, "the absolute path of an image on the node"))
+        problems += _location_problems("%s[%s]" % (name, psid), path)
     return problems
 
 

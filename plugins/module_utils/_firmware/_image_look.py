@@ -14,6 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, location_of, mismatch
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Image, Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -92,16 +93,31 @@ def look_at_image(run: Runner, tool: str, path: str) -> Image:
         return Image(path, fault=exc.msg)
 
 
+def look_at_location(run: Runner, tool: str, location: Location, cache: str, download: Download) -> Image:
+    """The image of a location, downloaded first where it is a URL."""
+    try:
+        path = fetch(location, cache, download) if location.url else location.path
+    except RdmaError as exc:
+        return Image(location.url, fault=exc.msg)
+    image = look_at_image(run, tool, path)
+    if location.url:
+        return image._replace(path=location.url, copy=path)
+    return image if image.fault else image._replace(fault=mismatch(path, location.checksum))
+
+
 def verify_image(run: Runner, tool: str, image: Image) -> Image:
     """The same image, with a fault where a checksum in it is wrong."""
-    output, text = _ask(run, flint.verify_image(tool, image.path), flint.VERIFY_TIMEOUT)
+    output, text = _ask(run, flint.verify_image(tool, image.file), flint.VERIFY_TIMEOUT)
     return image if flint.verified(output.rc, text) else image._replace(fault="verification failed: %s" % flint.error_of(text))
 
 
-def find_images(run: Runner, tool: str, where: str | t.Mapping[str, str], psids: t.Collection[str]) -> Source:
-    """A file, the image files directly in a directory, or a mapping, of which only the PSIDs of the node are looked at."""
+def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any], psids: t.Collection[str], cache: str, download: Download) -> Source:
+    """A file, the image files directly in a directory, or a mapping; only the PSIDs that need an image are looked at."""
+    if not psids:
+        return Source()
     if not isinstance(where, str):
-        return Source(by_psid={psid: look_at_image(run, tool, path) for psid, path in sorted(where.items()) if psid in psids})
+        locations = {psid: location_of(value) for psid, value in sorted(where.items()) if psid in psids}
+        return Source(by_psid={psid: look_at_location(run, tool, location, cache, download) for psid, location in locations.items()})
     if not os.path.isdir(where):
         return Source(candidates=(look_at_image(run, tool, where),), single=True)
     files = [os.path.join(where, name) for name in entries(where) if name.lower().endswith(_SUFFIXES)]
@@ -116,4 +132,4 @@ def need_tool(tool: str) -> str:
     return tool
 
 
-__all__ = ("find_images", "look_at_image", "need_tool", "query_adapter", "query_all", "select", "tool_of", "verify_image")
+__all__ = ("find_images", "look_at_image", "look_at_location", "need_tool", "query_adapter", "query_all", "select", "tool_of", "verify_image")

@@ -34,11 +34,18 @@ class Adapter(t.NamedTuple):
 
 
 class Image(t.NamedTuple):
-    """An image file. C(fault) says why it can't be used, as the tool puts it."""
+    """An image. C(fault) says why it can't be used, as the tool puts it."""
 
     path: str
+    """As its author knows it: the path of a file, or a URL."""
     query: Query = Query()
     fault: str = ""
+    copy: str = ""
+    """The file that a URL was downloaded to."""
+
+    @property
+    def file(self) -> str:
+        return self.copy or self.path
 
 
 class Source(t.NamedTuple):
@@ -138,6 +145,12 @@ def _objections(adapter: Adapter, image: Image, rules: Rules) -> list[Problem]:
     return problems
 
 
+def is_settled(adapter: Adapter, rules: Rules) -> bool:
+    """Is the version declared, and in the flash? Then no image has to be looked at."""
+    wanted = rules.versions.get(adapter.query.psid, "")
+    return bool(wanted) and same_version(wanted, adapter.query.version)
+
+
 def is_due(adapter: Adapter, image: Image) -> bool:
     """Is another image in the flash? What runs does not matter: it follows at the next reset."""
     return adapter.query.psid != image.query.psid or not same_version(adapter.query.version, image.query.version)
@@ -150,6 +163,8 @@ def decide(adapters: t.Sequence[Adapter], source: Source, rules: Rules) -> Decis
     problems: list[Problem] = []
     notes: list[str] = []
     for adapter in sorted(adapters):
+        if is_settled(adapter, rules):
+            continue
         image = choose(adapter, source, rules)
         if isinstance(image, Problem):
             if rules.missing == "skip" and not image.variable.startswith("image "):
@@ -231,6 +246,7 @@ __all__ = (
     "decide",
     "describe",
     "is_due",
+    "is_settled",
     "name_of",
     "plan",
     "waiting",

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import pathlib
 import typing as t
@@ -46,6 +48,7 @@ class Module:
     def __init__(self, check_mode: bool, **params: t.Any) -> None:
         self.check_mode = check_mode
         self.params = {**DEFAULTS, **params}
+        self.tmpdir = params.get("tmpdir", "")
 
 
 class Cards:
@@ -181,6 +184,65 @@ def test_images_that_are_not_there(cards: Cards, root: pathlib.Path) -> None:
 def test_a_mapping_looks_at_the_images_of_the_node_only(cards: Cards, root: pathlib.Path) -> None:
     run(cards, root, images={"MT_1": str(root / "fw/new.bin"), "MT_9": "/nowhere"})
     assert len(cards.burns) == 2
+
+
+def test_a_declared_version_that_is_in_the_flash_needs_no_image(cards: Cards, root: pathlib.Path) -> None:
+    result = run(cards, root, images={"MT_1": "/nowhere"}, versions={"MT_1": "16.35.2000"})
+    assert not result["changed"] and [argv[1] for argv in cards.calls] == ["-d", "-d"]
+
+
+class Server:
+    """Serves one image, and counts."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content, self.served = content, 0
+
+    def __call__(self, url: str, timeout: int) -> t.IO[bytes]:
+        self.served += 1
+        if "missing" in url:
+            raise OSError("HTTP Error 404: Not Found")
+        return io.BytesIO(self.content)
+
+
+def declared(content: bytes, name: str = "new.bin") -> dict[str, dict[str, str]]:
+    return {"MT_1": {"url": "https://firmware.example.org/" + name, "checksum": "sha256:" + hashlib.sha256(content).hexdigest()}}
+
+
+def test_an_image_from_a_server_is_downloaded_once(cards: Cards, root: pathlib.Path) -> None:
+    content = b"MT_1 16.35.3006"
+    server = Server(content)
+
+    def converge(check: bool) -> dict[str, t.Any]:
+        module = Module(check, images=declared(content), tmpdir=str(root / "tmp"))
+        return _image_apply.converge(t.cast(t.Any, module), cards, str(root), server)
+
+    foreseen = converge(True)
+    assert not (root / "var").exists()
+    result = converge(False)
+    assert foreseen == result and result["adapters"][0]["image"] == "https://firmware.example.org/new.bin"
+    assert server.served == 2 and len(cards.burns) == 2
+    kept = root / "var/cache/rdma.ofed/firmware" / hashlib.sha256(content).hexdigest()
+    assert not converge(False)["changed"] and server.served == 2
+    kept.write_bytes(b"spoilt")
+    assert not converge(False)["changed"] and server.served == 3 and kept.read_bytes() == content
+
+
+@pytest.mark.parametrize(("name", "text"), [("new.bin", "its sha256 is .* instead of"), ("missing.bin", "can't be downloaded: HTTP Error 404")])
+def test_a_bad_download_is_not_burned(cards: Cards, root: pathlib.Path, name: str, text: str) -> None:
+    with pytest.raises(InvalidInput, match=text):
+        module = Module(False, images=declared(b"MT_1 16.35.3006", name))
+        _image_apply.converge(t.cast(t.Any, module), cards, str(root), Server(b"MT_1 16.35.9999"))
+    assert cards.burns == []
+    assert list((root / "var/cache/rdma.ofed/firmware").iterdir()) == []
+
+
+def test_the_checksum_of_a_file_on_the_node(cards: Cards, root: pathlib.Path) -> None:
+    path = root / "fw/new.bin"
+    digest = hashlib.sha512(path.read_bytes()).hexdigest()
+    with pytest.raises(InvalidInput, match="its sha512 is"):
+        run(cards, root, images={"MT_1": {"path": str(path), "checksum": "sha512:" + "0" * 128}})
+    assert cards.burns == []
+    assert run(cards, root, images={"MT_1": {"path": str(path), "checksum": "sha512:" + digest.upper()}})["changed"]
 
 
 def test_a_failed_burn_says_what_was_done(cards: Cards, root: pathlib.Path) -> None:

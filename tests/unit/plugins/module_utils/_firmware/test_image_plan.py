@@ -168,6 +168,11 @@ def test_a_selector_that_fits_nothing() -> None:
         ({"images": {}}, "at least one PSID"),
         ({"images": {1: "/f.bin"}}, "images is 1"),
         ({"images": {"MT_1": ["/f.bin"]}}, "images[MT_1]"),
+        ({"images": {"MT_1": {"url": "https://example.org/f.bin"}}}, "images[MT_1].checksum is not set"),
+        ({"images": {"MT_1": {"url": "ftp://example.org/f.bin", "checksum": "sha256:" + "0" * 64}}}, "images[MT_1].url is 'ftp:"),
+        ({"images": {"MT_1": {"path": "/f.bin", "checksum": "md5:0"}}}, "images[MT_1].checksum is 'md5:0'"),
+        ({"images": {"MT_1": {"path": "/f.bin", "url": "https://example.org/f.bin"}}}, "either path or url"),
+        ({"images": {"MT_1": {"path": "/f.bin", "file": 1}}}, "images[MT_1].file is 1"),
         ({"versions": {"MT_1": 16.35}}, "put it in quotes"),
         ({"versions": ["16.35.3006"]}, "a mapping of PSIDs"),
         ({"versions": {"": "16.35.3006"}}, "versions is ''"),
@@ -191,11 +196,12 @@ def test_good_input() -> None:
         "devices": [{"all": True}, {"all": False, "rdma": "mlx5_0"}],
     }
     assert image_problems(good) == []
+    assert image_problems({"images": {"MT_1": {"url": "http://example.org/f.bin", "checksum": "sha256:" + "Ab" * 32}}}) == []
     assert image_problems({"state": "query", "images": None, "versions": None}) == []
     assert image_problems({"hca_firmware_images": 5}, prefix="hca_firmware_") != []
 
 
-keys = st.text(max_size=3) | st.integers() | st.sampled_from(["all", "pci", "psid"])
+keys = st.text(max_size=3) | st.integers() | st.sampled_from(["all", "pci", "psid", "url", "path", "checksum"])
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.sampled_from(["all", "pci", "/f"]),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=2),
