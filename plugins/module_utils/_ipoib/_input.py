@@ -12,6 +12,7 @@ import ipaddress
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports, verdict_on
@@ -41,8 +42,8 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     for variable, choices in (("ipoib_state", _wanted.STATES), ("ipoib_backend", BACKENDS)):
         if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
             found.append(Problem(variable, variables[variable], " or ".join(choices)))
-    if "ipoib_backup" in variables and not isinstance(variables["ipoib_backup"], bool):
-        found.append(Problem("ipoib_backup", variables["ipoib_backup"], "true or false"))
+    if "ipoib_backup" in variables and not is_boolean(variables["ipoib_backup"]):
+        found.append(Problem("ipoib_backup", variables["ipoib_backup"], ALLOWED))
     interfaces = variables.get(LIST, [])
     if not isinstance(interfaces, (list, tuple)):
         found.append(Problem(LIST, interfaces, "a list of interfaces", "each is a mapping with at least a name"))
