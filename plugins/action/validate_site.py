@@ -28,11 +28,10 @@ class ActionModule(ActionBase):
         host = str(task_vars["inventory_hostname"])
         variables, problems = self._variables(task_vars)
         facts = plain(task_vars.get("ansible_facts", {}).get("rdma"))
-        place = placement(host, task_vars["groups"], task_vars["hostvars"], variables)
-        problems += host_problems(variables, facts, place.designated == host) + place.own
         # One host says what is wrong with all: a thousand hosts need not repeat it.
-        if place.common and host == (task_vars.get("ansible_play_hosts") or [host])[0]:
-            problems += place.common
+        playing = task_vars.get("ansible_play_hosts") or [host]
+        place = placement(host, task_vars["groups"], task_vars["hostvars"], variables, playing if host == playing[0] else None)
+        problems += host_problems(variables, facts, place.designated == host) + place.own + place.common
         result.update(changed=False, fabric=place.fabric, designated_host=place.designated, designated=place.designated == host)
         if problems:
             lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))

@@ -148,7 +148,8 @@ def test_no_input_is_an_exception(variables: dict[str, t.Any], facts: dict[str, 
 
 
 def place(groups: dict[str, list[str]], hostvars: dict[str, dict[str, t.Any]], host: str = "node1", **variables: t.Any) -> tuple[str, list[str], list[str]]:
-    found = placement(host, groups, {name: hostvars.get(name, {}) for name in groups.get("rdma", [])}, variables)
+    names = {name for members in groups.values() for name in members}
+    found = placement(host, groups, {name: hostvars.get(name, {}) for name in names}, variables, [host])
     return found.designated, [str(problem) for problem in found.own], [str(problem) for problem in found.common]
 
 
@@ -182,6 +183,36 @@ def test_a_fabric_without_a_subnet_manager_is_the_problem_of_its_hosts() -> None
     designated, (line,), common = place(groups, {}, "node3", fabric="storage")
     assert (designated, common) == ("", [])
     assert "node3 is on that fabric" in line
+
+
+def test_a_designated_host_outside_of_the_group() -> None:
+    designated, own, (line,) = place({"rdma": ALL, "opensm": ["mgmt", "node1"]}, {})
+    assert (designated, own) == ("mgmt", [])
+    assert line.startswith("group opensm is 'mgmt'; allowed: hosts of group rdma")
+    assert place({"rdma": ALL, "opensm": ["node1", "mgmt"]}, {}) == ("node1", [], [])
+
+
+def test_the_group_may_have_another_name() -> None:
+    groups = {"compute": ALL, "opensm": ["node1"]}
+    assert place(groups, {}, rdma_hosts="compute") == ("node1", [], [])
+    assert "hosts of group compute" in place({**groups, "opensm": ["mgmt"]}, {}, rdma_hosts="compute")[2][0]
+    assert place({**groups, "opensm": ["mgmt"]}, {}, rdma_hosts="node1:node2") == ("mgmt", [], [])
+
+
+def test_a_designated_host_may_be_anywhere_where_opensm_shall_be_absent() -> None:
+    assert place({"rdma": ALL, "opensm": ["mgmt"]}, {}, opensm_state="absent") == ("mgmt", [], [])
+
+
+def test_only_the_host_that_speaks_for_all_looks_at_all() -> None:
+    found = placement("node2", {"opensm": ["mgmt"]}, {"mgmt": {"opensm_rank": 1}}, {}, None)
+    assert (found.designated, found.common) == ("mgmt", [])
+
+
+def test_a_bad_rank_of_a_host_of_the_play_is_said_once() -> None:
+    groups = {"rdma": ALL, "opensm": ["node1"]}
+    assert place(groups, {"node1": {"opensm_rank": "x"}}, opensm_rank="x") == ("", [], [])
+    assert len(lines({"opensm_rank": "x"})) == 1
+    assert len(place(groups, {"node1": {"opensm_rank": "x"}}, "node2")[2]) == 1
 
 
 def test_a_fabric_that_is_no_name_has_no_place() -> None:
