@@ -11,7 +11,7 @@ import typing as t
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN, meant
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement
 
@@ -42,7 +42,7 @@ class ActionModule(ActionBase):
         """The collection's variables of this host, evaluated, and those that can't be."""
         variables: dict[str, t.Any] = {}
         problems: list[Problem] = []
-        for name in ours(task_vars, tuple(KNOWN), PLAIN):
+        for name in ours(task_vars, tuple(KNOWN), PLAIN | {name for name in task_vars if meant(name)}):
             try:
                 variables[str(name)] = plain(self._templar.template(task_vars[name]))
             except AnsibleError as exc:

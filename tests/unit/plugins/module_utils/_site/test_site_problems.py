@@ -134,6 +134,20 @@ def test_numbers_and_flags_of_the_command_line_are_accepted() -> None:
     assert lines({"fabric_check_wait": "30", "fabric_check_fail": "yes", "opensm_rank": "2"}) == []
 
 
+def test_the_range_of_an_mtu_is_that_of_the_port() -> None:
+    (line,) = lines(interface(mtu=70000))
+    assert line.startswith("ipoib_interfaces[0].mtu is 70000; allowed: 68 to 4092 in datagram mode (this port does no other mode: ")
+    (line,) = lines(interface(mtu=70000), None)
+    assert line == "ipoib_interfaces[0].mtu is 70000; allowed: 68 to 65520 in connected mode"
+    capable = {**FACTS, "netdevs": [{**IB0, "connected_capable": True}]}
+    assert lines(interface(mtu=70000), capable) == [line]
+
+
+def test_an_ethernet_interface_is_called_so() -> None:
+    (line,) = lines({"ipoib_interfaces": [{"name": "eth0"}]})
+    assert line.endswith("allowed: an IPoIB interface of this node: ib0 (eth0 is not an IPoIB interface, but of kind ethernet)")
+
+
 KEYS = st.sampled_from(("name", "mtu", "addresses", "parent", "pkey", "mode", "state", "x"))
 ANY: st.SearchStrategy[t.Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
