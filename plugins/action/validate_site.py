@@ -11,7 +11,7 @@ import typing as t
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN, meant
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement
 
@@ -28,11 +28,10 @@ class ActionModule(ActionBase):
         host = str(task_vars["inventory_hostname"])
         variables, problems = self._variables(task_vars)
         facts = plain(task_vars.get("ansible_facts", {}).get("rdma"))
-        place = placement(host, task_vars["groups"], task_vars["hostvars"], variables)
-        problems += host_problems(variables, facts, place.designated == host) + place.own
         # One host says what is wrong with all: a thousand hosts need not repeat it.
-        if place.common and host == (task_vars.get("ansible_play_hosts") or [host])[0]:
-            problems += place.common
+        playing = task_vars.get("ansible_play_hosts") or [host]
+        place = placement(host, task_vars["groups"], task_vars["hostvars"], variables, playing if host == playing[0] else None)
+        problems += host_problems(variables, facts, place.designated == host) + place.own + place.common
         result.update(changed=False, fabric=place.fabric, designated_host=place.designated, designated=place.designated == host)
         if problems:
             lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))
@@ -43,7 +42,7 @@ class ActionModule(ActionBase):
         """The collection's variables of this host, evaluated, and those that can't be."""
         variables: dict[str, t.Any] = {}
         problems: list[Problem] = []
-        for name in ours(task_vars, tuple(KNOWN), PLAIN):
+        for name in ours(task_vars, tuple(KNOWN), PLAIN | {name for name in task_vars if meant(name)}):
             try:
                 variables[str(name)] = plain(self._templar.template(task_vars[name]))
             except AnsibleError as exc:

@@ -42,6 +42,10 @@ def no_manager(inventory: dict[str, t.Any]) -> None:
     inventory["all"]["children"]["opensm"]["hosts"] = {}
 
 
+def outsider(inventory: dict[str, t.Any]) -> None:
+    inventory["all"]["children"]["opensm"]["hosts"] = {"manager": {}}
+
+
 # What is wrong, where, and what the message must hold beside the host: variable and value.
 CASES = [
     pytest.param(variables("node2", ipoib_interfaces=[{"name": "ib7"}]), "node2", ("ipoib_interfaces[0].name", "ib7"), id="unknown interface"),
@@ -53,6 +57,9 @@ CASES = [
     pytest.param(interface(mode="connected"), "node2", ("ipoib_interfaces[0].mode", "connected"), id="connected mode where the port cannot"),
     pytest.param(two_designated, "node", ("opensm_rank", "1"), id="two hosts designated"),
     pytest.param(no_manager, "node", ("opensm",), id="no host in group opensm"),
+    pytest.param(outsider, "node", ("opensm", "manager", "rdma"), id="designated host outside of group rdma"),
+    pytest.param(variables("node2", ipoip_interfaces=[]), "node2", ("ipoip_interfaces", "ipoib_interfaces"), id="slip in the prefix of a name"),
+    pytest.param(variables("node2", opensm_priority=None), "node2", ("opensm_priority", "not set"), id="null priority"),
     pytest.param(variables("node2", rdma_ports=["mlx5_7/1"]), "node2", ("rdma_ports[0]", "mlx5_7/1"), id="declared port that is not there"),
     *(
         pytest.param(variables("node2", **{name: value}), "node2", (name, repr(value)), id="type of %s" % name)

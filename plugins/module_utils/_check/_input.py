@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
@@ -30,8 +31,6 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_designated_guids": (list, "a list of port GUIDs"),
 }
 FLAGS = ("fabric_check_subnet_manager", "fabric_check_designated", "fabric_check_fail")
-# As the command line gives them, and as Ansible understands them.
-BOOLEANS = ("true", "false", "yes", "no", "on", "off", "1", "0")
 
 
 def problems(params: Mapping[str, t.Any]) -> list[Problem]:
@@ -53,9 +52,8 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     if "fabric_check_wait" in variables and read_int(variables["fabric_check_wait"]) is None:
         found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
     for name in FLAGS:
-        value = variables.get(name, True)
-        if not isinstance(value, bool) and str(value).lower() not in BOOLEANS:
-            found.append(Problem(name, value, "true or false"))
+        if name in variables and not is_boolean(variables[name]):
+            found.append(Problem(name, variables[name], ALLOWED))
     if isinstance(variables.get("fabric_check_ports"), list):
         found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
     return found
@@ -76,4 +74,4 @@ def declared_of(params: Mapping[str, t.Any]) -> Declared:
     )
 
 
-__all__ = ("BOOLEANS", "FLAGS", "ROLE_TYPES", "declared_of", "problems", "role_problems")
+__all__ = ("FLAGS", "ROLE_TYPES", "declared_of", "problems", "role_problems")

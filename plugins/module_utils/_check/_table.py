@@ -40,12 +40,17 @@ def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[
             lines = [str(line) for line in result.get("deviation_lines", ())]
         else:
             why = "unreachable" if result.get("unreachable") else "not checked"
-            lines = ["%s: %s" % (why, str(result.get("msg", "no result")).strip())]
+            lines = ["%s: %s" % (why, _first_line(str(result.get("msg", ""))) or "no result")]
         if lines:
             found[host] = lines
     for host, line in _split_fabrics(results):
         found.setdefault(host, []).append(line)
     return found
+
+
+def _first_line(text: str) -> str:
+    """What happened; ansible-core 2.19 adds where in the playbook that was, and an excerpt of it."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str, str]]:

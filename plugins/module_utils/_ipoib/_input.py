@@ -12,6 +12,7 @@ import ipaddress
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports, verdict_on
@@ -41,8 +42,8 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     for variable, choices in (("ipoib_state", _wanted.STATES), ("ipoib_backend", BACKENDS)):
         if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
             found.append(Problem(variable, variables[variable], " or ".join(choices)))
-    if "ipoib_backup" in variables and not isinstance(variables["ipoib_backup"], bool):
-        found.append(Problem("ipoib_backup", variables["ipoib_backup"], "true or false"))
+    if "ipoib_backup" in variables and not is_boolean(variables["ipoib_backup"]):
+        found.append(Problem("ipoib_backup", variables["ipoib_backup"], ALLOWED))
     interfaces = variables.get(LIST, [])
     if not isinstance(interfaces, (list, tuple)):
         found.append(Problem(LIST, interfaces, "a list of interfaces", "each is a mapping with at least a name"))
@@ -51,7 +52,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     sound: list[Entry] = []
     for index, item in enumerate(interfaces):
         path = "%s[%d]" % (LIST, index)
-        own = _interface_problems(path, item)
+        own = _interface_problems(path, item, facts)
         found.extend(own)
         if not own:
             sound.append(Entry(path, item, _wanted.wanted_of([item])[0]))
@@ -62,8 +63,8 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     return found
 
 
-def _interface_problems(path: str, item: t.Any) -> list[Problem]:
-    """One interface on its own."""
+def _interface_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """One interface on its own; the facts only tell what to recommend."""
     if not isinstance(item, t.Mapping):
         return [Problem(path, item, "a mapping with at least a name", "for example {name: ib0, addresses: [10.20.0.1/24]}")]
     found = []
@@ -76,7 +77,7 @@ def _interface_problems(path: str, item: t.Any) -> list[Problem]:
         if value is not None and not (isinstance(value, str) and value in choices):
             found.append(Problem("%s.%s" % (path, key), value, " or ".join(choices)))
     found.extend(_address_problems(path + ".addresses", item.get("addresses")))
-    found.extend(_mtu_problems(path + ".mtu", item.get("mtu"), item.get("mode")))
+    found.extend(_mtu_problems(path + ".mtu", item, facts))
     found.extend(_child_problems(path, item))
     return found
 
@@ -131,16 +132,24 @@ def _address_fault(address: t.Any) -> tuple[str, str]:
     return "", ""
 
 
-def _mtu_problems(path: str, mtu: t.Any, mode: t.Any) -> list[Problem]:
+def _mtu_range(mode: str) -> str:
+    return "%d to %d in %s mode" % (_wanted.MTU_MIN, _wanted.MTU_MAX[mode], mode)
+
+
+def _mtu_problems(path: str, item: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
+    mtu = item.get("mtu")
     if mtu is None:
         return []
-    limit_mode = "datagram" if mode == "datagram" else "connected"
-    limit = _wanted.MTU_MAX[limit_mode]
-    allowed = "%d to %d in %s mode" % (_wanted.MTU_MIN, limit, limit_mode)
+    mode = "datagram" if item.get("mode") == "datagram" else "connected"
     number = _wanted.parse_mtu(mtu)
-    if number is None or not _wanted.MTU_MIN <= number <= limit:
-        return [Problem(path, mtu, allowed)]
-    return []
+    if number is not None and _wanted.MTU_MIN <= number <= _wanted.MTU_MAX[mode]:
+        return []
+    name, parent = (str(item[key]) if _is_name(item.get(key)) else "" for key in ("name", "parent"))
+    if mode == "connected" and facts is not None and (name or parent):
+        verdict = verdict_on(name, parent, facts)
+        if not verdict.capable:
+            return [Problem(path, mtu, _mtu_range("datagram"), "this port does no other mode: " + verdict.reason)]
+    return [Problem(path, mtu, _mtu_range(mode))]
 
 
 def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
@@ -218,7 +227,7 @@ def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> 
         netdev = netdevs.get(wanted.name)
         if netdev is not None and netdev.get("kind") not in IPOIB_KINDS:
             allowed = "an IPoIB interface of this node: " + (", ".join(existing) or "it has none")
-            found.append(Problem(path + ".name", wanted.name, allowed, "%s is of kind %s" % (wanted.name, netdev.get("kind"))))
+            found.append(Problem(path + ".name", wanted.name, allowed, "%s is not an IPoIB interface, but of kind %s" % (wanted.name, netdev.get("kind"))))
             continue
         if netdev is None and not wanted.is_child:
             absent += 1
@@ -251,8 +260,7 @@ def _mode_problems(path: str, wanted: _wanted.Wanted, facts: t.Mapping[str, t.An
     if wanted.mode == "connected":
         return [Problem(path + ".mode", "connected", "datagram or auto on this port", verdict.reason)]
     if wanted.mtu > _wanted.MTU_MAX["datagram"]:
-        allowed = "%d to %d in datagram mode" % (_wanted.MTU_MIN, _wanted.MTU_MAX["datagram"])
-        return [Problem(path + ".mtu", wanted.mtu, allowed, "mode auto means datagram on this port: " + verdict.reason)]
+        return [Problem(path + ".mtu", wanted.mtu, _mtu_range("datagram"), "mode auto means datagram on this port: " + verdict.reason)]
     return []
 
 

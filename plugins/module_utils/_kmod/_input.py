@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import NAME, canonical
 
@@ -37,11 +38,6 @@ _BOOLEANS = ("kernel_modules_load_now", "kernel_modules_backup", "kernel_modules
 def value_text(value: t.Any) -> str:
     """A parameter's value as the kernel reads it."""
     return ("1" if value else "0") if isinstance(value, bool) else str(value)
-
-
-def is_boolean(value: t.Any) -> bool:
-    """Would Ansible take this for a boolean? What comes from C(-e name=value) is a string."""
-    return isinstance(value, bool) or (isinstance(value, str) and value.lower() in ("true", "false", "yes", "no", "on", "off"))
 
 
 def _name_problems(variable: str, name: t.Any) -> list[Problem]:
@@ -101,10 +97,8 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
     for variable, choices in _CHOICES.items():
         if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
             found.append(Problem(variable, variables[variable], ", ".join(choices)))
-    found.extend(
-        Problem(variable, variables[variable], "true or false") for variable in _BOOLEANS if variable in variables and not is_boolean(variables[variable])
-    )
+    found.extend(Problem(variable, variables[variable], ALLOWED) for variable in _BOOLEANS if variable in variables and not is_boolean(variables[variable]))
     return found
 
 
-__all__ = ("GONE", "is_boolean", "problems", "value_text")
+__all__ = ("GONE", "problems", "value_text")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import DEFAULT_FABRIC, read_int
 
@@ -19,7 +20,6 @@ _FABRIC = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,30}\Z")
 _PORT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[1-9][0-9]*\Z")
 _GUID = re.compile(r"^(0x)?[0-9a-fA-F]{1,16}\Z")
 _PATH = re.compile(r"^/[A-Za-z0-9_./:@-]+\Z")
-_FLAG = ("yes", "no", "true", "false", "on", "off", "1", "0")
 
 MAX_PRIORITY = 15
 
@@ -30,11 +30,15 @@ def normal_guid(text: str) -> str:
 
 
 def _check(variables: t.Mapping[str, t.Any], name: str, good: t.Callable[[t.Any], bool], allowed: str, hint: str = "") -> list[Problem]:
-    """A variable that is not set, or empty, is left to its default."""
-    value = variables.get(name)
-    if value is None or value == "" or good(value):
+    """A variable that is left out has its default. One that is there and empty has none: the role would pass it on."""
+    if name not in variables or good(variables[name]):
         return []
-    return [Problem(name, value, allowed, hint)]
+    return [Problem(name, variables[name], allowed, hint)]
+
+
+def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
+    """For variables to which one of C(empty) means the same as leaving them out."""
+    return lambda value: value in empty or good(value)
 
 
 def _matches(pattern: re.Pattern[str]) -> t.Callable[[t.Any], bool]:
@@ -51,10 +55,6 @@ def _is_seconds(value: t.Any) -> bool:
     return number is not None and number > 0
 
 
-def _is_flag(value: t.Any) -> bool:
-    return isinstance(value, bool) or (isinstance(value, str) and value.lower() in _FLAG)
-
-
 def _is_guid(value: t.Any) -> bool:
     return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
 
@@ -64,13 +64,13 @@ def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     return [
         *_check(variables, "fabric", _matches(_FABRIC), "a name of up to 31 letters, digits, dots, dashes and underscores"),
         *_check(variables, "opensm_state", lambda value: value in ("present", "absent"), "present, absent"),
-        *_check(variables, "opensm_rank", lambda value: read_int(value) is not None, "a whole number of 0 or more"),
-        *_check(variables, "opensm_port", _matches(_PORT), "a port in the form mlx5_0/1"),
-        *_check(variables, "opensm_port_guid", _is_guid, 'a port GUID in the form "0x7cfe90030016aef1"', quoted),
+        *_check(variables, "opensm_rank", _or_empty(lambda value: read_int(value) is not None, None), "a whole number of 0 or more"),
+        *_check(variables, "opensm_port", _or_empty(_matches(_PORT), None, ""), "a port in the form mlx5_0/1"),
+        *_check(variables, "opensm_port_guid", _or_empty(_is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"', quoted),
         *_check(variables, "opensm_priority", _is_priority, "a whole number from 0 to %d" % MAX_PRIORITY),
         *_check(variables, "opensm_wait_timeout", _is_seconds, "a whole number of seconds, more than 0"),
-        *_check(variables, "opensm_allow_foreign_master", _is_flag, "true, false"),
-        *_check(variables, "opensm_log_file", _matches(_PATH), "an absolute path without blanks"),
+        *_check(variables, "opensm_allow_foreign_master", is_boolean, ALLOWED),
+        *_check(variables, "opensm_log_file", _or_empty(_matches(_PATH), None, ""), "an absolute path without blanks"),
     ]
 
 

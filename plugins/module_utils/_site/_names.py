@@ -59,6 +59,8 @@ PLAIN = frozenset(("fabric",))
 
 # A name made longer or shorter by a letter or two; C(ipoib_interfaces_common), a variable of the user's own, is further away.
 _ALIKE = 0.8
+# Two slips in one name are rarer than a name of the user's own.
+_VERY_ALIKE = 0.9
 _ABBREVIATION = 3
 
 
@@ -67,11 +69,41 @@ def known_names() -> frozenset[str]:
     return frozenset(prefix + rest for prefix, names in KNOWN.items() for rest in names) | PLAIN
 
 
+def _one_slip(found: str, known: str) -> bool:
+    """Do they differ by one letter that is wrong, missing or too much, or by two neighbours that changed places?"""
+    while found and known and found[0] == known[0]:
+        found, known = found[1:], known[1:]
+    while found and known and found[-1] == known[-1]:
+        found, known = found[:-1], known[:-1]
+    return max(len(found), len(known)) == 1 or (len(found) == 2 and found == known[::-1])
+
+
+def _behind_near_prefix(name: str) -> str:
+    """The variable that is meant where the slip is in the prefix itself, such as C(ipoip_interfaces)."""
+    for prefix, names in KNOWN.items():
+        # Nearly all names of a site end here: this runs on each of them, for each host. A digit is meant: ipoib2_interfaces.
+        if name[0] != prefix[0] or any(letter.isdigit() for letter in name[: len(prefix) + 1]):
+            continue
+        for length in (len(prefix) - 1, len(prefix), len(prefix) + 1):
+            head, rest = name[:length], name[length:]
+            if rest and _one_slip(head, prefix):
+                near = difflib.get_close_matches(rest, sorted(names), n=1, cutoff=_VERY_ALIKE)
+                if near:
+                    return prefix + near[0]
+    return ""
+
+
 def meant(name: str) -> str:
     """The variable that C(name) is a misspelling of; "" where it is right, or nobody's business.
 
-    Only what follows the prefix of a role is compared: any two names of a role look alike otherwise.
+    Prefix and rest are compared apart: any two names of a role look alike otherwise.
     """
+    if not name or name in PLAIN:
+        return ""
+    for plain_name in PLAIN:
+        # A letter more is a word of its own: "fabrics".
+        if len(name) == len(plain_name) and _one_slip(name, plain_name):
+            return plain_name
     for prefix, names in KNOWN.items():
         if not name.startswith(prefix):
             continue
@@ -80,9 +112,8 @@ def meant(name: str) -> str:
             return ""
         near = difflib.get_close_matches(rest, sorted(names), n=1, cutoff=_ALIKE)
         near = near or [known for known in sorted(names) if len(rest) >= _ABBREVIATION and known.startswith(rest)]
-        if near:
-            return prefix + near[0]
-    return ""
+        return prefix + near[0] if near else ""
+    return _behind_near_prefix(name)
 
 
 def misspelt(variables: t.Mapping[str, t.Any]) -> list[Problem]:

@@ -17,7 +17,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input i
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import DEFAULT_FABRIC, conflicts, designate, read_members, uncovered
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
+    ALL,
+    DEFAULT_FABRIC,
+    GROUP,
+    conflicts,
+    designate,
+    outsiders,
+    read_members,
+    uncovered,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems as stack_problems
@@ -46,7 +55,7 @@ class Placement(t.NamedTuple):
     own: list[Problem]
     """What is wrong with this host's place: its fabric has no subnet manager."""
     common: list[Problem]
-    """What is wrong with the group as a whole: the same for every host."""
+    """What is wrong with the group as a whole, for the one host that says it."""
 
 
 def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, designated: bool) -> list[Problem]:
@@ -64,19 +73,36 @@ def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     return list({str(problem): problem for problem in found}.values())
 
 
-def placement(host: str, groups: Mapping[str, Sequence[str]], hostvars: Mapping[str, Mapping[str, t.Any]], variables: Mapping[str, t.Any]) -> Placement:
-    """Where the subnet manager of a host's fabric is. Only the variables of the group's members are read."""
+def placement(
+    host: str,
+    groups: Mapping[str, Sequence[str]],
+    hostvars: Mapping[str, Mapping[str, t.Any]],
+    variables: Mapping[str, t.Any],
+    playing: Sequence[str] | None = None,
+) -> Placement:
+    """Where the subnet manager of a host's fabric is. Only the variables of the group's members are read.
+
+    One host speaks for all, and is given the hosts that are C(playing), who judge their own variables. For it alone the
+    hosts of the whole site are looked at: that would be quadratic if every host did it.
+    """
     fabric = variables.get("fabric", DEFAULT_FABRIC)
-    if not isinstance(fabric, str) or not fabric:
-        # What is wrong with the name itself is among the problems of the host.
-        return Placement("", "", [], [])
+    # What is wrong with the name itself is among the problems of the host.
+    fabric = fabric if isinstance(fabric, str) else ""
     members: list[Member]
-    members, common = read_members(groups, hostvars)
-    common = common + conflicts(members)
+    members, faults = read_members(groups, hostvars, frozenset(playing or ()))
+    tied = conflicts(members)
     # opensm_state: absent is how a site says that a switch or another host manages the subnet.
-    missing = [] if variables.get("opensm_state", "present") == "absent" or common else uncovered(members, {host: fabric})
-    own = missing if members else []
-    return Placement(fabric, designate(members).get(fabric, ""), own, common if members else common + missing)
+    absent = variables.get("opensm_state", "present") == "absent"
+    all_sound = len(members) == len(groups.get(GROUP, ())) and not tied
+    missing = uncovered(members, {host: fabric}) if fabric and all_sound and not absent else []
+    common: list[Problem] = []
+    if playing is not None:
+        common = faults + tied + ([] if members else missing)
+        group = variables.get("rdma_hosts", ALL)
+        # Another pattern than the name of a group is for a part of the hosts: it does not tell who is outside.
+        if isinstance(group, str) and group in groups:
+            common += outsiders([member for member in members if not (absent and member.fabric == fabric)], groups[group], group)
+    return Placement(fabric, designate(members).get(fabric, ""), missing if members else [], common)
 
 
 __all__ = ("CONCERNS", "Placement", "host_problems", "placement")

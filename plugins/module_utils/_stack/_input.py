@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import is_boolean
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
             found.append(Problem(variable, variables[variable], ", ".join(choices)))
     if "ofed_tools" in variables and not is_boolean(variables["ofed_tools"]):
-        found.append(Problem("ofed_tools", variables["ofed_tools"], "true or false"))
+        found.append(Problem("ofed_tools", variables["ofed_tools"], ALLOWED))
     extra = variables.get("ofed_extra_packages", [])
     if not isinstance(extra, (list, tuple)):
         found.append(Problem("ofed_extra_packages", extra, "a list of package names"))

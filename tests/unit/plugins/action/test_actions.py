@@ -76,6 +76,14 @@ def test_bad_input_names_host_variable_value_and_what_is_allowed() -> None:
     assert all(problem in result["msg"] for problem in result["problems"])
 
 
+def test_a_misspelt_prefix_is_named() -> None:
+    assert validate("node2", ipoip_interfaces=[], kernel_module_load=["ib_umad"], fabrik="ib")["problems"] == [
+        "node2: fabrik is 'ib'; allowed: fabric (no variable of this collection has that name)",
+        "node2: ipoip_interfaces is []; allowed: ipoib_interfaces (no variable of this collection has that name)",
+        "node2: kernel_module_load is ['ib_umad']; allowed: kernel_modules_load (no variable of this collection has that name)",
+    ]
+
+
 def test_facts_are_compared_where_they_are_there() -> None:
     facts = {"rdma": {"ports": [], "netdevs": [], "os": {"id": "debian", "version": "12"}}}
     (problem,) = validate("node3", rdma_ports=["mlx5_0/1"], ansible_facts=facts)["problems"]

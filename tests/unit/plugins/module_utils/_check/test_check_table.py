@@ -67,6 +67,11 @@ def test_a_host_without_a_result_deviates_and_has_a_row() -> None:
     assert [line.split() for line in render(results, deviations).splitlines()[3:6]] == [[host, *["-"] * 10, "BAD"] for host in ("node2", "node3", "node4")]
 
 
+def test_an_error_of_many_lines_is_cut_to_one() -> None:
+    message = "\nTask failed: container node3 is not running \nOrigin: /x/roles/fabric_check/tasks/main.yml:2:3\n\n1 ---\n"
+    assert deviations_of({"node3": {"unreachable": True, "msg": message}}) == {"node3": ["unreachable: Task failed: container node3 is not running"]}
+
+
 def test_two_masters_that_do_not_see_each_other() -> None:
     results = {"node1": result("0x1"), "node2": result("0x1"), "node3": result("0x3")}
     deviations = deviations_of(results)

@@ -110,7 +110,7 @@ NODE: list[tuple[list[dict[str, t.Any]], dict[str, t.Any], str, str]] = [
     ([{"name": "ib0"}], facts(ports=0), "ipoib_interfaces[0].name", "declared port on a node without HCA"),
     ([{"name": "ib0"}, {"name": "ib1"}], facts(), "ipoib_interfaces[1].name", "mlx5_0/1"),
     ([{"name": "ib7"}], facts(netdevs=[IB0, IB1_CAPABLE], loaded=True), "ipoib_interfaces[0].name", "ib0, ib1"),
-    ([{"name": "eth0"}], facts(netdevs=[ETH0, IB0], loaded=True), "ipoib_interfaces[0].name", "eth0 is of kind ethernet"),
+    ([{"name": "eth0"}], facts(netdevs=[ETH0, IB0], loaded=True), "ipoib_interfaces[0].name", "eth0 is not an IPoIB interface, but of kind ethernet"),
     ([{"name": "ib0", "mode": "connected"}], facts(netdevs=[IB0], loaded=True), "ipoib_interfaces[0].mode", "Enhanced IPoIB"),
     ([{"name": "ib0", "mode": "connected"}], facts(), "ipoib_interfaces[0].mode", "datagram only"),
     ([{"name": "ib0", "mode": "connected"}], dict(facts(MLX4), stack=OFED), "ipoib_interfaces[0].mode", "releases from 23.07 on"),

@@ -63,6 +63,15 @@ def test_any_value_is_answered_with_problems_at_most(variables: dict[str, t.Any]
         ("opensm_allow_foreign_master", "maybe"),
         ("opensm_log_file", "opensm.log"),
         ("opensm_log_file", "/var/log/a b"),
+        # Null and empty text would reach the module instead of the default.
+        ("fabric", None),
+        ("fabric", ""),
+        ("opensm_state", None),
+        ("opensm_rank", ""),
+        ("opensm_priority", None),
+        ("opensm_priority", ""),
+        ("opensm_wait_timeout", None),
+        ("opensm_allow_foreign_master", None),
     ],
 )
 def test_a_bad_value_is_named(name: str, value: t.Any) -> None:
@@ -105,3 +114,7 @@ def test_a_port_that_is_not_there(variables: dict[str, t.Any], ports: list[dict[
     assert text in caught.value.msg
     # A host that does not run the subnet manager needs no such port.
     assert problems(variables, {"ports": ports}) == []
+
+
+def test_what_may_be_empty() -> None:
+    assert problems({"opensm_rank": None, "opensm_port": None, "opensm_port_guid": "", "opensm_log_file": ""}) == []

@@ -109,6 +109,18 @@ def test_wrong_types_are_problems(variables: dict[str, t.Any], text: str) -> Non
     assert text in str(problems[0])
 
 
-def test_a_member_that_is_never_configured_is_a_problem() -> None:
-    (problem,) = outsiders([Member("node1", "ib"), Member("node2", "ib")], ["node1"])
-    assert "node2 would never be configured" in str(problem)
+def test_a_designated_host_that_is_never_configured_is_a_problem() -> None:
+    members = [Member("node1", "ib", 2), Member("mgmt", "ib", 1), Member("node2", "storage")]
+    (problem,) = outsiders(members, ["node1", "node2"], "compute")
+    assert str(problem).startswith("group opensm is 'mgmt'; allowed: hosts of group compute (mgmt is designated for fabric ib")
+
+
+def test_a_candidate_that_is_not_designated_may_be_anywhere() -> None:
+    assert outsiders([Member("node1", "ib"), Member("mgmt", "ib")], ["node1"]) == []
+
+
+def test_what_members_of_the_play_say_themselves_is_not_said_again() -> None:
+    hostvars: dict[str, dict[str, t.Any]] = {"node1": {"opensm_rank": "x"}, "node2": {"opensm_rank": "y", "fabric": 3}}
+    members, problems = read_members({"opensm": ["node1", "node2"]}, hostvars, ["node1"])
+    assert members == []
+    assert [problem.variable for problem in problems] == ["fabric of node2", "opensm_rank of node2"]

@@ -134,6 +134,20 @@ def test_numbers_and_flags_of_the_command_line_are_accepted() -> None:
     assert lines({"fabric_check_wait": "30", "fabric_check_fail": "yes", "opensm_rank": "2"}) == []
 
 
+def test_the_range_of_an_mtu_is_that_of_the_port() -> None:
+    (line,) = lines(interface(mtu=70000))
+    assert line.startswith("ipoib_interfaces[0].mtu is 70000; allowed: 68 to 4092 in datagram mode (this port does no other mode: ")
+    (line,) = lines(interface(mtu=70000), None)
+    assert line == "ipoib_interfaces[0].mtu is 70000; allowed: 68 to 65520 in connected mode"
+    capable = {**FACTS, "netdevs": [{**IB0, "connected_capable": True}]}
+    assert lines(interface(mtu=70000), capable) == [line]
+
+
+def test_an_ethernet_interface_is_called_so() -> None:
+    (line,) = lines({"ipoib_interfaces": [{"name": "eth0"}]})
+    assert line.endswith("allowed: an IPoIB interface of this node: ib0 (eth0 is not an IPoIB interface, but of kind ethernet)")
+
+
 KEYS = st.sampled_from(("name", "mtu", "addresses", "parent", "pkey", "mode", "state", "x"))
 ANY: st.SearchStrategy[t.Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(allow_nan=False),
@@ -148,7 +162,8 @@ def test_no_input_is_an_exception(variables: dict[str, t.Any], facts: dict[str, 
 
 
 def place(groups: dict[str, list[str]], hostvars: dict[str, dict[str, t.Any]], host: str = "node1", **variables: t.Any) -> tuple[str, list[str], list[str]]:
-    found = placement(host, groups, {name: hostvars.get(name, {}) for name in groups.get("rdma", [])}, variables)
+    names = {name for members in groups.values() for name in members}
+    found = placement(host, groups, {name: hostvars.get(name, {}) for name in names}, variables, [host])
     return found.designated, [str(problem) for problem in found.own], [str(problem) for problem in found.common]
 
 
@@ -182,6 +197,36 @@ def test_a_fabric_without_a_subnet_manager_is_the_problem_of_its_hosts() -> None
     designated, (line,), common = place(groups, {}, "node3", fabric="storage")
     assert (designated, common) == ("", [])
     assert "node3 is on that fabric" in line
+
+
+def test_a_designated_host_outside_of_the_group() -> None:
+    designated, own, (line,) = place({"rdma": ALL, "opensm": ["mgmt", "node1"]}, {})
+    assert (designated, own) == ("mgmt", [])
+    assert line.startswith("group opensm is 'mgmt'; allowed: hosts of group rdma")
+    assert place({"rdma": ALL, "opensm": ["node1", "mgmt"]}, {}) == ("node1", [], [])
+
+
+def test_the_group_may_have_another_name() -> None:
+    groups = {"compute": ALL, "opensm": ["node1"]}
+    assert place(groups, {}, rdma_hosts="compute") == ("node1", [], [])
+    assert "hosts of group compute" in place({**groups, "opensm": ["mgmt"]}, {}, rdma_hosts="compute")[2][0]
+    assert place({**groups, "opensm": ["mgmt"]}, {}, rdma_hosts="node1:node2") == ("mgmt", [], [])
+
+
+def test_a_designated_host_may_be_anywhere_where_opensm_shall_be_absent() -> None:
+    assert place({"rdma": ALL, "opensm": ["mgmt"]}, {}, opensm_state="absent") == ("mgmt", [], [])
+
+
+def test_only_the_host_that_speaks_for_all_looks_at_all() -> None:
+    found = placement("node2", {"opensm": ["mgmt"]}, {"mgmt": {"opensm_rank": 1}}, {}, None)
+    assert (found.designated, found.common) == ("mgmt", [])
+
+
+def test_a_bad_rank_of_a_host_of_the_play_is_said_once() -> None:
+    groups = {"rdma": ALL, "opensm": ["node1"]}
+    assert place(groups, {"node1": {"opensm_rank": "x"}}, opensm_rank="x") == ("", [], [])
+    assert len(lines({"opensm_rank": "x"})) == 1
+    assert len(place(groups, {"node1": {"opensm_rank": "x"}}, "node2")[2]) == 1
 
 
 def test_a_fabric_that_is_no_name_has_no_place() -> None:
