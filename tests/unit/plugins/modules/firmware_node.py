@@ -64,7 +64,7 @@ def parameters() -> dict[str, Parameter]:
 
 
 CONFS = """List of configurations the device 0000:03:00.0 may support:
-		PARAMETERS:
+\t\tPARAMETERS:
                     LINK_TYPE_P1=<ETH|IB>                   Select the link type
                                                             0x1: IB - Infiniband
                                                             0x2: ETH - Ethernet
@@ -172,8 +172,8 @@ class Node:
         rows: dict[str, tuple[str, str, str, bool]] = {}
         wanted: list[str] = []
         for word in words:
-            name, _, index = word.partition("[")
-            first, _, last = index.rstrip("]").partition("..")
+            name, _bracket, index = word.partition("[")
+            first, _dots, last = index.rstrip("]").partition("..")
             wanted += ["%s[%d]" % (name, at) for at in range(int(first), int(last) + 1)] if last else [word]
         for name in wanted or visible:
             one = visible.get(name)
@@ -200,7 +200,7 @@ class Node:
         text = "\nDevice #1:\n----------\n\nDevice:         %s\n\nConfigurations:             Next Boot       New\n" % card.pci
         writes: dict[str, int] = {}
         for word in words:
-            name, _, value = word.partition("=")
+            name, _sign, value = word.partition("=")
             one = card.visible().get(name)
             if one is None or one.read_only:
                 return Output(3, text + "-E- The Device doesn't support %s parameter\n" % name, "")

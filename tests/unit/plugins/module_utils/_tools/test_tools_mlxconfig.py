@@ -34,7 +34,7 @@ def transcript(name: str) -> dict[str, str]:
     """Command line -> what it printed; of a command that was given twice, the first."""
     found: dict[str, str] = {}
     for part in re.split(r"^\$ ", recorded("mlxconfig_transcript/%s.txt" % name), flags=re.MULTILINE)[1:]:
-        command, _, text = part.partition("\n")
+        command, _newline, text = part.partition("\n")
         found.setdefault(command, re.split(r"^\[exit", text, flags=re.MULTILINE)[0])
     return found
 
