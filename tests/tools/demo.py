@@ -6,23 +6,38 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
+import shlex
 import time
+import typing as t
 
 from cluster import Cluster
-from common import main, say
+from common import ROOT, main, say
 
 LOOK_AROUND = """
-The cluster is up: three systemd nodes, one fabric, provisioned and verified in %d s.
+The cluster is up: three systemd nodes, one fabric, provisioned and verified in %(seconds)d s.
 
-  Look around    tests/lab/lab status                 nodes, ports, subnet managers
-                 tests/lab/lab shell node1            a shell on a node; try ibstat, sminfo, iblinkinfo, ip -br addr
-                 tests/lab/lab fault cut node2        break something: 'lab fault --help' has more
+  Look around    %(variables)stests/lab/lab status                 nodes, ports, subnet managers
+                 %(variables)stests/lab/lab shell node1            a shell on a node; try ibstat, sminfo, iblinkinfo, ip -br addr
+                 %(variables)stests/lab/lab fault cut node2        break something: 'lab fault --help' has more
   Run it again   . .venv/bin/activate
-                 ansible-playbook rdma.ofed.site --check --diff
-                 ansible-playbook rdma.ofed.verify
-  Your site      the inventory of this cluster is .lab/inventory.yml
-  Stop           make stop
+                 ansible-playbook%(option)s rdma.ofed.site --check --diff
+                 ansible-playbook%(option)s rdma.ofed.verify
+  Your site      the inventory of this cluster is %(inventory)s
+  Stop           %(variables)smake stop
 """
+
+# What ansible.cfg names.
+USUAL = pathlib.Path(".lab/inventory.yml")
+
+
+def look_around(seconds: float, inventory: pathlib.Path, environ: t.Mapping[str, str] = os.environ) -> str:
+    """What the user can do next, with the names of this very lab. C(inventory) is absolute."""
+    shown = inventory.relative_to(ROOT) if ROOT in inventory.parents else inventory
+    chosen = ["%s=%s " % (name, shlex.quote(environ[name])) for name in ("RDMALAB_PREFIX", "RDMALAB_STATE") if environ.get(name)]
+    option = "" if shown == USUAL else " -i %s" % shlex.quote(str(shown))
+    return LOOK_AROUND % {"seconds": seconds, "variables": "".join(chosen), "option": option, "inventory": shown}
 
 
 def demo() -> None:
@@ -36,7 +51,7 @@ def demo() -> None:
     cluster.show_play("verify")
     say("4/4 the fabric")
     cluster.show("fabric")
-    print(LOOK_AROUND % (time.monotonic() - start), flush=True)
+    print(look_around(time.monotonic() - start, cluster.inventory), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Deviation, Row
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import CLAMPED_MTU, Deviation, Row
 from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_address, parse_pkey, same_partition
 
@@ -124,8 +124,9 @@ def _interface(item: Wanted, netdev: Netdev | None) -> list[Deviation]:
         found.append(Deviation("%s mode" % what, item.mode, netdev.mode or "unknown"))
     if item.mtu and netdev.mtu != item.mtu:
         clamped = netdev.mode == "datagram" and item.mtu > netdev.mtu == MTU_2K
-        hint = "the broadcast group of the partition allows 2044: give the partition mtu=5 in the subnet manager's partitions.conf" if clamped else ""
-        found.append(Deviation("%s mtu" % what, str(item.mtu), str(netdev.mtu), hint))
+        # Without a carrier the group is not joined yet, and may turn out to allow more.
+        clamped = clamped and netdev.carrier
+        found.append(Deviation("%s mtu" % what, str(item.mtu), str(netdev.mtu), CLAMPED_MTU if clamped else ""))
     if item.pkey and not same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):
         found.append(Deviation("%s pkey" % what, "0x%04x" % item.pkey, netdev.pkey or "unknown"))
     there = {parse_address(address) for address in netdev.addresses}

@@ -51,12 +51,12 @@ def judge(declared: Declared, observed: Observed) -> Outcome:
 
 
 def until_ok(look: t.Callable[[], Outcome], wait: float, clock: t.Callable[[], float], sleep: t.Callable[[float], None]) -> tuple[Outcome, float]:
-    """Look until nothing deviates, or C(wait) seconds are over; the last outcome, and the seconds that it took."""
+    """Look until nothing deviates that time may mend, or C(wait) seconds are over; the last outcome, and the seconds that it took."""
     start = clock()
     while True:
         outcome = look()
         waited = clock() - start
-        if not outcome.deviations or waited + PAUSE > wait:
+        if all(deviation.lasting for deviation in outcome.deviations) or waited + PAUSE > wait:
             return outcome, waited
         sleep(PAUSE)
 

@@ -16,6 +16,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted
 
 
+# Hint of a deviation that time does not mend: the kernel has joined the broadcast group, and takes its MTU.
+CLAMPED_MTU = "the broadcast group of the partition allows 2044: give the partition mtu=5 in the subnet manager's partitions.conf"
+
+
 class Declared(t.NamedTuple):
     """What the inventory says about one node."""
 
@@ -85,6 +89,11 @@ class Deviation(t.NamedTuple):
         text = "%s: wanted %s, found %s" % (self.object, self.wanted, self.found)
         return "%s (%s)" % (text, self.hint) if self.hint else text
 
+    @property
+    def lasting(self) -> bool:
+        """Will it be the same however long one waits?"""
+        return self.hint == CLAMPED_MTU
+
 
 class Row(t.NamedTuple):
     """One line of the table: a port, and the interface on it."""
@@ -102,4 +111,4 @@ class Row(t.NamedTuple):
     result: str = "OK"
 
 
-__all__ = ("Declared", "Deviation", "Master", "Observed", "Opensm", "Row")
+__all__ = ("CLAMPED_MTU", "Declared", "Deviation", "Master", "Observed", "Opensm", "Row")

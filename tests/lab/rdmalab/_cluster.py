@@ -9,6 +9,7 @@ from __future__ import annotations
 import concurrent.futures
 import hashlib
 import json
+import os
 import pathlib
 import time
 import typing as t
@@ -18,7 +19,7 @@ from ._docker import docker, files, inspect
 from ._hardware import description, device_names
 from ._inventory import render
 from ._say import LabError, say
-from ._settings import LAB, Settings
+from ._settings import LAB, REPOSITORY, Settings
 from ._topology import Node, Topology, parse
 
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_MODULE")
@@ -103,9 +104,34 @@ def node_named(settings: Settings, name: str) -> Node:
     raise LabError("There is no node '%s' in this lab. It has: %s." % (name, ", ".join(node.name for node in nodes)))
 
 
+def _labels(settings: Settings) -> list[str]:
+    """What tells the containers of one lab, and the checkout that it was started from."""
+    return ["--label", "rdmalab=" + settings.prefix, "--label", "rdmalab.checkout=%s" % REPOSITORY]
+
+
+def own_containers(listing: str, prefix: str, checkout: str, exists: t.Callable[[str], bool] = os.path.isdir) -> list[str]:
+    """The names in C(NAME TAB CHECKOUT) lines. Refuses a lab of another checkout, which has its inventory and topology there.
+
+    A checkout that is gone has no more use for its lab: anybody may take that down.
+    """
+    rows = [line.partition("\t") for line in listing.splitlines() if line]
+    for _name, _tab, owner in rows:
+        if owner not in ("", checkout) and exists(owner):
+            raise LabError(
+                "The lab with the prefix '%s' belongs to another checkout, %s. Use 'lab' there, or start a lab of your own: 'lab --prefix NAME up'."
+                % (prefix, owner)
+            )
+    return sorted(name for name, _tab, _owner in rows)
+
+
+def _containers(settings: Settings) -> list[str]:
+    form = '{{.Names}}\t{{.Label "rdmalab.checkout"}}'
+    return own_containers(docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", form), settings.prefix, str(REPOSITORY))
+
+
 def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: str) -> None:
     """Idempotent. C(text) is the wanted topology; where nobody C(asked) for it, the one of the lab that is there stays."""
-    present = set(docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", "{{.Names}}").split())
+    present = _containers(settings)
     if present and settings.topology.exists() and settings.topology.read_text(encoding="utf-8") != text:
         if asked:
             raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
@@ -171,14 +197,14 @@ def wait(settings: Settings, nodes: t.Sequence[Node]) -> None:
 
 def down(settings: Settings) -> list[str]:
     """Removes everything but the images; the names of what went."""
-    containers = docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", "{{.Names}}").split()
+    containers = _containers(settings)
     if containers:
         docker("rm", "--force", "--volumes", *containers, timeout=300)
     if _network.subnet_of(settings):
         docker("network", "rm", settings.prefix)
     for path in (settings.topology, settings.inventory):
         path.unlink(missing_ok=True)
-    return sorted(containers)
+    return containers
 
 
 def _names(nodes: t.Sequence[Node]) -> str:
@@ -189,7 +215,7 @@ def _simulator(settings: Settings, image: str, subnet: str, topology: str) -> No
     found = inspect([settings.simulator]).get(settings.simulator)
     if found is None:
         say("starting the fabric simulator")
-        arguments = ["--name", settings.simulator, "--hostname", "simulator", "--label", "rdmalab=" + settings.prefix]
+        arguments = ["--name", settings.simulator, "--hostname", "simulator", *_labels(settings)]
         arguments += ["--network", settings.prefix, "--ip", _network.address(subnet, 0), "--restart", "unless-stopped"]
         docker("create", *arguments, image)
         docker("cp", "-", settings.simulator + ":/", stdin=files({"/etc/lab/fabric.topo": topology}))
@@ -204,7 +230,7 @@ def _simulator(settings: Settings, image: str, subnet: str, topology: str) -> No
 
 def _create(settings: Settings, image: str, node: Node, address: str, simulator: str, kernel: str) -> None:
     container = settings.container(node.name)
-    arguments = ["--name", container, "--hostname", node.name, "--label", "rdmalab=" + settings.prefix]
+    arguments = ["--name", container, "--hostname", node.name, *_labels(settings)]
     arguments += ["--network", settings.prefix, "--ip", address, "--cgroupns", "host", "--env", "container=docker", "--stop-signal", "SIGRTMIN+3"]
     options = (("--cap-add", CAPABILITIES), ("--security-opt", SECURITY), ("--tmpfs", TMPFS), ("--volume", VOLUMES), ("--device", DEVICES))
     arguments += [word for option, values in options for value in values for word in (option, value)]

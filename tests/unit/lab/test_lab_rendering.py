@@ -11,7 +11,7 @@ import tarfile
 import lab_kernel_subset
 import pytest
 import yaml
-from labctl import _docker, _fabric, _generate, _hardware, _image, _inventory, _network, _settings, _status, _topology
+from labctl import _cluster, _docker, _fabric, _generate, _hardware, _image, _inventory, _network, _settings, _status, _topology
 from labctl._say import LabError
 
 NODES = _topology.parse(_generate.generate(3)).nodes
@@ -94,6 +94,17 @@ def test_settings_of_a_second_lab(tmp_path: pathlib.Path) -> None:
     assert _settings.settings("", {"RDMALAB_PREFIX": "x", "RDMALAB_STATE": str(tmp_path)}).inventory == tmp_path / "inventory.yml"
     with pytest.raises(LabError, match="not usable"):
         _settings.settings("Ümlaut", {})
+
+
+def test_a_lab_of_another_checkout_is_refused() -> None:
+    def present(path: str) -> bool:
+        return path != "/gone"
+
+    assert _cluster.own_containers("x-node2\t/here\nx-node1\t\n", "x", "/here", present) == ["x-node1", "x-node2"]
+    assert _cluster.own_containers("", "x", "/here", present) == []
+    assert _cluster.own_containers("x-node1\t/gone\n", "x", "/here", present) == ["x-node1"]
+    with pytest.raises(LabError, match=r"prefix 'x' belongs to another checkout, /there\. .*'lab --prefix NAME up'"):
+        _cluster.own_containers("x-node1\t/here\nx-node2\t/there\n", "x", "/here", present)
 
 
 def test_tags_follow_the_sources(tmp_path: pathlib.Path) -> None:

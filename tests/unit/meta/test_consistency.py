@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import importlib
 import pathlib
 import re
 import subprocess
@@ -100,6 +101,42 @@ def test_defaults_and_argument_specification_of_a_role_agree(role: str) -> None:
         if name not in defaults:
             text = " ".join([option["description"]] if isinstance(option["description"], str) else option["description"])
             assert option.get("required") or "default" in option or NO_DEFAULT.search(text), "%s: what does leaving it out mean?" % name
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_role_is_in_the_release_notes(role: str) -> None:
+    main = load("roles/%s/meta/argument_specs.yml" % role)["argument_specs"]["main"]
+    assert main["version_added"]
+    if main["version_added"] in load("changelogs/changelog.yaml")["releases"]:
+        assert "- rdma.ofed.%s - %s" % (role, main["short_description"].replace("_", "\\_")) in (ROOT / "CHANGELOG.rst").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests/corpus").glob("*/PROVENANCE.tsv")), ids=lambda path: path.parent.name)
+def test_sources_of_samples_are_ones_that_a_reader_can_look_up(path: pathlib.Path) -> None:
+    assert not re.search(r"\bid [0-9]+", path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("environ", "folder", "words"),
+    [
+        ({}, ".lab", [" tests/lab/lab status", "ansible-playbook rdma.ofed.verify", "is .lab/inventory.yml", " make stop"]),
+        (
+            {"RDMALAB_PREFIX": "two"},
+            ".lab/two",
+            [
+                "RDMALAB_PREFIX=two tests/lab/lab status",
+                "-i .lab/two/inventory.yml rdma.ofed.verify",
+                "is .lab/two/inventory.yml",
+                "RDMALAB_PREFIX=two make stop",
+            ],
+        ),
+    ],
+)
+def test_the_demo_names_its_own_lab(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], folder: str, words: list[str]) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tests/tools"))
+    demo = importlib.import_module("demo")
+    text = demo.look_around(7.0, ROOT / folder / "inventory.yml", environ)
+    assert not [word for word in words if word not in text]
 
 
 @pytest.mark.parametrize("role", ROLES)

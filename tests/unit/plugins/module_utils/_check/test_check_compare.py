@@ -157,8 +157,12 @@ def test_subnet_managers_are_left_alone_on_request() -> None:
 
 def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
     declared = DECLARED._replace(interfaces=(Wanted("ib0", mode="datagram", mtu=4092),))
-    (line,) = words(declared, GOOD)
-    assert line.startswith("interface ib0 mtu: wanted 4092, found 2044") and "mtu=5" in line
+    joined = GOOD._replace(netdevs=(IB0._replace(carrier=True),))
+    (deviation,) = compare(declared, joined)
+    assert deviation.words().startswith("interface ib0 mtu: wanted 4092, found 2044") and "mtu=5" in deviation.hint
+    assert deviation.lasting
+    (deviation,) = compare(declared, GOOD)
+    assert not deviation.lasting, "without a carrier nothing is known of the group yet"
 
 
 def test_mode_auto_and_an_open_mtu_accept_what_is_there() -> None:

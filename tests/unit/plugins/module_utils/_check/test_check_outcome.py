@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import PAUSE, Outcome, judge, until_ok
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Deviation, Observed
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import CLAMPED_MTU, Declared, Deviation, Observed
 
 GOOD = Outcome((), (), "ib", "")
 BAD = Outcome((Deviation("port mlx5_0/1", "ACTIVE and LinkUp", "INIT and LinkUp"),), (), "ib", "")
@@ -54,6 +54,14 @@ def test_it_ends_with_the_first_good_outcome() -> None:
 def test_it_ends_in_time() -> None:
     outcome, waited, _looks = after(50, 10)
     assert outcome is BAD and waited <= 10
+
+
+def test_what_stays_as_it_is_is_not_waited_for() -> None:
+    clamped = BAD._replace(deviations=(Deviation("interface ib0 mtu", "4092", "2044", CLAMPED_MTU),))
+    clock = Clock()
+    assert until_ok(lambda: clamped, 30, clock, clock.sleep) == (clamped, 0)
+    both = clamped._replace(deviations=(*clamped.deviations, *BAD.deviations))
+    assert until_ok(lambda: both, 30, clock, clock.sleep)[1] > 20
 
 
 def test_the_result_is_plain_data() -> None:
