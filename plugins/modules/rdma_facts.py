@@ -508,6 +508,11 @@ ansible_facts:
                   description: In what way, in words.
                   returned: success
                   type: str
+                via:
+                  description: Network interfaces and files of C(/dev/infiniband) that it is known to use; empty where that can't be told.
+                  returned: success
+                  type: list
+                  elements: str
         ssh:
           description: The way back to the controller; all empty where the node is not managed over SSH.
           returned: when V(ssh) is in O(gather)

@@ -92,7 +92,8 @@ def _keyword(fields: bytes, size: int, keyword: bytes) -> str | None:
     return "" if at >= size else None
 
 
-def _part_number(path: str) -> str:
+def read_part_number(path: str) -> str:
+    """The part number in the VPD file of a PCI function; "" where there is none."""
     # Every four bytes of VPD are a conversation with the firmware, so read no more than it takes.
     data = b""
     try:
@@ -124,7 +125,7 @@ def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:
         virtual=os.path.exists(os.path.join(base, "device/physfn")),
         psid=attribute(base, "board_id"),
         firmware=attribute(base, "fw_ver"),
-        part_number=_part_number(os.path.join(base, "device/vpd")),
+        part_number=read_part_number(os.path.join(base, "device/vpd")),
         node_guid=guid(attribute(base, "node_guid")),
         node_description=attribute(base, "node_desc"),
         numa_node=number(attribute(base, "device/numa_node")),
@@ -155,4 +156,4 @@ def read_adapters(root: str = "/", hcas: t.Sequence[Hca] = ()) -> tuple[Adapter,
     return tuple(found)
 
 
-__all__ = ("Adapter", "Hca", "is_adapter", "parse_vpd_part_number", "read_adapters", "read_hca", "read_hcas")
+__all__ = ("Adapter", "Hca", "is_adapter", "parse_vpd_part_number", "read_adapters", "read_hca", "read_hcas", "read_part_number")

@@ -55,6 +55,8 @@ class User(t.NamedTuple):
     """C(mount), C(process), C(ulp), C(module), C(sm) or C(root)."""
     name: str
     detail: str = ""
+    via: tuple[str, ...] = ()
+    """The network interfaces and the files of /dev/infiniband that it is known to use; none where that can't be told."""
 
 
 class Mount(t.NamedTuple):
@@ -85,32 +87,38 @@ def parse_swaps(text: str) -> tuple[str, ...]:
     return tuple(_plain(line.split()[0]) for line in text.splitlines()[1:] if line.strip())
 
 
-def mount_reason(mount: Mount, routes: t.Sequence[Route], netdevs: t.Sequence[Netdev]) -> str:
-    """Why a mount needs RDMA or an interface of an RDMA adapter, in words; "" if it does not."""
+def _interfaces(address: str, routes: t.Sequence[Route], netdevs: t.Sequence[Netdev]) -> tuple[str, ...]:
+    """The RDMA adapter's interface that an address is reached through, if it is."""
+    device = device_of(address, routes) if address else ""
+    return (device,) if device and over_rdma(device, netdevs) else ()
+
+
+def mount_reason(mount: Mount, routes: t.Sequence[Route], netdevs: t.Sequence[Netdev]) -> tuple[str, tuple[str, ...]]:
+    """Why a mount needs RDMA or an interface of an RDMA adapter, in words ("" if it does not), and through which ones."""
     if mount.type in _PARALLEL:
-        return "%s, which uses verbs where it can" % mount.type
+        return "%s, which uses verbs where it can" % mount.type, ()
     if "rdma" in mount.options or mount.option("proto") == "rdma":
-        return "%s over RDMA from %s" % (mount.type, mount.source)
+        return "%s over RDMA from %s" % (mount.type, mount.source), _interfaces(mount.option("addr"), routes, netdevs)
     servers = [mount.option("addr")]
     if mount.type == "lustre":
         nids = _SERVER.findall(mount.source)
         if any(network == "o2ib" for _address, network in nids) or not nids:
-            return "lustre from %s" % mount.source
+            return "lustre from %s" % mount.source, ()
         servers = [address for address, _network in nids]
     for server in servers:
-        device = device_of(server, routes) if server else ""
-        if device and over_rdma(device, netdevs):
-            return "%s from %s, reached through %s" % (mount.type, mount.source, device)
-    return ""
+        found = _interfaces(server, routes, netdevs)
+        if found:
+            return "%s from %s, reached through %s" % (mount.type, mount.source, found[0]), found
+    return "", ()
 
 
 def mount_users(mounts: t.Sequence[Mount], routes: t.Sequence[Route], netdevs: t.Sequence[Netdev]) -> list[User]:
     """Network file systems over RDMA or over an RDMA adapter's interface."""
     users = []
     for mount in mounts:
-        reason = mount_reason(mount, routes, netdevs)
+        reason, via = mount_reason(mount, routes, netdevs)
         if reason:
-            users.append(User("root" if mount.target == "/" else "mount", mount.target, reason))
+            users.append(User("root" if mount.target == "/" else "mount", mount.target, reason, via))
     return users
 
 
@@ -119,12 +127,11 @@ def session_users(sessions: t.Sequence[Session], routes: t.Sequence[Route], netd
     users = []
     for session in sessions:
         where = ", address %s" % session.address if session.address else ""
+        via = _interfaces(session.address, routes, netdevs)
         if session.protocol not in ("NVMe over TCP", "iSCSI"):
-            users.append(User("ulp", session.name, session.protocol + where))
-            continue
-        device = device_of(session.address, routes)
-        if device and over_rdma(device, netdevs):
-            users.append(User("ulp", session.name, "%s%s, reached through %s" % (session.protocol, where, device)))
+            users.append(User("ulp", session.name, session.protocol + where, via))
+        elif via:
+            users.append(User("ulp", session.name, "%s%s, reached through %s" % (session.protocol, where, via[0]), via))
     return users
 
 
@@ -146,6 +153,7 @@ def process_users(processes: t.Sequence[Process]) -> list[User]:
             "sm" if process.comm == "opensm" else "process",
             process.comm,
             "pid %d%s" % (process.pid, " has %s open" % ", ".join(process.devices) if process.devices else ""),
+            process.devices,
         )
         for process in processes
     ]

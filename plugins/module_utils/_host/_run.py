@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
@@ -57,13 +59,17 @@ class ModuleRunner:
     def has(self, tool: str) -> bool:
         return self._find(tool) is not None
 
+    def _start(self, argv: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        result: tuple[int, str, str] = self._module.run_command(argv, environ_update=environment, handle_exceptions=False)
+        return result
+
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         path = self._find(argv[0])
         if path is None:
             raise Unsupported("%s is not installed on this node" % argv[0])
         # timeout(1) is part of coreutils: run_command itself has no time limit.
         limit = ["timeout", "--kill-after=5", str(timeout)]
-        rc, stdout, stderr = self._module.run_command([*limit, path, *argv[1:]], environ_update={"LC_ALL": "C", "LANGUAGE": "C"}, handle_exceptions=False)
+        rc, stdout, stderr = self._start([*limit, path, *argv[1:]], {"LC_ALL": "C", "LANGUAGE": "C"})
         if rc == TIMED_OUT and (ok is None or TIMED_OUT not in ok):
             raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), cmd=list(argv), rc=rc, stdout=stdout, stderr=stderr)
         if ok is not None and rc not in ok:
@@ -71,4 +77,15 @@ class ModuleRunner:
         return Output(rc, stdout, stderr)
 
 
-__all__ = ("TIMED_OUT", "ModuleRunner", "Output", "Runner", "failure")
+class ThreadRunner(ModuleRunner):
+    """A ModuleRunner for several threads, with an empty standard input.
+
+    run_command starts processes in a way (preexec_fn) that can block where threads run, and hands its own input on.
+    """
+
+    def _start(self, argv: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, **environment}, check=False)
+        return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+__all__ = ("TIMED_OUT", "ModuleRunner", "Output", "Runner", "ThreadRunner", "failure")

@@ -133,11 +133,19 @@ class Applier:
             and not any(path.endswith("-%s.network" % target.name) for path in changed)
             and (target.name in orphaned or _touches(decision, target.name, ("addresses", "link")))
         ]
-        self._reconfigure(astray)
+        if astray:
+            self._run(["networkctl", "reconfigure", *astray])
 
-    def _reconfigure(self, names: t.Sequence[str]) -> None:
-        if names:
-            self._run(["networkctl", "reconfigure", *names])
+    def _nudge(self, again: Decision, netdevs: t.Collection[str]) -> None:
+        """Tell networkd once more; a child that is not there comes, if at all, with its parent.
+
+        Whatever it answers, what is left to do in the end is the better message.
+        """
+        late = [target for target in again.targets if _touches(again, target.name, ("device", "addresses", "link"))]
+        names = {target.name if target.name in netdevs else target.parent for target in late}
+        there = sorted(name for name in names if name in netdevs)
+        if there:
+            self._run(["networkctl", "reconfigure", *there], ok=None)
 
     def _ifupdown(self, decision: Decision) -> None:
         """An interface that ifupdown has up is changed under its feet, without a bounce; others it brings up itself."""
@@ -160,13 +168,14 @@ class Applier:
         start = self._clock()
         nudged = self._backend != NETWORKD
         while True:
-            again = decide(self._look().node, decision.targets, self._backend)
+            node = self._look().node
+            again = decide(node, decision.targets, self._backend)
             if not again.plan:
                 return again
             passed = self._clock() - start
             if not nudged and passed >= NUDGE_AFTER:
                 nudged = True
-                self._reconfigure([target.name for target in decision.targets if _touches(again, target.name, ("addresses", "link"))])
+                self._nudge(again, node.netdevs)
             if passed >= SETTLE_TIMEOUT:
                 left = [change.words() for change in again.plan.changes]
                 raise CommandFailed(

@@ -33,6 +33,10 @@ _OURS = re.compile(r"^%s/%s[^/]+$" % (re.escape(DIRECTORY), PREFIX))
 # Where the HCA's driver is late, the interface is waited for, but not for long: what comes after it waits as well.
 WAIT = "timeout 15 sh -c 'until [ -e /sys/class/net/$IFACE ]; do sleep 1; done'"
 
+# Where IPv6 is switched off for all interfaces, this one needs it nevertheless. Nothing is written without need: in a
+# container with IPv6 the file may be read-only.
+IPV6_ON = "f=/proc/sys/net/ipv6/conf/$IFACE/disable_ipv6; grep -q 0 $f || echo 0 > $f"
+
 
 def path_of(name: str) -> str:
     # No dot: source-directory would leave the file out.
@@ -66,6 +70,7 @@ def _stanzas(target: Target) -> str:
         version6 = ipaddress.ip_interface(address).version == 6
         options = ["address %s" % address, *(link if position == 0 else [])]
         if version6:
+            options.append("pre-up " + IPV6_ON)
             # Without a carrier, which a subnet manager brings, duplicate address detection does not end.
             options.append("dad-attempts 0")
         lines += ["", "iface %s %s static" % (target.name, "inet6" if version6 else "inet"), *_indented(options)]

@@ -14,7 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ipv6, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports, verdict_on
 
 BACKENDS = ("auto", "systemd-networkd", "ifupdown")
@@ -78,6 +78,7 @@ def _interface_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | N
             found.append(Problem("%s.%s" % (path, key), value, " or ".join(choices)))
     found.extend(_address_problems(path + ".addresses", item.get("addresses")))
     found.extend(_mtu_problems(path + ".mtu", item, facts))
+    found.extend(_ipv6_mtu_problems(path, item))
     found.extend(_child_problems(path, item))
     return found
 
@@ -150,6 +151,20 @@ def _mtu_problems(path: str, item: t.Mapping[str, t.Any], facts: t.Mapping[str, 
         if not verdict.capable:
             return [Problem(path, mtu, _mtu_range("datagram"), "this port does no other mode: " + verdict.reason)]
     return [Problem(path, mtu, _mtu_range(mode))]
+
+
+def _ipv6_mtu_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
+    """The kernel takes IPv6 away from an interface whose MTU is below the least of IPv6, and gives no error."""
+    number, addresses = _wanted.parse_mtu(item.get("mtu")), item.get("addresses")
+    if number is None or not _wanted.MTU_MIN <= number < _wanted.MTU_MIN_IPV6 or not isinstance(addresses, (list, tuple)):
+        return []
+    if not any(_is_ipv6(address) for address in addresses):
+        return []
+    return [Problem(path + ".mtu", item.get("mtu"), "%d or more on an interface with an IPv6 address" % _wanted.MTU_MIN_IPV6, "that is the least of IPv6")]
+
+
+def _is_ipv6(address: t.Any) -> bool:
+    return isinstance(address, str) and ":" in address
 
 
 def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
@@ -236,7 +251,24 @@ def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> 
                 found.append(Problem(path + ".name", wanted.name, *fault))
                 continue
         found.extend(_mode_problems(path, wanted, facts))
+        found.extend(_partition_problems(path, wanted, netdevs.get(wanted.parent)))
+        found.extend(_ipv6_problems(path, wanted, netdev is not None, facts.get("ipv6_refused") or {}))
     return found
+
+
+def _partition_problems(path: str, wanted: _wanted.Wanted, parent: t.Mapping[str, t.Any] | None) -> list[Problem]:
+    """A child on the partition of its parent. A parent that is still to come is on the port's first one, by default 0xffff."""
+    own = _wanted.parse_pkey((parent or {}).get("pkey")) or _wanted.DEFAULT_PKEY
+    if not wanted.is_child or not _wanted.same_partition(wanted.pkey, own):
+        return []
+    hint = "%s itself is on that partition (0x%04x): give the addresses to it" % (wanted.parent, own)
+    return [Problem(path + ".pkey", "0x%04x" % wanted.pkey, "a partition other than that of %s" % wanted.parent, hint)]
+
+
+def _ipv6_problems(path: str, wanted: _wanted.Wanted, exists: bool, refused: t.Mapping[str, str]) -> list[Problem]:
+    reason = refused.get(wanted.name if exists else _ipv6.DEFAULT, "")
+    versions = [address for address in wanted.addresses if _is_ipv6(address)]
+    return [Problem(path + ".addresses", versions[0], "IPv4 addresses on this node", reason)] if reason and versions else []
 
 
 def _missing_fault(count: int, existing: t.Sequence[str], loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[str, str] | None:

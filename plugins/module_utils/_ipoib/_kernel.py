@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._ipv6 import is_off, switch
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import canonical, reset_mtu
 
 if t.TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Kernel:
         self._run(["ip", "link", "set", "dev", name, state])
 
     def add_address(self, name: str, address: str) -> None:
+        if ":" in address and is_off(self._root, name):
+            self._write(switch(self._root, name), "0\n", "switch IPv6 on for %s" % name)
         # An IPv4 interface gets its broadcast address from nobody else.
         broadcast = [] if ":" in address else ["broadcast", "+"]
         self._run(["ip", "address", "replace", address, *broadcast, "dev", name])

@@ -14,7 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _links, _modules, _netdevs, _ports, _ssh, _stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _backend, _boot, _ifupdown, _networkd
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _backend, _boot, _ifupdown, _ipv6, _networkd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import Node
 
 if t.TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Look(t.NamedTuple):
     node: Node
     evidence: _backend.Evidence
     facts: dict[str, t.Any]
-    """The parts of the C(rdma) facts that validation reads."""
+    """The parts of the C(rdma) facts that validation reads, and C(ipv6_refused), see _ipv6."""
     ifupdown_up: frozenset[str]
 
 
@@ -61,6 +61,7 @@ def look(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Look:
         "netdevs": [netdev._asdict() for netdev in netdevs],
         "modules": [module._asdict() for module in _modules.read_loaded(root)],
         "stack": stack._asdict(),
+        "ipv6_refused": _ipv6.refused(root, node.netdevs),
     }
     return Look(node, evidence, facts, _ifupdown.up_interfaces(read_text(_above(root, _ifupdown.STATE))))
 

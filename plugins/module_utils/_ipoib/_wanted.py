@@ -16,13 +16,17 @@ MODES = ("auto", "datagram", "connected")
 STATES = ("present", "absent")
 KEYS = ("addresses", "mode", "mtu", "name", "parent", "pkey", "state")
 
-# Linux: IPOIB_UD_MTU of a 4096 byte InfiniBand MTU, and IPOIB_CM_MTU. 68 is the least that IPv4 works with.
+# Linux: IPOIB_UD_MTU of a 4096 byte InfiniBand MTU, and IPOIB_CM_MTU. 68 is the least that IPv4 works with, 1280 IPv6.
 MTU_MIN = 68
+MTU_MIN_IPV6 = 1280
 MTU_MAX = {"datagram": 4092, "connected": 65520}
 
 # What ib_ipoib gives a new interface: the mode, and the MTU of a 2048 byte broadcast group.
 KERNEL_MODE = "datagram"
 KERNEL_MTU = 2044
+
+# The default partition, in which every port is, as a full member.
+DEFAULT_PKEY = 0xFFFF
 
 # Datagram MTUs that a broadcast group can impose: the InfiniBand MTU less the 4 bytes of the IPoIB header.
 GROUP_MTUS = (252, 508, 1020, 2044, 4092)
@@ -104,6 +108,7 @@ def wanted_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Wanted, ..
 
 
 __all__ = (
+    "DEFAULT_PKEY",
     "GROUP_MTUS",
     "KERNEL_MODE",
     "KERNEL_MTU",
@@ -111,6 +116,7 @@ __all__ = (
     "MODES",
     "MTU_MAX",
     "MTU_MIN",
+    "MTU_MIN_IPV6",
     "NAME_MAX",
     "PARENT_KEPT",
     "STATES",

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import nearest
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import allowed
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded, kernel_names
 
 if t.TYPE_CHECKING:
@@ -78,12 +79,16 @@ def _option_problems(module: str, wanted: Wanted, found: Found) -> list[Problem]
     if target not in found.parameters:
         return []
     known = found.parameters[target]
-    allowed = "a parameter of %s" % target
-    return [
-        Problem("%s.%s" % (variable, name), value, allowed, _similar(nearest(name, known), "known: %s" % (", ".join(sorted(known)) or "none")))
-        for name, value in sorted(wanted.options[module].items())
-        if name not in known
-    ]
+    problems = []
+    for name, value in sorted(wanted.options[module].items()):
+        where = "%s.%s" % (variable, name)
+        if name not in known:
+            hint = _similar(nearest(name, known), "known: %s" % (", ".join(sorted(known)) or "none"))
+            problems.append(Problem(where, value, "a parameter of %s" % target, hint))
+        elif allowed(known[name], value):
+            hint = "modinfo gives its type as %s; with any other value the kernel does not load %s" % (known[name], target)
+            problems.append(Problem(where, value, allowed(known[name], value), hint))
+    return problems
 
 
 def check(wanted: Wanted, found: Found) -> list[Problem]:

@@ -28,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     without_block,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import parse_modinfo
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -51,8 +52,8 @@ class Found(t.NamedTuple):
     """Loaded modules; true for those that can't be unloaded."""
     live: t.Mapping[str, t.Mapping[str, str]] = {}
     """The parameters of loaded modules that the kernel shows, for the modules asked for."""
-    parameters: t.Mapping[str, frozenset[str]] = {}
-    """The parameters that modules have, for those asked for and known."""
+    parameters: t.Mapping[str, t.Mapping[str, str]] = {}
+    """The parameters that modules have, with their types ("" where unknown), for the modules asked for and known."""
     rdma_core: bool = False
     """Does rdma-core load its lists on this node?"""
     rdma_text: str = ""
@@ -140,14 +141,14 @@ def read_live(root: str, module: str) -> dict[str, str]:
     return live
 
 
-def known_parameters(run: Runner, release: str, module: str) -> frozenset[str] | None:
-    """The parameters that modinfo lists (C(NAME:description (type)), one a line); None where it can't tell."""
+def known_parameters(run: Runner, release: str, module: str) -> dict[str, str] | None:
+    """The parameters that modinfo lists, with their types; None where it can't tell."""
     if not release or not run.has("modinfo"):
         return None
     output = run(["modinfo", "-k", release, "-p", module], ok=None)
     if output.rc != 0:
         return None
-    return frozenset(line.split(":", 1)[0].strip() for line in output.stdout.splitlines() if ":" in line)
+    return parse_modinfo(output.stdout)
 
 
 def _in_container(root: str) -> bool:
@@ -176,7 +177,7 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
         if module in catalogue.loadable:
             known = known_parameters(run, release if release in kernels else installed[-1], module)
             if known is not None:
-                parameters[module] = known | frozenset(live[module])
+                parameters[module] = {**dict.fromkeys(live[module], ""), **known}
     rdma_core = _has_rdma_core(root)
     lists = {path: read_text(_at(root, path)) for path in (RDMA_PATH, INFINIBAND_PATH)}
     if assume_rdma_core and not rdma_core:

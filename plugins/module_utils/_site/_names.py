@@ -35,7 +35,24 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
             "fail",
         )
     ),
-    "rdma_": frozenset(("ports", "hosts", "remove", "pending")),
+    "hca_firmware_": frozenset(
+        ("devices", "images", "versions", "allow_downgrade", "config", "missing", "backup", "install_tools", "allow_container", "reset_timeout")
+    ),
+    "rdma_": frozenset(
+        (
+            "allow_reboot",
+            "allow_reset",
+            "drain_tasks",
+            "hosts",
+            "pending",
+            "ports",
+            "reboot_timeout",
+            "remove",
+            "serial",
+            "undrain_tasks",
+            "verify",
+        )
+    ),
 }
 # Of the whole site, without a prefix.
 PLAIN = frozenset(("fabric",))

@@ -12,6 +12,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import problems as firmware_config_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
@@ -36,7 +38,12 @@ if t.TYPE_CHECKING:
 
     Judge = t.Callable[[Mapping[str, t.Any], t.Optional[Mapping[str, t.Any]]], t.List[Problem]]
 
-CONCERNS: tuple[Judge, ...] = (stack_problems, kmod_problems, ipoib_problems, check_problems)
+
+def _firmware_image_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    return image_problems(variables, facts, "hca_firmware_")
+
+
+CONCERNS: tuple[Judge, ...] = (stack_problems, kmod_problems, ipoib_problems, firmware_config_problems, _firmware_image_problems, check_problems)
 
 
 class Placement(t.NamedTuple):

@@ -3,6 +3,7 @@
 #   OUT/opt/lab/lib                 the management datagram libraries and their simulator client
 #   OUT/usr/lib/modules/RELEASE     the RDMA part of the newest kernel package, with module dependencies
 #   OUT/opt/lab/kernel              that RELEASE
+#   OUT/opt/lab/share               the firmware tools' database of configuration parameters
 set -eu
 out=$1
 work=$(mktemp -d)
@@ -10,12 +11,15 @@ cd "$work"
 
 kernel=$(apt-cache depends linux-image-amd64 | sed -n 's/^ *Depends: *\(linux-image-[0-9].*\)/\1/p' | head -n 1)
 release=${kernel#linux-image-}
-apt-get download libibumad3 libibmad5 libumad2sim0 "$kernel"
+apt-get download libibumad3 libibmad5 libumad2sim0 mstflint "$kernel"
 
 mkdir libraries
 for package in lib*.deb; do dpkg-deb -x "$package" libraries; done
 mkdir -p "$out/opt/lab/lib"
 find libraries -name 'lib*.so*' -exec cp -a {} "$out/opt/lab/lib/" \;
+
+dpkg-deb -x mstflint_*.deb mstflint
+install -D -m 0644 -t "$out/opt/lab/share" "$(find mstflint -name mlxconfig_host.db)"
 
 dpkg-deb -x "$kernel"_*.deb linux
 python3 /src/image/kernel_subset.py "linux/lib/modules/$release" "$out/usr/lib/modules/$release"

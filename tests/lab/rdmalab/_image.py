@@ -20,7 +20,7 @@ from ._settings import LAB, Settings
 
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-apt", "iproute2", "kmod", "procps", "udev", "ca-certificates", "ifupdown")
 REPOSITORY = "rdmalab"
-CONTEXT = ("image", "simulator", "node")
+CONTEXT = ("image", "simulator", "node", "cxemu")
 _STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import socket
+import sqlite3
 import struct
 import sys
 import threading
@@ -21,9 +22,11 @@ import pytest
 if sys.version_info < (3, 11):
     pytest.skip("the lab runs on Python 3.11", allow_module_level=True)
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "lab" / "node"))
+LAB = pathlib.Path(__file__).parents[2] / "lab"
+sys.path[:0] = [str(LAB), str(LAB / "node")]
 
-from labnode import ipoib, modules, simulator, tree
+from cxemu import image, nvconfig
+from labnode import adapter, ipoib, modules, simulator, tree
 from labnode.modinfo import ModInfo, parse_modinfo
 from labnode.node import Node, parse_node
 from labnode.portstate import UNPLUGGED, parse_port_info, port_files, rate_text
@@ -295,3 +298,46 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulator, "PORT", port)
     with pytest.raises(simulator.SimulatorGone):
         simulator.Fabric("127.0.0.1", "node1", 1, patience=1).read()
+
+
+def test_a_second_function_and_mac_of_a_dual_port_card(node: Node) -> None:
+    hca = node.hcas[0]
+    assert adapter.functions(hca) == ("0000:03:00.0", "0000:03:00.1")
+    assert adapter.functions(hca._replace(type="MT4123")) == ("0000:03:00.0",)
+    assert adapter.functions(hca._replace(type="MT4099")) == ("0000:03:00.0",)
+    assert {"base_mac=0x2c9001000", "hw_id=0x20d", "psid=MT_0000000008"} <= set(adapter.keys(hca, adapter.MODELS[hca.type]))
+    assert adapter.directory(hca) == adapter.directory(hca._replace(pci="0000:03:00.1"))
+
+
+def test_links_end_in_the_name_of_their_target(tmp_path: pathlib.Path) -> None:
+    """libmtcr takes the PCI address from the text of the link "device"."""
+    tree.Tree(str(tmp_path)).link_all({"sys/devices/bus/0000:03:00.0/infiniband/mlx5_0/device": "sys/devices/bus/0000:03:00.0"})
+    assert os.readlink(tmp_path / "sys/devices/bus/0000:03:00.0/infiniband/mlx5_0/device") == "../../../0000:03:00.0"
+
+
+def test_values_of_the_nv_configuration(tmp_path: pathlib.Path) -> None:
+    """A field is bits of a big endian dword, its place written as BYTE.BIT."""
+    path = tmp_path / "parameters.db"
+    database = sqlite3.connect(path)
+    database.execute("create table tlvs (name, id, class, size, cap, version)")
+    database.execute("create table params (tlv_name, name, mlxconfig_name, offset, size, textual_values, array_length)")
+    database.execute("insert into tlvs values ('link', 18, 1, 4, 0, 0), ('limits', 5, 0, 8, 1, 1)")
+    database.execute("insert into params values ('link', 'type', 'LINK_TYPE', '0x0.0', '0x0.2', 'IB=0x1,ETH=0x2', null)")
+    database.execute("insert into params values ('limits', 'vfs', null, '0x4.16', '0x2.0', null, null)")
+    database.commit()
+    database.close()
+    profile = {"tlvs": ["link", "limits", "of another release"], "default": {"LINK_TYPE": "IB", "limits.vfs": 127}, "next": {"LINK_TYPE": 2}}
+    assert list(nvconfig.lines(2, profile, str(path))) == [
+        "01010012 4 1 1 0 00000001 00000001 00000002",
+        "01020012 4 1 1 0 00000001 00000001 00000002",
+        "00000005 8 1 0 1 00000000007f0000 00000000007f0000 00000000007f0000",
+    ]
+
+
+def test_an_image_says_what_it_is() -> None:
+    content = image.build("MT_0000000008", "16.35.3006")
+    assert len(content) == image.SIZE
+    assert b"CXEMU-FW 16.35.3006 20230515 20d\n" in content
+    section, checksum = content[image.BOOT2 : image.BOOT2 + 0x3C], content[image.BOOT2 + 0x3C : image.BOOT2 + 0x40]
+    assert struct.unpack(">I", checksum)[0] == image.crc16(section)
+    assert sum(one != other for one, other in zip(content, image.corrupted(content))) == 1

@@ -112,8 +112,8 @@ def test_role_readme_has_every_variable_and_an_example(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_public_variables_carry_the_name_of_the_role(role: str) -> None:
-    shared = {"fabric", "rdma_ports"}  # of the node, not of one role
-    assert not [name for name in options(role) if not name.startswith("%s_" % role) and name not in shared]
+    # fabric and rdma_*: of the node or the site, not of one role
+    assert not [name for name in options(role) if not name.startswith(("%s_" % role, "rdma_")) and name != "fabric"]
 
 
 def test_readme_names_every_role_and_playbook() -> None:

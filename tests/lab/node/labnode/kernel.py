@@ -16,6 +16,7 @@ import os
 import stat
 from collections.abc import Callable
 
+from . import adapter
 from . import modules as mod
 from . import tree as sysfs
 from .ipoib import Interface
@@ -40,16 +41,25 @@ class Kernel:
 
     def boot(self) -> None:
         """Before the first driver: the running kernel and the PCI bus. Again after an agent's restart."""
+        cold = not self.tree.read("proc/modules")
         os.makedirs(self.tree.path("umad2sim"), exist_ok=True)
         os.chmod(self.tree.path("umad2sim"), 0o1777)
         for name in ("sys/class", "sys/bus/pci/drivers", "sys/module"):
             os.makedirs(self.tree.path(name), exist_ok=True)
         for hca in self.node.hcas:
-            self.tree.write_all(sysfs.pci_files(self.node, hca))
-            self.tree.write(sysfs.pci_directory(self.node, hca) + "/vpd", sysfs.vpd(hca))
-            self.tree.link_all(sysfs.pci_links(self.node, hca))
+            adapter.start(hca, cold)
+            for function in adapter.functions(hca):
+                self._show_function(hca._replace(pci=function))
         self.tree.write("proc/sys/kernel/osrelease", self.node.kernel + "\n")
         self._converge()
+
+    def _show_function(self, hca: Hca) -> None:
+        self.tree.write_all(sysfs.bridge_files(self.node, hca))
+        self.tree.write(sysfs.bridge_directory(self.node, hca) + "/config", sysfs.bridge_config())
+        self.tree.write_all(sysfs.pci_files(self.node, hca))
+        self.tree.write(sysfs.pci_directory(self.node, hca) + "/vpd", sysfs.vpd(hca))
+        self.tree.link_all(sysfs.pci_links(self.node, hca))
+        adapter.connect(self.tree, sysfs.pci_directory(self.node, hca), hca)
 
     def load(self, flags: int, arguments: str, image: bytes) -> None:
         info = parse_modinfo(image)
@@ -90,6 +100,9 @@ class Kernel:
             self.interfaces[key].show(state)
 
     def watch(self) -> None:
+        for hca in self.node.hcas:
+            if self._has_device(hca):
+                self._show_firmware(hca)
         for interface in self.interfaces.values():
             interface.watch()
 
@@ -140,9 +153,14 @@ class Kernel:
             self.tree.remove(["sys/class/infiniband/" + hca.device, sysfs.pci_directory(self.node, hca) + "/infiniband"])
             return
         self.tree.write_all(sysfs.rdma_files(self.node, hca))
+        self._show_firmware(hca)
         for port in hca.ports:
             self._show_port(hca, port)
         self.tree.link_all(sysfs.rdma_links(self.node, hca))
+
+    def _show_firmware(self, hca: Hca) -> None:
+        """What the card runs; a reset can change it under the driver's feet."""
+        self.tree.write(sysfs.rdma_directory(self.node, hca) + "/fw_ver", (adapter.running(hca) or hca.firmware) + "\n")
 
     def _show_port(self, hca: Hca, port: Port) -> None:
         state = self.states.get((hca.device, port.number), UNPLUGGED)

@@ -22,6 +22,7 @@ PCI_IDS = {
     "MT4099": 0x1003, "MT4103": 0x1007, "MT4113": 0x1011, "MT4115": 0x1013, "MT4117": 0x1015, "MT4119": 0x1017,
     "MT4121": 0x1019, "MT4123": 0x101B, "MT4125": 0x101D, "MT4127": 0x101F, "MT4129": 0x1021, "MT4131": 0x1023,
 }  # fmt: skip
+NO_RESOURCE = "0x0000000000000000 0x0000000000000000 0x0000000000000000\n" * 7
 COUNTERS = (
     "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery", "local_link_integrity_errors",
     "multicast_rcv_packets", "multicast_xmit_packets", "port_rcv_constraint_errors", "port_rcv_data",
@@ -31,11 +32,33 @@ COUNTERS = (
 )  # fmt: skip
 
 
-def pci_directory(node: Node, hca: Hca) -> str:
+def bridge_directory(node: Node, hca: Hca) -> str:
     """Each card sits behind a root port of its own; functions of one card share it."""
     cards = sorted({other.pci.rsplit(".", 1)[0] for other in node.hcas})
     bridge = cards.index(hca.pci.rsplit(".", 1)[0])
-    return "sys/devices/pci0000:00/0000:00:%02x.%d/%s" % (0x1C + bridge // 8, bridge % 8, hca.pci)
+    return "sys/devices/pci0000:00/0000:00:%02x.%d" % (0x1C + bridge // 8, bridge % 8)
+
+
+def bridge_config() -> bytes:
+    """Configuration space of a root port, with the PCI Express capability at 0x40."""
+    config = bytearray(4096)
+    values = (
+        (0x00, 0x8086, 2), (0x02, 0x2030, 2), (0x04, 0x0147, 2), (0x06, 0x10, 2), (0x08, 0x06040004, 4), (0x0E, 1, 1),
+        (0x19, 3, 1), (0x1A, 3, 1), (0x34, 0x40, 1), (0x40, 0x10, 1), (0x42, 0x0142, 2), (0x4C, 0x00100043, 4), (0x52, 0x2103, 2),
+    )  # fmt: skip
+    for at, value, size in values:
+        config[at : at + size] = value.to_bytes(size, "little")
+    return bytes(config)
+
+
+def bridge_files(node: Node, hca: Hca) -> dict[str, str]:
+    base = bridge_directory(node, hca)
+    files = {"vendor": "0x8086", "device": "0x2030", "class": "0x060400", "irq": "0", "resource": NO_RESOURCE.rstrip()}
+    return {base + "/" + name: text + "\n" for name, text in files.items()}
+
+
+def pci_directory(node: Node, hca: Hca) -> str:
+    return "%s/%s" % (bridge_directory(node, hca), hca.pci)
 
 
 def rdma_directory(node: Node, hca: Hca) -> str:
@@ -67,6 +90,9 @@ def pci_files(node: Node, hca: Hca) -> dict[str, str]:
             "revision": "0x00",
             "irq": "0",
             "enable": "1",
+            "resource": "0x00000000e0000000 0x00000000e1ffffff 0x000000000014220c\n" + NO_RESOURCE.rstrip(),
+            "remove": "",
+            "reset": "",
             "numa_node": "%d" % hca.numa_node,
             "local_cpulist": "0-1",
             "current_link_speed": "8.0 GT/s PCIe",
@@ -83,7 +109,12 @@ def pci_files(node: Node, hca: Hca) -> dict[str, str]:
 
 def pci_links(node: Node, hca: Hca) -> dict[str, str]:
     base = pci_directory(node, hca)
-    return {"sys/bus/pci/devices/" + hca.pci: base, base + "/subsystem": "sys/bus/pci"}
+    bridge = bridge_directory(node, hca)
+    return {
+        "sys/bus/pci/devices/" + hca.pci: base,
+        "sys/bus/pci/devices/" + bridge.rpartition("/")[2]: bridge,
+        base + "/subsystem": "sys/bus/pci",
+    }
 
 
 def driver_links(node: Node, hca: Hca) -> dict[str, str]:
@@ -173,12 +204,13 @@ class Tree:
             self.write(name, text)
 
     def link_all(self, links: Mapping[str, str]) -> None:
-        """Both ends are names in the tree; the links are relative, as sysfs has them."""
+        """Both ends are names in the tree; the links are relative and end in the target's name, as sysfs has them."""
         for name, target in links.items():
             path = self.path(name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             if not os.path.islink(path):
-                os.symlink(os.path.relpath(target, os.path.dirname(name)), path)
+                above, last = os.path.split(target)
+                os.symlink(os.path.join(os.path.relpath(above, os.path.dirname(name)), last), path)
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:

@@ -12,6 +12,7 @@
  *   attributes.c  sysfs attributes whose writes can be refused (mode, create_child ...)
  *   kernel.c      uname(2), init_module(2), finit_module(2), delete_module(2)
  *   fabric.c      /dev/infiniband: programs of libibumad join the simulated fabric (ibsim)
+ *   config.c      PCI configuration space of an emulated adapter (../../cxemu)
  *   netlink.c     the hardware address of an IPoIB interface in link messages
  *   client.c      the line to rdmalab-agent, which decides everything a kernel would decide
  *

@@ -314,6 +314,51 @@ def test_networkd_is_told_twice(tmp_path: pathlib.Path) -> None:
     assert node.argv == ["networkctl reload", "networkctl reconfigure ib0"]
 
 
+def test_what_is_left_is_said_where_networkd_makes_no_child(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = FakeNode(tmp_path, "systemd-networkd")
+    node.appear("ib0")
+    node.call(interfaces=IB0)
+
+    def networkctl(words: list[str]) -> None:
+        if set(words[1:]) - set(node.addresses):
+            raise CommandFailed("Interface not found")
+
+    monkeypatch.setattr(node, "_networkctl", networkctl)
+    with pytest.raises(CommandFailed, match=r"left: ib0\.8001 device: none -> P_Key child 0x8001 of ib0"):
+        node.call(interfaces=WITH_CHILD)
+    assert node.argv == ["networkctl reload", "networkctl reconfigure ib0"]
+
+
+def test_ipv6_is_switched_on_where_an_address_needs_it(tmp_path: pathlib.Path) -> None:
+    node = FakeNode(tmp_path, "ifupdown")
+    node.appear("ib0")
+    node.call(interfaces=[{"name": "ib0", "addresses": ["10.20.0.1/24"]}])
+    switch = "proc/sys/net/ipv6/conf/ib0/disable_ipv6"
+    node.write(switch, "1")
+    node.call(interfaces=[{"name": "ib0", "addresses": ["10.20.0.2/24"]}])
+    assert node.read(switch) == "1"
+    node.call(interfaces=IB0)
+    assert node.read(switch) == "0"
+
+
+def test_a_kernel_without_ipv6_is_found_before_the_first_change(tmp_path: pathlib.Path) -> None:
+    node = FakeNode(tmp_path, "ifupdown")
+    node.appear("ib0")
+    node.write("proc/sys/net/ipv4/ip_forward", "0")
+    with pytest.raises(InvalidInput, match=r"ipv6\.disable=1"):
+        node.call(interfaces=IB0)
+    assert node.argv == []
+
+
+def test_ipv6_that_can_not_be_switched_on_is_found_before_the_first_change(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = FakeNode(tmp_path, "ifupdown")
+    node.write("proc/sys/net/ipv6/conf/default/disable_ipv6", "1")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(InvalidInput, match=r"net\.ipv6\.conf\.default\.disable_ipv6 is 1"):
+        node.call(interfaces=IB0)
+    assert node.argv == []
+
+
 def test_a_stack_that_does_nothing_is_reported(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = FakeNode(tmp_path, "systemd-networkd")
     node.appear("ib0")

@@ -45,15 +45,19 @@ def test_a_port_that_is_merely_up_is_no_user(tmp_path: pathlib.Path) -> None:
     [
         ("s:/x /data nfs rw,vers=3,proto=rdma,port=20049,addr=192.0.2.7 0 0", User("mount", "/data", "nfs over RDMA from s:/x")),
         ("s:/x /data nfs4 rw,rdma,port=20049,addr=192.0.2.7 0 0", User("mount", "/data", "nfs4 over RDMA from s:/x")),
-        ("s:/x /my\\040data nfs4 rw,proto=tcp,addr=10.1.0.7 0 0", User("mount", "/my data", "nfs4 from s:/x, reached through ib0")),
+        ("s:/x /my\\040data nfs4 rw,proto=tcp,addr=10.1.0.7 0 0", User("mount", "/my data", "nfs4 from s:/x, reached through ib0", ("ib0",))),
+        ("s:/x /data nfs4 rw,proto=rdma,addr=10.1.0.7 0 0", User("mount", "/data", "nfs4 over RDMA from s:/x", ("ib0",))),
         ("s:/x /data nfs4 rw,proto=tcp,addr=192.0.2.7 0 0", None),
-        ("//s/x /data cifs rw,addr=10.1.0.7 0 0", User("mount", "/data", "cifs from //s/x, reached through ib0")),
+        ("//s/x /data cifs rw,addr=10.1.0.7 0 0", User("mount", "/data", "cifs from //s/x, reached through ib0", ("ib0",))),
         ("10.9.0.1@o2ib:10.9.0.2@o2ib:/l /lustre lustre rw 0 0", User("mount", "/lustre", "lustre from 10.9.0.1@o2ib:10.9.0.2@o2ib:/l")),
         ("192.0.2.1@tcp:/l /lustre lustre rw 0 0", None),
-        ("192.0.2.1@tcp,10.1.0.1@tcp1:/l /lustre lustre rw 0 0", User("mount", "/lustre", "lustre from 192.0.2.1@tcp,10.1.0.1@tcp1:/l, reached through ib0")),
+        (
+            "192.0.2.1@tcp,10.1.0.1@tcp1:/l /lustre lustre rw 0 0",
+            User("mount", "/lustre", "lustre from 192.0.2.1@tcp,10.1.0.1@tcp1:/l, reached through ib0", ("ib0",)),
+        ),
         ("gpfs0 /gpfs gpfs rw 0 0", User("mount", "/gpfs", "gpfs, which uses verbs where it can")),
         ("beegfs_nodev /b beegfs rw 0 0", User("mount", "/b", "beegfs, which uses verbs where it can")),
-        ("s:/root / nfs rw,addr=10.1.0.7 0 0", User("root", "/", "nfs from s:/root, reached through ib0")),
+        ("s:/root / nfs rw,addr=10.1.0.7 0 0", User("root", "/", "nfs from s:/root, reached through ib0", ("ib0",))),
         ("tmpfs /tmp tmpfs rw 0 0", None),
         ("short line", None),
     ],
@@ -87,9 +91,9 @@ def test_sessions() -> None:
     ]
     assert _usage.session_users(sessions, ROUTES, NETDEVS) == [
         User("ulp", "nvme1", "NVMe over RDMA, address 192.0.2.9"),
-        User("ulp", "nvme2", "NVMe over TCP, address 10.1.0.9, reached through ib0"),
+        User("ulp", "nvme2", "NVMe over TCP, address 10.1.0.9, reached through ib0", ("ib0",)),
         User("ulp", "host5", "iSER"),
-        User("ulp", "connection1:0", "iSCSI, address 10.1.0.8, reached through ib0"),
+        User("ulp", "connection1:0", "iSCSI, address 10.1.0.8, reached through ib0", ("ib0",)),
     ]
 
 
@@ -107,7 +111,10 @@ def test_processes(tmp_path: pathlib.Path) -> None:
         (tmp_path / "proc/18/fd" / str(number)).symlink_to(target)
     processes = _processes.read_processes(root)
     assert processes == (Process(17, "opensm", ()), Process(18, "ibacm", ("rdma_cm", "uverbs0")))
-    assert _usage.process_users(processes) == [User("sm", "opensm", "pid 17"), User("process", "ibacm", "pid 18 has rdma_cm, uverbs0 open")]
+    assert _usage.process_users(processes) == [
+        User("sm", "opensm", "pid 17"),
+        User("process", "ibacm", "pid 18 has rdma_cm, uverbs0 open", ("rdma_cm", "uverbs0")),
+    ]
 
 
 def test_root_and_swap_on_a_session(tmp_path: pathlib.Path) -> None:

@@ -66,6 +66,7 @@ STATIC: list[tuple[t.Any, str, str]] = [
     ([{"name": "ib0", "mtu": 67}], "ipoib_interfaces[0].mtu", "68 to 65520"),
     ([{"name": "ib0", "mode": "datagram", "mtu": 4093}], "ipoib_interfaces[0].mtu", "68 to 4092 in datagram mode"),
     ([{"name": "ib0", "mode": "connected", "mtu": 65521}], "ipoib_interfaces[0].mtu", "68 to 65520 in connected mode"),
+    ([{"name": "ib0", "mtu": 1279, "addresses": ["10.0.0.1/24", "fd00::1/64"]}], "ipoib_interfaces[0].mtu", "1280 or more on an interface with an IPv6"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": 0}], "ipoib_interfaces[1].pkey", "must not be zero"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8000}], "ipoib_interfaces[1].pkey", "must not be zero"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": "0x8000"}], "ipoib_interfaces[1].pkey", "must not be zero"),
@@ -115,6 +116,15 @@ NODE: list[tuple[list[dict[str, t.Any]], dict[str, t.Any], str, str]] = [
     ([{"name": "ib0", "mode": "connected"}], facts(), "ipoib_interfaces[0].mode", "datagram only"),
     ([{"name": "ib0", "mode": "connected"}], dict(facts(MLX4), stack=OFED), "ipoib_interfaces[0].mode", "releases from 23.07 on"),
     ([{"name": "ib0", "mtu": 65520}], facts(), "ipoib_interfaces[0].mtu", "mode auto means datagram"),
+    ([{"name": "ib0"}, {"parent": "ib0", "pkey": 0xFFFF}], facts(), "ipoib_interfaces[1].pkey", "ib0 itself is on that partition (0xffff)"),
+    ([{"name": "ib0"}, {"parent": "ib0", "pkey": 0x7FFF}], facts(netdevs=[IB0]), "ipoib_interfaces[1].pkey", "'0x7fff'"),
+    (
+        [{"name": "ib0"}, {"parent": "ib0", "pkey": 1}],
+        facts(netdevs=[dict(IB0, pkey="0x8001")]),
+        "ipoib_interfaces[1].pkey",
+        "ib0 itself is on that partition (0x8001)",
+    ),
+    ([{"name": "ib0", "addresses": ["fd00::1/64"]}], dict(facts(), ipv6_refused={"default": "it is off"}), "ipoib_interfaces[0].addresses", "it is off"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": 1, "mode": "connected"}], facts(netdevs=[IB0]), "ipoib_interfaces[1].mode", "Enhanced IPoIB"),
 ]
 
@@ -133,9 +143,12 @@ GOOD: list[tuple[list[dict[str, t.Any]], dict[str, t.Any]]] = [
     ([{"name": "ib0", "addresses": ["10.0.0.1/31", "10.0.0.2/32", "fd00::1/128"]}], facts()),
     ([{"name": "ib0", "mode": "connected", "mtu": "65520"}], facts(MLX4)),
     ([{"name": "ib0", "mode": "connected"}], facts(CONNECT_IB)),
+    ([{"name": "ib0", "mtu": 1280, "addresses": ["fd00::1/64"]}], dict(facts(netdevs=[IB0]), ipv6_refused={"default": "it is off"})),
+    ([{"name": "ib0", "mtu": 576, "addresses": ["10.0.0.1/24"]}], dict(facts(), ipv6_refused={"default": "it is off"})),
+    ([{"name": "ib0"}, {"parent": "ib0", "pkey": 0xFFFF}], facts(netdevs=[dict(IB0, pkey="0x8001")])),
     ([{"name": "ib1", "mode": "connected"}], facts(netdevs=[IB0, IB1_CAPABLE], ports=2, loaded=True)),
     ([{"name": "ib0", "mode": None, "mtu": None, "addresses": None, "parent": None, "pkey": None}], facts()),
-    ([{"name": "ib0"}, {"parent": "ib0", "pkey": "0x7fff"}, {"name": "ib0.8001", "parent": "ib0", "pkey": 32769}], facts()),
+    ([{"name": "ib0"}, {"parent": "ib0", "pkey": "0x7ffe"}, {"name": "ib0.8001", "parent": "ib0", "pkey": 32769}], facts()),
 ]
 
 

@@ -201,10 +201,15 @@ def test_options_that_nobody_will_use_are_named() -> None:
         (declared((), options={"ib_ipob": {"a": 1}}), NODE, "kernel_modules_options.ib_ipob is {'a': '1'}; allowed: a module of kernel 6.1"),
         (
             declared((), options={"ib_ipoib": {"send_queue": 1}}),
-            NODE._replace(parameters={"ib_ipoib": frozenset({"send_queue_size"})}),
+            NODE._replace(parameters={"ib_ipoib": {"send_queue_size": "int"}}),
             "did you mean send_queue_size?",
         ),
-        (declared((), options={"ib_ipoib": {"x": 1}}), NODE._replace(parameters={"ib_ipoib": frozenset()}), "known: none"),
+        (declared((), options={"ib_ipoib": {"x": 1}}), NODE._replace(parameters={"ib_ipoib": {}}), "known: none"),
+        (
+            declared((), options={"ib_ipoib": {"send_queue_size": "abc"}}),
+            NODE._replace(parameters={"ib_ipoib": {"send_queue_size": "int"}}),
+            "kernel_modules_options.ib_ipoib.send_queue_size is 'abc'; allowed: a number from -2147483648 to 2147483647",
+        ),
         (declared((), options={"ib_core": {"x": 1}}), NODE, "put ib_core.x=1 on the kernel command line"),
         (
             declared(),

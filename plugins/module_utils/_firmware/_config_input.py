@@ -1,0 +1,175 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What may be declared about firmware configuration, and which adapter shall have what. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, matches, selector_problem
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, number_of, parse_key, wish_text
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+
+_OPTIONS = (*SELECTORS, "all", "state", "parameters", "names")
+_KEY = "the name of a parameter, an element NAME[2] or a range NAME[0..3]"
+
+
+class Wish(t.NamedTuple):
+    """One declared value."""
+
+    value: str | None
+    """As text; None for the default."""
+    where: str
+    """The place in the input."""
+    boolean: bool = False
+    """Was it a YAML boolean?"""
+
+
+class Target(t.NamedTuple):
+    """What one adapter shall have."""
+
+    device: Device
+    wishes: Mapping[str, Wish] = {}
+    """By parameter; ranges are spelt out."""
+    reset_all: bool = False
+    """Shall all other parameters have their defaults?"""
+
+
+def _entry_problems(variable: str, entry: t.Any) -> list[Problem]:
+    if not isinstance(entry, dict):
+        return [Problem(variable, entry, "a mapping with a selector (%s or all) and parameters" % ", ".join(SELECTORS))]
+    given = {key: value for key, value in entry.items() if value is not None}
+    found = [Problem("%s.%s" % (variable, key), given[key], ", ".join(_OPTIONS), "no such option") for key in given if key not in _OPTIONS]
+    chosen = [kind for kind in SELECTORS if kind in given]
+    wrong = [selector_problem("%s.%s" % (variable, kind), kind, given[kind]) for kind in chosen]
+    found.extend(problem for problem in wrong if problem)
+    everything = given.get("all", False)
+    if not isinstance(everything, bool):
+        found.append(Problem(variable + ".all", everything, "true or false"))
+    elif everything == bool(chosen):
+        found.append(Problem(variable, chosen or "without a selector", "either all: true or some of %s" % ", ".join(SELECTORS)))
+    state = given.get("state", "present")
+    parameters = given.get("parameters") or {}
+    names = given.get("names") or []
+    if state not in ("present", "default"):
+        found.append(Problem(variable + ".state", state, "present, default"))
+    if not isinstance(parameters, dict):
+        return [*found, Problem(variable + ".parameters", parameters, "a mapping of parameters to values")]
+    if not isinstance(names, list):
+        return [*found, Problem(variable + ".names", names, "a list of parameters")]
+    if state == "present" and (names or not parameters):
+        found.append(Problem(variable, sorted(map(str, given)), "parameters (with state: present), names (with state: default)"))
+    if state == "default" and parameters and names:
+        found.append(Problem(variable, sorted(map(str, given)), "names, or parameters that keep a value while all others go to their default"))
+    for name, value in parameters.items():
+        found.extend(_value_problems("%s.parameters.%s" % (variable, name), name, value))
+    found.extend(Problem("%s.names[%d]" % (variable, at), name, _KEY) for at, name in enumerate(names) if not isinstance(name, str) or not parse_key(name))
+    return found
+
+
+def _value_problems(variable: str, name: t.Any, value: t.Any) -> list[Problem]:
+    key = parse_key(name) if isinstance(name, str) else None
+    if key is None:
+        return [Problem(variable, name, _KEY)]
+    if isinstance(value, list):
+        if key.first is None:
+            return [Problem(variable, value, "one value", "a list needs the indices: %s[0..%d]" % (key.name, len(value) - 1))]
+        if len(value) != len(key.elements()):
+            return [Problem(variable, value, "%d values, one for each element, or one value for all" % len(key.elements()))]
+        return [problem for index, item in enumerate(value) for problem in _scalar_problems("%s[%d]" % (variable, index), item)]
+    return _scalar_problems(variable, value)
+
+
+def _scalar_problems(variable: str, value: t.Any) -> list[Problem]:
+    if not isinstance(value, (bool, int, str)):
+        return [Problem(variable, value, "a name, a number or a boolean")]
+    text = wish_text(value)
+    if not text or len(text.split()) != 1 or "=" in text or (isinstance(value, int) and value < 0):
+        return [Problem(variable, value, "a name, a number (from 0) or a boolean")]
+    if number_of(text) == RESERVED:
+        return [Problem(variable, value, "any other number", "the tools keep 0xffffffff for values that are not set")]
+    return []
+
+
+def entry_problems(variable: str, entries: t.Any) -> list[Problem]:
+    """Everything that is wrong with a list of adapters and their parameters, without looking at a node."""
+    if not isinstance(entries, list):
+        return [Problem(variable, entries, "a list of mappings, each with a selector and parameters")]
+    found = [problem for index, entry in enumerate(entries) for problem in _entry_problems("%s[%d]" % (variable, index), entry)]
+    if found:
+        return found
+    for index, entry in enumerate(entries):
+        seen: set[str] = set()
+        for element, wish in _wishes("%s[%d]" % (variable, index), entry):
+            if element in seen:
+                found.append(Problem(wish.where, wish.value, "one value for %s" % element, "it is in this entry twice"))
+            seen.add(element)
+    return found
+
+
+def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """Everything that is wrong with the variables of the role hca_firmware that declare firmware configuration."""
+    return entry_problems("hca_firmware_config", variables["hca_firmware_config"]) if "hca_firmware_config" in variables else []
+
+
+def _wishes(variable: str, entry: Mapping[str, t.Any]) -> t.Iterator[tuple[str, Wish]]:
+    for name, value in (entry.get("parameters") or {}).items():
+        key = parse_key(name)
+        elements = key.elements() if key else []
+        values = value if isinstance(value, list) else [value] * len(elements)
+        for element, item in zip(elements, values):
+            yield element, Wish(wish_text(item), "%s.parameters.%s" % (variable, name), isinstance(item, bool))
+    for index, name in enumerate(entry.get("names") or []):
+        key = parse_key(name)
+        for element in key.elements() if key else []:
+            yield element, Wish(None, "%s.names[%d]" % (variable, index))
+
+
+def _agree(one: Wish, other: Wish) -> bool:
+    if one.value is None or other.value is None:
+        return one.value == other.value
+    return agree(one.value, other.value)
+
+
+def targets_of(variable: str, entries: t.Sequence[Mapping[str, t.Any]], devices: t.Sequence[Device], missing: str) -> tuple[list[Target], list[Problem]]:
+    """What each chosen adapter shall have, and where selectors choose nothing or contradict each other.
+
+    C(missing) is C(fail) or C(ignore): what an entry is that no adapter of this node matches.
+    """
+    found: list[Problem] = []
+    chosen: dict[str, tuple[dict[str, Wish], list[bool]]] = {device.pci: ({}, []) for device in devices}
+    for index, entry in enumerate(entries):
+        where = "%s[%d]" % (variable, index)
+        selectors = {kind: entry[kind] for kind in SELECTORS if entry.get(kind) is not None}
+        selected = [device for device in devices if all(matches(device, kind, value) for kind, value in selectors.items())]
+        partly = [device for device in devices if any(matches(device, kind, value) for kind, value in selectors.items())]
+        said = ", ".join("%s: %s" % item for item in selectors.items()) or "all: true"
+        if not selected and partly and len(selectors) > 1:
+            found.append(Problem(where, said, "selectors that agree", "%s fits some of them only" % "; ".join(map(describe_device, partly))))
+        elif not selected and missing == "fail":
+            have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
+            unknown = any("psid" in selectors and not device.psid for device in devices)
+            hint = "this node has: %s%s" % (have, ". The PSID is known only once the driver is loaded" if unknown else "")
+            found.append(Problem(where, said, "an adapter of this node, or missing: ignore", hint))
+        for device in selected:
+            wishes, resets = chosen[device.pci]
+            resets.append(entry.get("state") == "default" and not entry.get("names"))
+            for element, wish in _wishes(where, entry):
+                first = wishes.setdefault(element, wish)
+                if not _agree(first, wish):
+                    hint = "%s sets it to %s, and both mean %s" % (first.where, first.value or "its default", describe_device(device))
+                    found.append(Problem(wish.where, wish.value or "the default", "one value for %s" % element, hint))
+    by_pci = {device.pci: device for device in devices}
+    return [Target(by_pci[pci], wishes, any(resets)) for pci, (wishes, resets) in sorted(chosen.items()) if resets], found
+
+
+__all__ = ("Target", "Wish", "entry_problems", "problems", "targets_of")

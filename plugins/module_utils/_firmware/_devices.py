@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The adapters of a node, one for each card however many PCI functions it shows, and the ways to name them."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas, read_part_number
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
+
+_NVIDIA = "0x15b3"
+_PCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
+_WORD = re.compile(r"^[A-Za-z0-9_.:@-]+$")
+
+# PCI device ids, in the words of mlxconfig. https://pci-ids.ucw.cz/read/PC/15b3
+_MODELS = {
+    0x1003: "ConnectX3",
+    0x1007: "ConnectX3Pro",
+    0x1011: "ConnectIB",
+    0x1013: "ConnectX4",
+    0x1015: "ConnectX4LX",
+    0x1017: "ConnectX5",
+    0x1019: "ConnectX5",
+    0x101B: "ConnectX6",
+    0x101D: "ConnectX6DX",
+    0x101F: "ConnectX6LX",
+    0x1021: "ConnectX7",
+    0x1023: "ConnectX8",
+    0xA2D2: "BlueField",
+    0xA2D6: "BlueField2",
+    0xA2DC: "BlueField3",
+}
+
+SELECTORS = ("pci", "psid", "part_number", "type", "guid", "netdev", "rdma")
+
+
+class Device(t.NamedTuple):
+    """One adapter. "" where something can't be known, as the PSID before a driver is loaded."""
+
+    pci: str
+    """The first of its functions, which stands for all."""
+    functions: tuple[str, ...] = ()
+    rdma: tuple[str, ...] = ()
+    netdevs: tuple[str, ...] = ()
+    type: str = ""
+    """C(MT4119)."""
+    model: str = ""
+    """C(ConnectX5)."""
+    psid: str = ""
+    part_number: str = ""
+    guids: tuple[str, ...] = ()
+    """Node and port GUIDs."""
+
+
+def _groups(root: str, functions: t.Sequence[str], images: t.Mapping[str, str]) -> list[tuple[str, ...]]:
+    """The functions of each card: one slot of the bus, or several with one system image GUID (Socket Direct)."""
+    groups: dict[str, list[str]] = {}
+    owner: dict[str, str] = {}
+    for function in sorted(functions):
+        slot = function.rpartition(".")[0]
+        image = images.get(function, "")
+        home = owner.get(slot) or (owner.get(image) if image else None) or slot
+        owner[slot] = home
+        if image:
+            owner.setdefault(image, home)
+        groups.setdefault(home, []).append(function)
+    return [tuple(group) for group in groups.values()]
+
+
+def read_devices(root: str = "/") -> tuple[Device, ...]:
+    """All adapters by address, with or without a driver. Virtual functions have no firmware of their own."""
+    hcas = read_hcas(root)
+    ports = read_ports(root)
+    base = os.path.join(root, "sys/bus/pci/devices")
+    adapters = {
+        adapter.pci: adapter
+        for adapter in read_adapters(root, hcas)
+        if adapter.vendor.lower() == _NVIDIA and not os.path.lexists(os.path.join(base, adapter.pci, "physfn"))
+    }
+    netdevs: dict[str, set[str]] = {pci: set(entries(base, pci, "net")) for pci in adapters}
+    for name in entries(root, "sys/class/net"):
+        netdevs.get(pci_address(root, "sys/class/net", name, "device"), set()).add(name)
+    images = {hca.pci: guid(attribute(root, "sys/class/infiniband", hca.name, "sys_image_guid")) for hca in hcas}
+    found = []
+    for functions in _groups(root, tuple(adapters), images):
+        own = [hca for hca in hcas if hca.pci in functions]
+        names = tuple(hca.name for hca in own)
+        identity = number(adapters[functions[0]].device)
+        found.append(
+            Device(
+                pci=functions[0],
+                functions=functions,
+                rdma=names,
+                netdevs=tuple(sorted(name for function in functions for name in netdevs[function])),
+                type="MT%d" % identity if identity is not None else "",
+                model=_MODELS.get(identity or 0, ""),
+                psid=next((hca.psid for hca in own if hca.psid), ""),
+                part_number=next((hca.part_number for hca in own if hca.part_number), "") or read_part_number(os.path.join(base, functions[0], "vpd")),
+                guids=tuple(sorted({*(hca.node_guid for hca in own), *(port.port_guid for port in ports if port.device in names)} - {""})),
+            )
+        )
+    return tuple(found)
+
+
+def _plain(text: str) -> str:
+    """C(ConnectX-5) and C(connectx5) are one type."""
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def _address(text: str) -> str:
+    return text.lower() if text.count(":") > 1 else "0000:" + text.lower()
+
+
+def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
+    """What is wrong with the text of a selector."""
+    if kind == "pci":
+        return None if isinstance(value, str) and _PCI.match(value.lower()) else Problem(variable, value, "a PCI address such as 0000:03:00.0")
+    if kind == "guid":
+        return None if isinstance(value, str) and guid(value) else Problem(variable, value, "a node or port GUID: 16 hex digits, in quotes")
+    return None if isinstance(value, str) and _WORD.match(value) else Problem(variable, value, "the %s of an adapter" % kind.replace("_", " "))
+
+
+def matches(device: Device, kind: str, value: str) -> bool:
+    """Does a selector mean this adapter?"""
+    if kind == "pci":
+        return _address(value) in device.functions
+    if kind == "guid":
+        return guid(value) in device.guids
+    if kind == "type":
+        return _plain(value) in {_plain(device.type), _plain(device.model)} - {""}
+    if kind in ("psid", "part_number"):
+        return value.lower() == str(getattr(device, kind)).lower()
+    return value in (device.netdevs if kind == "netdev" else device.rdma)
+
+
+def describe_device(device: Device) -> str:
+    """An adapter in one line, as errors show what the node has."""
+    parts = [device.pci, device.model or device.type, device.part_number, "PSID %s" % (device.psid or "unknown"), *device.rdma, *device.netdevs]
+    return " ".join(part for part in parts if part)
+
+
+__all__ = ("SELECTORS", "Device", "describe_device", "matches", "read_devices", "selector_problem")

@@ -1,0 +1,144 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Look, plan, burn, look again."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible.module_utils.urls import open_url
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as look
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
+    OVERRIDE_PSID,
+    Adapter,
+    Burn,
+    Decision,
+    Rules,
+    after,
+    decide,
+    describe,
+    is_due,
+    is_settled,
+    name_of,
+    plan,
+    waiting,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+
+_PENDING_IMAGE = "pending reset"
+_NO_TOOL = "the firmware of the adapters can't be looked at before mstflint is installed"
+
+
+def _verify_flash(run: Runner, tool: str, burn: Burn) -> Adapter:
+    """What the adapter says now. Where the tool wrote the flash itself, it also reads it back and compares checksums."""
+    adapter, image = burn
+    found = adapter._replace(query=look.query_adapter(run, tool, adapter.pci))
+    if is_due(found, image):
+        raise CommandFailed(
+            "after the burn %s has %s (%s) in its flash instead of %s (%s)"
+            % (name_of(adapter), found.query.version, found.query.psid, image.query.version, image.query.psid)
+        )
+    if not flint.firmware_checks(found.query):
+        output = run(flint.verify_device(tool, adapter.pci), ok=None, timeout=flint.VERIFY_TIMEOUT)
+        if not flint.verified(output.rc, output.stdout + output.stderr):
+            raise CommandFailed("the flash of %s is not as burned: %s. Do not reset it; burn again." % (name_of(adapter), flint.error_of(output.stdout)))
+    return found
+
+
+def burn_one(run: Runner, tool: str, burn: Burn, parameters: t.Mapping[str, t.Any], root: str = "/") -> Adapter:
+    """Burn and verify under the card's lock. Somebody else may have done it while we waited for the lock."""
+    adapter, image = burn
+    with card_lock(adapter.pci, parameters["lock_timeout"], root):
+        found = adapter._replace(query=look.query_adapter(run, tool, adapter.pci))
+        if not is_due(found, image):
+            return found
+        foreign = found.query.psid != image.query.psid
+        argv = flint.burn(tool, adapter.pci, image.file, change_psid=foreign and parameters[OVERRIDE_PSID])
+        output = run(argv, ok=None, timeout=parameters["burn_timeout"])
+        text = output.stdout + output.stderr
+        if output.rc:
+            error = flint.error_of(text)
+            hint = " Reset the adapter first: it holds another image that does not run yet." if _PENDING_IMAGE in error else ""
+            raise CommandFailed("%s could not be burned with %s: %s.%s" % (name_of(adapter), image.path, error, hint), cmd=argv, rc=output.rc)
+        return _verify_flash(run, tool, burn)
+
+
+def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], parameters: t.Mapping[str, t.Any], root: str = "/") -> dict[str, Adapter]:
+    """One after the other; the first failure ends it and says what was done before."""
+    done: dict[str, Adapter] = {}
+    for burn in burns:
+        try:
+            done[burn.adapter.pci] = burn_one(run, tool, burn, parameters, root)
+        except RdmaError as exc:
+            exc.details.update(changed=bool(done), burned=sorted(done), not_burned=[one.adapter.pci for one in burns if one.adapter.pci not in done])
+            raise
+    return done
+
+
+def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> Decision:
+    """The decision, with the images verified that are to be burned."""
+    rules = Rules(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"])
+    psids = {adapter.query.psid for adapter in adapters if not is_settled(adapter, rules)}
+    source = look.find_images(run, tool, parameters["images"], psids, cache, download)
+    decision = decide(adapters, source, rules)
+    checked = [look.verify_image(run, tool, image) for image in sorted({burn.image for burn in decision.burns})]
+    faulty = [Problem("image %s" % image.path, image.fault, "a whole firmware image", "take it from its source anew") for image in checked if image.fault]
+    problems = [*decision.problems, *faulty]
+    if problems:
+        raise InvalidInput(problems)
+    return decision
+
+
+def _need_hardware(parameters: t.Mapping[str, t.Any], root: str) -> None:
+    kind = read_machine(root).kind
+    if kind in ("container", "chroot") and not parameters["allow_in_container"]:
+        raise Refused("this is a %s: its adapters belong to the host, which may be using them. allow_in_container burns them nevertheless." % kind)
+
+
+def converge(module: AnsibleModule, run: Runner, root: str = "/", download: Download = open_url) -> dict[str, t.Any]:
+    """The result of the module."""
+    parameters = module.params
+    wrong = image_problems(parameters)
+    if wrong:
+        raise InvalidInput(wrong)
+    tool = look.tool_of(run)
+    if not tool and module.check_mode:
+        return {**Plan().result(), "reasons": [_NO_TOOL], "adapters": []}
+    adapters = look.select(run, look.need_tool(tool), read_devices(root), parameters)
+    decision = Decision()
+    if parameters["state"] == "present":
+        # Check mode keeps nothing, but has to see the images that a run would burn.
+        cache = module.tmpdir if module.check_mode else os.path.join(root, CACHE)
+        decision = _prepare(run, tool, adapters, parameters, cache, download)
+    todo: Plan = plan(decision.burns)
+    result = todo.result()
+    if todo:
+        _need_hardware(parameters, root)
+        adapters = after(adapters, decision.burns)
+    if todo and not module.check_mode:
+        done = burn_all(run, tool, decision.burns, parameters, root)
+        adapters = tuple(done.get(adapter.pci, adapter) for adapter in adapters)
+    due = waiting(adapters)
+    result["pending"] = ["%s (needs %s)" % (change.words(), change.needs) for change in due]
+    result["reasons"] = [*("%s: activated by a firmware reset or a reboot" % change.words() for change in due), *decision.notes]
+    result["adapters"] = [describe(adapter, decision.chosen.get(adapter.pci)) for adapter in adapters]
+    return result
+
+
+__all__ = ("burn_all", "burn_one", "converge")

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Is what the user says about firmware images meant well? Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, matches, selector_problem
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+
+_VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
+_PSID = re.compile(r"^[A-Za-z0-9_.-]{1,16}\Z")
+_LOCATION = ("path", "url", "checksum")
+_URL = re.compile(r"^https?://[^\s/]+/\S+\Z")
+_CHECKSUM = re.compile(r"^(sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})\Z")
+_CHECKSUMS = "sha256: or sha512: and hexadecimal digits"
+
+
+def _is_path(value: t.Any) -> bool:
+    return isinstance(value, str) and value.startswith("/") and "\0" not in value
+
+
+def _is_psid(value: t.Any) -> bool:
+    return isinstance(value, str) and _PSID.match(value) is not None
+
+
+def _location_problems(name: str, value: t.Any) -> list[Problem]:
+    """A path, or a mapping of path or url, and checksum."""
+    if not isinstance(value, t.Mapping):
+        return [] if _is_path(value) else [Problem(name, value, "the absolute path of an image on the node, or a mapping of path or url, and checksum")]
+    path, url, checksum = (value.get(key) for key in _LOCATION)
+    problems = [Problem("%s.%s" % (name, key), value[key], ", ".join(_LOCATION), "no such option") for key in value if key not in _LOCATION]
+    if (path is None) == (url is None):
+        problems.append(Problem(name, dict(value), "either path or url"))
+    if path is not None and not _is_path(path):
+        problems.append(Problem(name + ".path", path, "an absolute path on the node"))
+    if url is not None and not (isinstance(url, str) and _URL.match(url)):
+        problems.append(Problem(name + ".url", url, "an address that begins with https:// or http://"))
+    if checksum is None and url is not None:
+        problems.append(Problem(name + ".checksum", None, _CHECKSUMS, "what comes over a network is not burned unseen"))
+    if checksum is not None and not (isinstance(checksum, str) and _CHECKSUM.match(checksum)):
+        problems.append(Problem(name + ".checksum", checksum, _CHECKSUMS))
+    return problems
+
+
+def _images(name: str, value: t.Any) -> list[Problem]:
+    if value is None:
+        return []
+    if not isinstance(value, t.Mapping):
+        return [] if _is_path(value) else [Problem(name, value, "the absolute path of an image or of a directory, or a mapping of PSIDs to images")]
+    problems = [] if value else [Problem(name, {}, "at least one PSID with its image")]
+    for psid, path in value.items():
+        if not _is_psid(psid):
+            problems.append(Problem(name, psid, "a PSID such as MT_0000000008"))
+        problems += _location_problems("%s[%s]" % (name, psid), path)
+    return problems
+
+
+def _versions(name: str, value: t.Any) -> list[Problem]:
+    if value is None:
+        return []
+    if not isinstance(value, t.Mapping):
+        return [Problem(name, value, "a mapping of PSIDs to versions")]
+    problems = [Problem(name, psid, "a PSID such as MT_0000000008") for psid in value if not _is_psid(psid)]
+    for psid, version in value.items():
+        if not (isinstance(version, str) and _VERSION.match(version)):
+            hint = "" if isinstance(version, str) else "put it in quotes"
+            problems.append(Problem("%s[%s]" % (name, psid), version, "a version such as '16.35.3006'", hint))
+    return problems
+
+
+def _device_problems(name: str, entries: t.Any) -> list[Problem]:
+    if not isinstance(entries, (list, tuple)):
+        return [Problem(name, entries, "a list of mappings, each with a selector: all, %s" % ", ".join(SELECTORS))]
+    problems: list[Problem] = []
+    for index, entry in enumerate(entries):
+        where = "%s[%d]" % (name, index)
+        given = {key: value for key, value in entry.items() if value is not None} if isinstance(entry, t.Mapping) else {}
+        everything = given.pop("all", False)
+        for key in sorted(set(map(str, given)) - set(SELECTORS)):
+            problems.append(Problem("%s.%s" % (where, key), given.get(key), "all, " + ", ".join(SELECTORS), "no such selector"))
+        wrong = [selector_problem("%s.%s" % (where, kind), kind, given[kind]) for kind in SELECTORS if kind in given]
+        problems += [problem for problem in wrong if problem]
+        if not isinstance(everything, bool) or everything == bool(given):
+            problems.append(Problem(where, entry, "either all: true or some of %s" % ", ".join(SELECTORS)))
+    return problems
+
+
+def select_devices(name: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], missing: str) -> tuple[list[Device], list[Problem]]:
+    """The adapters that any entry means, each once. All selectors of an entry have to fit one adapter.
+
+    C(missing) is C(fail) or C(ignore): what an entry is that no adapter of this node fits.
+    """
+    chosen: set[str] = set()
+    problems = []
+    for index, entry in enumerate(entries):
+        selectors = {kind: entry[kind] for kind in SELECTORS if entry.get(kind) is not None}
+        hits = [device.pci for device in devices if all(matches(device, kind, value) for kind, value in selectors.items())]
+        if selectors and not hits and missing == "fail":
+            said = ", ".join("%s: %s" % item for item in selectors.items())
+            have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
+            problems.append(Problem("%s[%d]" % (name, index), said, "an adapter of this node, or missing: ignore", "this node has: %s" % have))
+        chosen |= set(hits)
+    return [device for device in devices if device.pci in chosen], problems
+
+
+def image_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, prefix: str = "") -> list[Problem]:
+    """C(variables) holds the options of the module mstflint, their names behind a prefix where a role passes its own."""
+    images = variables.get(prefix + "images")
+    problems = _images(prefix + "images", images) + _versions(prefix + "versions", variables.get(prefix + "versions"))
+    devices = variables.get(prefix + "devices")
+    if devices is not None:
+        problems += _device_problems(prefix + "devices", devices)
+    if variables.get(prefix + "state") == "present" and images is None:
+        problems.append(Problem(prefix + "images", None, "where the images are, for state=present"))
+    return problems
+
+
+__all__ = ("image_problems", "select_devices")

@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Look at a node's adapters and at the images that are offered for them. Nothing is changed here."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, location_of, mismatch
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import select_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Image, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+
+T = t.TypeVar("T")
+R = t.TypeVar("R")
+AT_ONCE = 16
+_SUFFIXES = (".bin", ".mfa2", ".fw")
+
+
+def tool_of(run: Runner) -> str:
+    """ "" where neither tool is installed."""
+    return next((tool for tool in flint.TOOLS if run.has(tool)), "")
+
+
+def _ask(run: Runner, argv: t.Sequence[str], timeout: float) -> tuple[Output, str]:
+    """The output with both streams in one text: errors are found on either."""
+    output = run(argv, ok=None, timeout=timeout)
+    return output, output.stdout + output.stderr
+
+
+def query_adapter(run: Runner, tool: str, pci: str) -> flint.Query:
+    output, text = _ask(run, flint.query_device(tool, pci), flint.QUERY_TIMEOUT)
+    if output.rc:
+        raise CommandFailed("the adapter at %s can't be queried: %s" % (pci, flint.error_of(text)), rc=output.rc, stdout=text)
+    return flint.parse_query(text)
+
+
+def _together(work: t.Callable[[T], R], things: t.Sequence[T]) -> list[R]:
+    """The work for all things, side by side: most of a query is waiting for a card."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(work, things))
+
+
+def query_all(run: Runner, tool: str, functions: t.Sequence[str]) -> dict[str, flint.Query]:
+    """One query for each card; what is wrong with any of them is said at once."""
+
+    def query(pci: str) -> flint.Query | str:
+        try:
+            return query_adapter(run, tool, pci)
+        except RdmaError as exc:
+            return exc.msg
+
+    answers = dict(zip(functions, _together(query, functions)))
+    wrong = [answer for answer in answers.values() if isinstance(answer, str)]
+    if wrong:
+        raise CommandFailed("; ".join(wrong), errors=wrong)
+    return {pci: answer for pci, answer in answers.items() if not isinstance(answer, str)}
+
+
+def select(run: Runner, tool: str, devices: t.Sequence[Device], parameters: t.Mapping[str, t.Any]) -> tuple[Adapter, ...]:
+    """The cards that are meant, queried. Without a driver, only the firmware itself knows the PSID."""
+    asked: dict[str, flint.Query] = {}
+    if any(entry.get("psid") for entry in parameters["devices"]):
+        asked = query_all(run, tool, [device.pci for device in devices if not device.psid])
+        devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
+    chosen, problems = select_devices("devices", parameters["devices"], devices, parameters["missing"])
+    if problems:
+        raise InvalidInput(problems)
+    asked.update(query_all(run, tool, [device.pci for device in chosen if device.pci not in asked]))
+    return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
+
+
+def look_at_image(run: Runner, tool: str, path: str) -> Image:
+    """An image that can't be read has a fault instead of a query."""
+    if not os.path.isfile(path):
+        return Image(path, fault="there is no such file on the node")
+    output, text = _ask(run, flint.query_image(tool, path), flint.QUERY_TIMEOUT)
+    try:
+        return Image(path, fault=flint.error_of(text)) if output.rc else Image(path, flint.parse_query(text))
+    except RdmaError as exc:
+        return Image(path, fault=exc.msg)
+
+
+def look_at_location(run: Runner, tool: str, location: Location, cache: str, download: Download) -> Image:
+    """The image of a location, downloaded first where it is a URL."""
+    try:
+        path = fetch(location, cache, download) if location.url else location.path
+    except RdmaError as exc:
+        return Image(location.url, fault=exc.msg)
+    image = look_at_image(run, tool, path)
+    if location.url:
+        return image._replace(path=location.url, copy=path)
+    return image if image.fault else image._replace(fault=mismatch(path, location.checksum))
+
+
+def verify_image(run: Runner, tool: str, image: Image) -> Image:
+    """The same image, with a fault where a checksum in it is wrong."""
+    output, text = _ask(run, flint.verify_image(tool, image.file), flint.VERIFY_TIMEOUT)
+    return image if flint.verified(output.rc, text) else image._replace(fault="verification failed: %s" % flint.error_of(text))
+
+
+def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any], psids: t.Collection[str], cache: str, download: Download) -> Source:
+    """A file, the image files directly in a directory, or a mapping; only the PSIDs that need an image are looked at."""
+    if not psids:
+        return Source()
+    if not isinstance(where, str):
+        locations = {psid: location_of(value) for psid, value in sorted(where.items()) if psid in psids}
+        return Source(by_psid={psid: look_at_location(run, tool, location, cache, download) for psid, location in locations.items()})
+    if not os.path.isdir(where):
+        return Source(candidates=(look_at_image(run, tool, where),), single=True)
+    files = [os.path.join(where, name) for name in entries(where) if name.lower().endswith(_SUFFIXES)]
+    if not files:
+        raise InvalidInput([Problem("images", where, "a directory with image files (%s)" % ", ".join(_SUFFIXES))])
+    return Source(candidates=tuple(_together(lambda path: look_at_image(run, tool, path), files)))
+
+
+def need_tool(tool: str) -> str:
+    if not tool:
+        raise Unsupported("neither mstflint nor flint is installed on this node; the package is called mstflint")
+    return tool
+
+
+__all__ = ("find_images", "look_at_image", "look_at_location", "need_tool", "query_adapter", "query_all", "select", "tool_of", "verify_image")

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Links and cables of a node: asking the tool port by port, and finding what is wrong with an answer."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import each
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxlink import Cable, Link
+
+# Generations of InfiniBand, slowest first.
+_GENERATIONS = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR")
+_ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
+
+
+class Limits(t.NamedTuple):
+    """What a site accepts."""
+
+    part_numbers: tuple[str, ...] = ()
+    """Shell patterns; none accepts every cable."""
+    effective_ber: float = 1e-12
+    min_speed: str = ""
+    """What cables and links have to do; "" for as much as port and cable are able to."""
+
+
+class Target(t.NamedTuple):
+    """One port to ask for."""
+
+    name: str
+    """C(mlx5_0/1)."""
+    device: str
+    port: int
+    pci: str
+
+
+def rank(speed: str) -> tuple[int, float] | None:
+    """Where a speed stands among those of its kind: C(EDR) and C(IB-EDR), or C(100G_4X) and C(100GbE); None for others."""
+    name = speed[3:] if speed.startswith("IB-") else speed
+    if name in _GENERATIONS:
+        return 0, float(_GENERATIONS.index(name))
+    match = _ETHERNET.match(name)
+    return (1, float(match.group(1))) if match else None
+
+
+def fastest(speeds: t.Iterable[str], kind: int) -> str:
+    """The fastest of some speeds of one kind; "" where there is none."""
+    ranked = [(found, speed) for speed in speeds for found in [rank(speed)] if found and found[0] == kind]
+    return max(ranked)[1] if ranked else ""
+
+
+def describe_cable(cable: Cable) -> str:
+    """C(FS Q28-PC03, Passive copper cable, 3 m, serial S2202655321-1); "" where the port has none."""
+    name = " ".join(part for part in (cable.vendor, cable.part_number) if part)
+    length = "%g m" % cable.length_m if cable.length_m else ""
+    serial = "serial %s" % cable.serial_number if cable.serial_number else ""
+    return ", ".join(part for part in (name or cable.identifier, cable.type, length, serial) if part)
+
+
+def _slower(link: Link, min_speed: str) -> list[str]:
+    """Is the cable, or the link, slower than it has to be?"""
+    ranks = [found for speed in (min_speed, link.speed, *link.enabled_speeds, *link.cable_speeds) for found in [rank(speed)] if found]
+    kind = ranks[0][0] if ranks else 0
+    port, cable = fastest(link.enabled_speeds, kind), fastest(link.cable_speeds, kind)
+    now, wanted, able = rank(link.speed), rank(min_speed or port), rank(cable)
+    found = []
+    if wanted and able and able < wanted:
+        found.append("the cable does %s at most, %s" % (cable, "%s is wanted" % min_speed if min_speed else "the port is set to up to %s" % port))
+    least = wanted if min_speed else min((speed for speed in (wanted, able) if speed), default=None)
+    if now and least and now[0] == least[0] and now < least and link.state == "Active":
+        expected = "%s is wanted" % min_speed if min_speed else "port and cable are able to do %s" % (port if least == wanted else cable)
+        found.append("it runs at %s, %s" % (link.speed, expected))
+    return found
+
+
+def problems_of(link: Link, limits: Limits) -> list[str]:
+    """What is wrong with one port, in words that name the cable."""
+    cable = describe_cable(link.cable)
+    found = []
+    if link.opcode:
+        found.append("%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode))
+    if limits.part_numbers and cable and not any(fnmatch.fnmatchcase(link.cable.part_number, pattern) for pattern in limits.part_numbers):
+        found.append("the part number of its cable is none of %s" % ", ".join(limits.part_numbers))
+    found += _slower(link, limits.min_speed)
+    ber = link.counters.effective_ber
+    if ber is not None and ber > limits.effective_ber:
+        found.append("%g of the bits are wrong after error correction, allowed: %g" % (ber, limits.effective_ber))
+    return ["%s%s" % (text, "; cable: %s" % cable if cable else "") for text in found]
+
+
+def targets(root: str, names: t.Sequence[str]) -> tuple[Target, ...]:
+    """The ports to ask for: the named ones, or all of the node's own adapters. Raises InvalidInput with every unknown name."""
+    hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not hca.virtual}
+    known = {port.name: Target(port.name, port.device, port.port, hcas[port.device].pci) for port in read_ports(root) if port.device in hcas}
+    allowed = "one of %s" % ", ".join(known) if known else "nothing: this node has no port of an adapter"
+    problems = [Problem("ports[%d]" % index, name, allowed) for index, name in enumerate(names) if name not in known]
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(known[name] for name in (dict.fromkeys(names) or known))
+
+
+def _plain(link: Link) -> dict[str, t.Any]:
+    """A link as JSON has it."""
+    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in link._asdict().items()}
+    counters = {key: list(value) if isinstance(value, tuple) else value for key, value in link.counters._asdict().items()}
+    return {**plain, "cable": dict(link.cable._asdict()), "counters": counters}
+
+
+def ask(run: Runner, name: str, target: Target, limits: Limits) -> dict[str, t.Any]:
+    """One port: its link, or in C(error) the words of the tool."""
+    entry: dict[str, t.Any] = {"name": target.name, "device": target.device, "port": target.port, "pci": target.pci, "error": "", "problems": []}
+    try:
+        link = _mlxlink.query(run, name, target.pci, target.port)
+    except RdmaError as exc:
+        return {**_plain(_mlxlink.Link()), **entry, "error": exc.msg}
+    return {**_plain(link), **entry, "problems": problems_of(link, limits)}
+
+
+def look(run: Runner, names: t.Sequence[str], limits: Limits, root: str = "/") -> dict[str, t.Any]:
+    """Every port, and what is wrong with any. A port that can't be asked is an entry with an error, and no failure."""
+    if limits.min_speed and rank(limits.min_speed) is None:
+        raise InvalidInput([Problem("min_speed", limits.min_speed, "one of %s, or a speed of Ethernet such as 100G" % ", ".join(_GENERATIONS))])
+    wanted = targets(root, names)
+    name = _mlxlink.tool(run)
+    if wanted and not name:
+        raise Unsupported("neither %s is installed on this node: install the package mstflint" % " nor ".join(_mlxlink.TOOLS))
+    # Cards are asked side by side, the functions of one card one after the other: they share a semaphore.
+    cards: dict[str, list[Target]] = {}
+    for target in wanted:
+        cards.setdefault(target.pci.rpartition(".")[0], []).append(target)
+    answers = each(lambda targets: {target: ask(run, name, target, limits) for target in targets}, list(cards.values()))
+    ports = [answer[target] for target in wanted for answer in answers if target in answer]
+    found = ["%s: %s" % (port["name"], text) for port in ports for text in port["problems"]]
+    errors = ["%s: %s" % (port["name"], port["error"]) for port in ports if port["error"]]
+    return {"changed": False, "ports": ports, "problems": found, "errors": errors}
+
+
+__all__ = ("Limits", "Target", "ask", "describe_cable", "fastest", "look", "problems_of", "rank", "targets")

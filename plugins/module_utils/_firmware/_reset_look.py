@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Looks at adapters for M(_reset_plan): what is pending, what a reset can do, and who would suffer from it."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _card_use as use
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import whole_arrays
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, matches, read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter, tool_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import FIRMWARE, Card, Host, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, Tool, find_tools
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _mlxconfig, _mlxfwreset
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+
+# What the reset tools call after the card has been told to restart; both are in the package pciutils.
+_HELPERS = ("lspci", "setpci")
+
+
+class Surroundings(t.NamedTuple):
+    """The node around its cards."""
+
+    host: Host
+    users: tuple[User, ...]
+    ssh: SshPath
+    places: use.Places
+    config_tools: tuple[Tool, ...] = ()
+
+
+def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device, ...]:
+    """The adapters that any of the names fits, each once; all without names. Raises InvalidInput with every name that fits none."""
+    found = "one of: %s" % "; ".join(describe_device(device) for device in devices) if devices else "nothing: this node has no adapter"
+    problems = []
+    chosen = set()
+    for index, name in enumerate(names):
+        fitting = {device.pci for device in devices if any(matches(device, kind, name) for kind in SELECTORS)}
+        chosen |= fitting
+        if not fitting:
+            problems.append(Problem("adapters[%d]" % index, name, found))
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(device for device in devices if not names or device.pci in chosen)
+
+
+def in_hypervisor(run: Runner) -> bool:
+    """Do the reset tools take this for a virtual machine? They look for the same words."""
+    return run.has("lscpu") and "Hypervisor vendor" in run(["lscpu"], ok=None, timeout=10).stdout
+
+
+def look_around(run: Runner, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Surroundings:
+    """Users of RDMA, the way back to the controller, and what of the node decides over resets."""
+    ports = read_ports(root)
+    try:
+        links = read_links(run)
+    except RdmaError:
+        # Bonds and children show in sysfs too.
+        links = {}
+    netdevs = read_netdevs(root, ports, links)
+    users = read_usage(root, netdevs)
+    machine = read_machine(root)
+    host = Host(
+        hypervisor=in_hypervisor(run),
+        enclosed=machine.kind if machine.kind in ("container", "chroot") else "",
+        opensm=any(user.kind == "sm" for user in users),
+        secure_boot=use.read_secure_boot(root),
+        missing=tuple(name for name in _HELPERS if not run.has(name)),
+    )
+    tools = find_tools(run, "auto") if any(run.has(name) for name in _mlxconfig.TOOLS) else ()
+    return Surroundings(host, users, read_ssh(run, netdevs, environ, root, pid), use.read_places(root, netdevs), tools)
+
+
+def _differs(row: Row) -> bool:
+    """Is the next value another one than the current? An array as a whole says nothing of its elements."""
+    if row.current is None or row.read_only or bounds(row.next) or not (readable(row.current) and readable(row.next)):
+        return False
+    return not same(row.next, row.current)
+
+
+def pending_rows(rows: t.Mapping[str, Row]) -> tuple[Pending, ...]:
+    """The parameters whose next value is not the current one."""
+    return tuple(Pending(row.name, row.current or "", row.next) for row in rows.values() if _differs(row))
+
+
+def _configuration(run: Runner, tools: t.Sequence[Tool], pci: str, folder: str) -> tuple[tuple[Pending, ...], tuple[str, ...]]:
+    if not tools:
+        raise RdmaError("neither %s is installed" % " nor ".join(_mlxconfig.TOOLS))
+    session = Session(run, tools, pci, folder)
+    rows = session.query()
+    arrays = whole_arrays(rows)
+    if arrays:
+        rows = {**rows, **session.query(arrays)}
+    if rows and all(row.current is None for row in rows.values()):
+        return (), ("its firmware doesn't tell the configuration that it runs with, so what is pending of that is unknown",)
+    return pending_rows(rows), ()
+
+
+def _image(run: Runner, pci: str) -> tuple[Pending, ...]:
+    tool = tool_of(run)
+    if not tool:
+        raise RdmaError("neither %s is installed" % " nor ".join(_flint.TOOLS))
+    found = query_adapter(run, tool, pci)
+    return () if _flint.same_version(found.version, found.running) else (Pending(FIRMWARE, found.running, found.version),)
+
+
+def look_at(run: Runner, device: Device, around: Surroundings, folder: str, root: str = "/") -> tuple[Card, tuple[str, ...]]:
+    """One card, and what failed in looking at it."""
+    pending: tuple[Pending, ...] = ()
+    unknown: tuple[str, ...] = ()
+    failures = []
+    try:
+        pending = _image(run, device.pci)
+    except RdmaError as exc:
+        failures.append("whether firmware is pending can't be told: %s" % exc.msg)
+    try:
+        configuration, unknown = _configuration(run, around.config_tools, device.pci, folder)
+        pending += configuration
+    except RdmaError as exc:
+        failures.append("whether configuration is pending can't be told: %s" % exc.msg)
+    query, obstacle = None, ""
+    tool = _mlxfwreset.tool(run)
+    try:
+        query = _mlxfwreset.query(run, tool, device.pci) if tool else None
+        obstacle = "" if tool else "neither %s is installed" % " nor ".join(_mlxfwreset.TOOLS)
+    except RdmaError as exc:
+        obstacle = exc.msg
+    card = Card(
+        pci=device.pci,
+        functions=device.functions,
+        type=device.model,
+        pending=pending,
+        query=query,
+        obstacle=obstacle,
+        unknown=(*unknown, *failures),
+        users=use.users_of(device.functions, around.users, around.places),
+        ssh=use.ssh_over(device.functions, around.ssh, around.places),
+        interfaces=use.interfaces_of(device.functions, around.places),
+        virtual_functions=use.read_virtual_functions(root, device.functions),
+        foreign_drivers=use.read_foreign_drivers(root, device.functions),
+    )
+    return card, tuple("%s: %s" % (device.pci, failure) for failure in failures)
+
+
+def drivers(root: str, functions: t.Sequence[str]) -> dict[str, bool]:
+    """Which functions are there, and whether a driver holds them."""
+    base = os.path.join(root, "sys/bus/pci/devices")
+    return {pci: os.path.lexists(os.path.join(base, pci, "driver")) for pci in functions if os.path.lexists(os.path.join(base, pci))}
+
+
+__all__ = ("Surroundings", "choose", "drivers", "in_hypervisor", "look_around", "look_at", "pending_rows", "read_devices")

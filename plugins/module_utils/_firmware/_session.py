@@ -1,0 +1,174 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""A conversation with the firmware of one adapter through mlxconfig or mstconfig."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, UnexpectedOutput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import (
+    ABORTED,
+    DONE,
+    TOOLS,
+    backup_command,
+    confs_command,
+    errors_of,
+    is_busy,
+    is_missing,
+    needs_other_tool,
+    parse_json,
+    parse_query,
+    query_command,
+    set_command,
+    version_command,
+    writes_json,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import Conf, parse_confs
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+
+# A semaphore that a dead process left costs up to 35 s until the tool gives up.
+QUERY_TIMEOUT = 120.0
+SET_TIMEOUT = 300.0
+# Seconds before another try where the card is busy.
+WAITS = (1.0, 3.0)
+
+_HINTS = (
+    ("failed to open the device", "the task must run as root; kernel lockdown (Secure Boot) forbids it too, and the adapter may have gone from the bus"),
+    ("cannot access nv register", "the card is locked: see flint hw_access, or the owner of the DPU"),
+    ("livefish", "the card is in recovery mode: burn its firmware first"),
+    ("erase count", "the card's flash allows no more writes now"),
+    ("semaphore", "another tool is at work on the card, or died: see mstconfig clear_semaphore"),
+)
+_NOTHING_TO_SAVE = "nothing to backup"
+
+
+class Missing(RdmaError):
+    """The adapter or the tool has not all of the parameters that were asked for."""
+
+
+class Tool(t.NamedTuple):
+    """A program on this node."""
+
+    name: str
+    json: bool
+    """Does it write JSON?"""
+
+
+def find_tools(run: Runner, choice: str) -> tuple[Tool, ...]:
+    """The programs to try, best first: MFT's knows the newest cards. C(choice) is C(auto) or one of TOOLS."""
+    found = [name for name in TOOLS if choice in ("auto", name) and run.has(name)]
+    if not found:
+        wanted = " or ".join(TOOLS) if choice == "auto" else choice
+        raise Unsupported("%s is not installed on this node: install the package mstflint (mstconfig) or MFT (mlxconfig)" % wanted)
+    return tuple(Tool(name, writes_json(run(version_command(name), ok=None).stdout)) for name in found)
+
+
+def _said(output: Output) -> str:
+    texts = errors_of(output.stdout) or [(output.stderr or output.stdout).strip() or "exit status %d" % output.rc]
+    hint = next((hint for phrase, hint in _HINTS if any(phrase in text.lower() for text in texts)), "")
+    return "; ".join(texts) + (" (%s)" % hint if hint else "")
+
+
+class Session:
+    """One adapter; C(device) is the PCI address of its first function. Not for several threads at once."""
+
+    def __init__(self, run: Runner, tools: t.Sequence[Tool], device: str, folder: str) -> None:
+        self._run = run
+        self._tools = tuple(tools)
+        self._folder = folder
+        self.device = device
+        self.tool = self._tools[0]
+
+    def _ask(self, argv: t.Sequence[str], timeout: float) -> Output:
+        """Run, and again while the card is busy: a refused access changed nothing, and a set means the same twice."""
+        for wait in WAITS:
+            output = self._run(argv, ok=None, timeout=timeout)
+            if output.rc in (DONE, ABORTED) or not is_busy(errors_of(output.stdout)):
+                return output
+            time.sleep(wait)
+        return self._run(argv, ok=None, timeout=timeout)
+
+    def _failed(self, doing: str, argv: t.Sequence[str], output: Output) -> CommandFailed:
+        return CommandFailed("%s: %s: %s" % (self.device, doing, _said(output)), cmd=list(argv), rc=output.rc, stdout=output.stdout, stderr=output.stderr)
+
+    def _query(self, tool: Tool, names: t.Sequence[str]) -> tuple[Output, list[str], dict[str, Row]]:
+        path = ""
+        if tool.json:
+            handle, path = tempfile.mkstemp(prefix="mlxconfig-", suffix=".json", dir=self._folder)
+            os.close(handle)
+        argv = query_command(tool.name, self.device, names, path)
+        try:
+            output = self._ask(argv, QUERY_TIMEOUT)
+            if output.rc != DONE:
+                return output, argv, {}
+            if path:
+                with open(path, encoding="utf-8", errors="replace") as stream:
+                    answers = parse_json(stream.read())
+            else:
+                answers = parse_query(output.stdout)
+        finally:
+            if path:
+                os.unlink(path)
+        if len(answers) != 1 or answers[0].device not in ("", self.device):
+            raise UnexpectedOutput("%s: %s was asked for one adapter, and answered for %s" % (self.device, tool.name, [answer.device for answer in answers]))
+        return output, argv, dict(answers[0].rows)
+
+    def query(self, names: t.Sequence[str] = ()) -> dict[str, Row]:
+        """The three states of some parameters, or of all; raises Missing where one of them is not there."""
+        output, argv, rows = self._query(self.tool, names)
+        if output.rc == DONE:
+            return rows
+        errors = errors_of(output.stdout)
+        for tool in self._tools:
+            if tool is not self.tool and needs_other_tool(errors):
+                other, _argv, rows = self._query(tool, names)
+                if other.rc == DONE:
+                    self.tool = tool
+                    return rows
+        if is_missing(errors):
+            raise Missing("; ".join(errors))
+        raise self._failed("%s can't query it" % self.tool.name, argv, output)
+
+    def confs(self) -> dict[str, Conf]:
+        """What the tool's database knows; nothing where the tool can't say."""
+        return parse_confs(self._ask(confs_command(self.tool.name, self.device), QUERY_TIMEOUT).stdout)
+
+    def rehearse(self, assignments: t.Mapping[str, str]) -> tuple[dict[str, str], str]:
+        """Let the tool judge a set without making it: the new values, or why it refuses."""
+        argv = set_command(self.tool.name, self.device, assignments, dry_run=True)
+        output = self._ask(argv, QUERY_TIMEOUT)
+        if output.rc != ABORTED:
+            return {}, _said(output)
+        answers = parse_query(output.stdout)
+        return {row.name: row.new for answer in answers for row in answer.rows.values() if row.new is not None}, ""
+
+    def set(self, assignments: t.Mapping[str, str]) -> None:
+        """Write for the next start. On failure any part of it may have been written."""
+        argv = set_command(self.tool.name, self.device, assignments, dry_run=False)
+        output = self._ask(argv, SET_TIMEOUT)
+        if output.rc != DONE:
+            raise self._failed("%s failed to set %s" % (self.tool.name, " ".join(argv[argv.index("set") + 1 :])), argv, output)
+
+    def backup(self, path: str) -> bool:
+        """Save what is set; False where all is at its default and there is nothing to save."""
+        argv = backup_command(self.tool.name, self.device, path)
+        output = self._ask(argv, SET_TIMEOUT)
+        if output.rc == DONE:
+            return True
+        if any(_NOTHING_TO_SAVE in text.lower() for text in errors_of(output.stdout)):
+            return False
+        raise self._failed("%s can't save its configuration, and nothing was set" % self.tool.name, argv, output)
+
+
+__all__ = ("Missing", "Session", "Tool", "find_tools")

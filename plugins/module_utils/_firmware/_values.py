@@ -1,0 +1,168 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Values of firmware parameters: what the tools print, what people write, and when both mean the same. Pure.
+
+The tools print C(IB(1)) for enumerations and booleans, C(0x10(16)) for bit masks, plain numbers, C(Array[0..7]) for an
+array as a whole, bare hex digits for byte strings, and C(N/A) for what can't be read.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+_NAMED = re.compile(r"^(?P<text>[^\s()]+)\((?P<number>\d{1,20})\)$")
+_ARRAY = re.compile(r"^Array\[(\d{1,6})\.\.(\d{1,6})\]$")
+_DECIMAL = re.compile(r"^\d{1,20}$")
+_HEX = re.compile(r"^0[xX][0-9a-fA-F]+$")
+_DIGITS = re.compile(r"^[0-9a-fA-F]+$")
+_KEY = re.compile(r"^(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?:\[(?P<first>\d{1,4})(?:\.\.(?P<last>\d{1,4}))?\])?$")
+
+_BOOLEANS = {"true": 1, "yes": 1, "on": 1, "1": 1, "false": 0, "no": 0, "off": 0, "0": 0}
+_UNREADABLE = "N/A"
+# The tools keep this number for "not set".
+RESERVED = 0xFFFFFFFF
+
+
+class Key(t.NamedTuple):
+    """A parameter as people write it: C(SRIOV_EN), C(NAME[2]) or C(NAME[0..3])."""
+
+    name: str
+    first: int | None = None
+    last: int | None = None
+
+    def elements(self) -> list[str]:
+        """The single parameters that it stands for."""
+        if self.first is None or self.last is None:
+            return [self.name]
+        return ["%s[%d]" % (self.name, index) for index in range(self.first, self.last + 1)]
+
+
+def parse_key(text: str) -> Key | None:
+    """None for what can't be a parameter, such as C(NAME[3..1])."""
+    match = _KEY.match(text)
+    if match is None:
+        return None
+    if match.group("first") is None:
+        return Key(match.group("name"))
+    first = int(match.group("first"))
+    last = int(match.group("last") or first)
+    return Key(match.group("name"), first, last) if first <= last else None
+
+
+def base_name(element: str) -> str:
+    """C(NAME[3]) -> C(NAME)."""
+    return element.partition("[")[0]
+
+
+def bounds(shown: str) -> tuple[int, int] | None:
+    """The indices of C(Array[0..7]); None for a value that is no array."""
+    match = _ARRAY.match(shown)
+    return (int(match.group(1)), int(match.group(2))) if match else None
+
+
+def readable(shown: str) -> bool:
+    return shown != _UNREADABLE
+
+
+def number_of(text: str) -> int | None:
+    """The number in C(2), C(0x2), C(ETH(2)) or C(0x2(2)); None where there is none."""
+    match = _NAMED.match(text)
+    if match:
+        return int(match.group("number"))
+    if _DECIMAL.match(text):
+        return int(text)
+    return int(text, 16) if _HEX.match(text) else None
+
+
+def name_of(text: str) -> str:
+    """C(ETH) of C(ETH(2)) and of C(ETH); "" for numbers."""
+    match = _NAMED.match(text)
+    word = match.group("text") if match else text
+    return "" if _DECIMAL.match(word) or _HEX.match(word) else word
+
+
+def is_mask(shown: str) -> bool:
+    """Is it a bit mask? The tools read a mask without 0x as hexadecimal too."""
+    match = _NAMED.match(shown)
+    return bool(match and _HEX.match(match.group("text")))
+
+
+def is_boolean(shown: str) -> bool:
+    return name_of(shown).lower() in ("true", "false")
+
+
+def wish_text(value: t.Any) -> str:
+    """A declared value as text. Booleans of YAML come out as the tools print them."""
+    if isinstance(value, bool):
+        return "True" if value else "False"
+    return str(value).strip()
+
+
+def agree(one: str, other: str) -> bool:
+    """Do two declared texts mean one value, whatever the parameter? A name and a number are not known to."""
+    return _canonical(one) == _canonical(other)
+
+
+def _canonical(text: str) -> int | str:
+    number = number_of(text)
+    return number if number is not None else _BOOLEANS.get(text.lower(), text.lower())
+
+
+def _bytes(text: str) -> str:
+    return (text[2:] if _HEX.match(text) else text).lower()
+
+
+def same(wish: str, shown: str) -> bool:
+    """Does the declared text mean the value that the tool shows?
+
+    Digits are decimal, whatever the parameter: a mask of ten is C(10) or C(0xa).
+    """
+    if not readable(shown):
+        return False
+    if is_boolean(shown):
+        wanted = _BOOLEANS.get(name_of(wish).lower() or str(number_of(wish)))
+        return wanted is not None and wanted == number_of(shown)
+    declared, found = number_of(wish), number_of(shown)
+    if declared is not None and found is not None:
+        return declared == found
+    if declared is None and name_of(wish).lower() == name_of(shown).lower():
+        return True
+    return bool(_DIGITS.match(_bytes(wish)) and _bytes(wish) == _bytes(shown))
+
+
+def argument(wish: str, shown: str) -> str:
+    """The declared text in the one spelling that every version of the tools reads alike."""
+    if is_boolean(shown):
+        wanted = _BOOLEANS.get(name_of(wish).lower() or str(number_of(wish)))
+        if wanted is not None:
+            return "True" if wanted else "False"
+    declared = number_of(wish)
+    if declared is None:
+        return wish
+    if is_mask(shown):
+        return "0x%x" % declared
+    # A string of bytes longer than a number: its digits count one by one.
+    return wish if _HEX.match(wish) and number_of(shown) is None else str(declared)
+
+
+__all__ = (
+    "RESERVED",
+    "Key",
+    "agree",
+    "argument",
+    "base_name",
+    "bounds",
+    "is_boolean",
+    "is_mask",
+    "name_of",
+    "number_of",
+    "parse_key",
+    "readable",
+    "same",
+    "wish_text",
+)

@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""One card, one program: a lock that every module of the collection takes before it writes to an adapter."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
+
+LOCK_DIRECTORY = "run/lock/rdma.ofed"
+_PAUSE_SECONDS = 0.5
+
+
+def _holder(stream: t.TextIO) -> str:
+    stream.seek(0)
+    return stream.read().strip() or "unknown"
+
+
+def _open(directory: str, name: str) -> t.TextIO:
+    try:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        return open(os.path.join(directory, name), "a+", encoding="utf-8")
+    except OSError as exc:
+        raise Unsupported("the adapter can't be locked: %s. Run the task as root." % exc) from exc
+
+
+@contextlib.contextmanager
+def card_lock(pci: str, patience: float, root: str = "/") -> t.Iterator[None]:
+    """Hold the card of a PCI function, C(0000:03:00.0), whose other functions are the same card. Seconds of patience.
+
+    The kernel gives the lock back when its holder dies.
+    """
+    end = time.monotonic() + patience
+    with _open(os.path.join(root, LOCK_DIRECTORY), pci.rpartition(".")[0] or pci) as stream:
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= end:
+                    raise Refused("the adapter at %s is being written to by process %s; wait for it to end" % (pci, _holder(stream))) from None
+                time.sleep(_PAUSE_SECONDS)
+        stream.truncate(0)
+        stream.write("%d\n" % os.getpid())
+        stream.flush()
+        yield
+
+
+__all__ = ("LOCK_DIRECTORY", "card_lock")

@@ -1,0 +1,46 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""IPv6 that is switched off, for the whole kernel or for one interface, and whether that can be changed here.
+
+systemd-networkd switches IPv6 on for an interface that it gives an IPv6 address; ifupdown does not.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+
+# What an interface starts with that is still to come.
+DEFAULT = "default"
+
+_SYSCTL = "proc/sys/net"
+
+
+def switch(root: str, name: str) -> str:
+    """The file that says C(1) where IPv6 is switched off on an interface."""
+    return os.path.join(root, _SYSCTL, "ipv6/conf", name, "disable_ipv6")
+
+
+def is_off(root: str, name: str) -> bool:
+    return read_text(switch(root, name)).strip() == "1"
+
+
+def refused(root: str, names: t.Iterable[str]) -> dict[str, str]:
+    """Why an interface, or C(DEFAULT), can have no IPv6 address; one that can is not in it."""
+    if os.path.isdir(os.path.join(root, _SYSCTL)) and not os.path.isdir(os.path.join(root, _SYSCTL, "ipv6/conf")):
+        reason = "the kernel of this node has no IPv6: take ipv6.disable=1 off its command line, or leave the address out"
+        return dict.fromkeys([*names, DEFAULT], reason)
+    found = {}
+    for name in [*names, DEFAULT]:
+        # os.access also knows of a /proc/sys that is mounted read-only, as in containers.
+        if is_off(root, name) and not os.access(switch(root, name), os.W_OK):
+            found[name] = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside" % name
+    return found
+
+
+__all__ = ("DEFAULT", "is_off", "refused", "switch")

@@ -1,0 +1,90 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The types of a module's parameters, and which values the kernel takes for them. Pure.
+
+A module that is given a value that it does not take is not loaded at all, at the next boot at the latest. The types are
+those of include/linux/moduleparam.h; how they are read is kernel/params.c: numbers by kstrtol() with base 0, booleans by
+kstrtobool(), which looks at one letter, or at two after an C(o).
+"""
+
+from __future__ import annotations
+
+import re
+
+_PARAMETER = re.compile(r"^([A-Za-z0-9_]+):(.*)$")
+_TYPE = re.compile(r"\(([a-z0-9 ]+)\)\s*$")
+
+# Bits, and whether it is signed. long is that of a 64 bit kernel.
+_INTEGERS = {
+    "byte": (8, False),
+    "short": (16, True),
+    "ushort": (16, False),
+    "int": (32, True),
+    "uint": (32, False),
+    "hexint": (32, False),
+    "long": (64, True),
+    "ulong": (64, False),
+    "ullong": (64, False),
+}
+_BOOLEANS = ("bool", "invbool", "bint")
+_BOOLEAN = re.compile(r"^(?:[01]|y|yes|n|no|on|off)$", re.IGNORECASE)
+# What a leading zero means to C: 010 is eight, and 08 is no number.
+_NUMBER = re.compile(r"^(?P<sign>[+-]?)(?:0[xX](?P<hexadecimal>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))$")
+_ARRAY = "array of "
+
+
+def parse_modinfo(text: str) -> dict[str, str]:
+    """C(modinfo -p): type by parameter, from C(NAME:description (type)), whose description may have line breaks.
+
+    The type is "" for a parameter that is shown without one: the module reads it in a way of its own.
+    """
+    lines: dict[str, str] = {}
+    name = ""
+    for line in text.splitlines():
+        match = _PARAMETER.match(line)
+        name = match.group(1) if match else name
+        lines[name] = line
+    lines.pop("", None)
+    found = {}
+    for name, last in lines.items():
+        kind = _TYPE.search(last)
+        found[name] = kind.group(1) if kind else ""
+    return found
+
+
+def allowed(kind: str, value: str) -> str:
+    """What the kernel takes for a parameter of that type; "" where C(value) is good, or where nothing is known about the type."""
+    if kind.startswith(_ARRAY):
+        element = kind[len(_ARRAY) :]
+        wrong = [words for words in (allowed(element, part) for part in value.split(",")) if words]
+        return "a list with commas and without blanks, each entry %s" % wrong[0] if wrong else ""
+    if kind in _BOOLEANS:
+        return "" if _BOOLEAN.match(value) else "1 or 0, y or n, on or off"
+    if kind not in _INTEGERS:
+        return ""
+    bits, signed = _INTEGERS[kind]
+    least, largest = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    number = _number(value)
+    if number is None or not least <= number <= largest or (value.startswith("-") and not signed):
+        return "a number from %d to %d" % (least, largest)
+    return ""
+
+
+def _number(value: str) -> int | None:
+    match = _NUMBER.match(value)
+    if match is None:
+        return None
+    if match.group("hexadecimal"):
+        number = int(match.group("hexadecimal"), 16)
+    elif match.group("octal"):
+        number = int(match.group("octal"), 8)
+    else:
+        number = int(match.group("decimal"))
+    return -number if match.group("sign") == "-" else number
+
+
+__all__ = ("allowed", "parse_modinfo")

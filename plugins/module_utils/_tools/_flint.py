@@ -1,0 +1,188 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""mstflint and flint (the same tool of the MFT package): command lines, and the grammar of what they print. Pure.
+
+Shapes are those of mstflint 4.21 to 4.36 and of MFT of the same age. Errors stand on standard output as C(-E- TEXT);
+the exit status is 1 for nearly all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+
+TOOLS = ("mstflint", "flint")
+"""In this order: mstflint takes PCI addresses without any service, flint wants those of its own driver for some."""
+
+# A semaphore left by a tool that died costs half a minute before mstflint gives up.
+QUERY_TIMEOUT = 120.0
+VERIFY_TIMEOUT = 600.0
+
+_ERROR = re.compile(r"-E- *(?P<text>.*)")
+_VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
+_NONE = ("", "N/A", "n/a")
+_FIRMWARE_CONTROL = "fw_ctrl"
+
+
+class Query(t.NamedTuple):
+    """What C(query) says of an adapter's flash or of an image file. "" where it says nothing."""
+
+    image_type: str = ""
+    """C(FS2), C(FS3), C(FS4) ..."""
+    version: str = ""
+    """Of an adapter: what is in its flash, which is what it runs after the next reset."""
+    running: str = ""
+    """What an adapter runs; the same as C(version) unless a reset is due."""
+    release_date: str = ""
+    """C(15.5.2023): day, month, year."""
+    product_version: str = ""
+    part_number: str = ""
+    description: str = ""
+    roms: tuple[str, ...] = ()
+    """C(type=PXE version=3.6.804 cpu=AMD64)."""
+    base_guid: str = ""
+    base_mac: str = ""
+    """Digits as printed."""
+    psid: str = ""
+    original_psid: str = ""
+    """The PSID that the adapter left the factory with, where another one was burned."""
+    security: tuple[str, ...] = ()
+    """C(secure-fw), C(signed-fw), C(dev) ..."""
+    security_version: str = ""
+    update_method: str = ""
+    """C(fw_ctrl): the firmware itself checks an image and writes it; C(Legacy): the tool writes the flash."""
+
+
+def query_device(tool: str, device: str) -> list[str]:
+    return [tool, "-d", device, "query", "full"]
+
+
+def query_image(tool: str, image: str) -> list[str]:
+    return [tool, "-i", image, "query"]
+
+
+def verify_image(tool: str, image: str) -> list[str]:
+    return [tool, "-i", image, "verify"]
+
+
+def verify_device(tool: str, device: str) -> list[str]:
+    return [tool, "-d", device, "verify"]
+
+
+def burn(tool: str, device: str, image: str, change_psid: bool = False) -> list[str]:
+    """Without a question: whether to burn was decided before."""
+    return [tool, "-y", "-d", device, "-i", image, *(["-allow_psid_change"] if change_psid else []), "burn"]
+
+
+def error_of(text: str) -> str:
+    """What the tool complains of: its first error line, else its last line."""
+    match = _ERROR.search(text)
+    if match:
+        return match.group("text").strip().rstrip(".")
+    lines = [line.strip() for line in text.replace("\r", "\n").splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """C(14.26.0226) -> (14, 26, 226): versions are compared as numbers, which come with and without leading zeros."""
+    if not _VERSION.match(version):
+        raise UnexpectedOutput("%r is no firmware version" % version)
+    return tuple(int(part) for part in version.split("."))
+
+
+def same_version(one: str, other: str) -> bool:
+    return numbers(one) == numbers(other)
+
+
+def _plain(value: str) -> str:
+    return "" if value in _NONE else value
+
+
+def _fields(text: str) -> tuple[dict[str, str], list[str]]:
+    """The first value of every key, and the ROMs. C(Description) comes twice: with C(full), and as the head of a table."""
+    fields: dict[str, str] = {}
+    roms: list[str] = []
+    in_roms = False
+    for line in text.replace("\r", "\n").splitlines():
+        key, colon, value = (part.strip() for part in line.partition(":"))
+        if in_roms and line.lstrip().startswith("type="):
+            roms.append(line.strip())
+            continue
+        in_roms = key == "Rom Info" and bool(colon)
+        if in_roms:
+            roms += [_plain(value)] if _plain(value) else []
+        elif key == "Description" and value.startswith("UID"):
+            continue
+        elif colon and key not in fields:
+            fields[key] = value
+    return fields, roms
+
+
+def parse_query(text: str) -> Query:
+    """The output of C(query) and C(query full); UnexpectedOutput where it names no version."""
+    fields, roms = _fields(text)
+
+    def field(*keys: str) -> str:
+        return next((_plain(fields[key]) for key in keys if key in fields), "")
+
+    def first_word(key: str) -> str:
+        return (field(key).split() or [""])[0].replace("N/A", "")
+
+    version = field("FW Version")
+    if not _VERSION.match(version):
+        raise UnexpectedOutput("The tool names no firmware version: %s" % error_of(text), stdout=text)
+    running = field("FW Version(Running)", "FW Version (Running)")
+    if running and not _VERSION.match(running):
+        raise UnexpectedOutput("The running firmware version is %r" % running, stdout=text)
+    return Query(
+        image_type=field("Image type"),
+        version=version,
+        running=running or version,
+        release_date=field("FW Release Date"),
+        product_version=field("Product Version"),
+        part_number=field("Part Number"),
+        description=field("Description"),
+        roms=tuple(roms),
+        base_guid=first_word("Base GUID"),
+        base_mac=first_word("Base MAC"),
+        psid=field("PSID"),
+        original_psid=field("Orig PSID"),
+        security=tuple(word.strip() for word in field("Security Attributes").split(",") if word.strip()),
+        security_version=field("Security Ver"),
+        update_method=field("Default Update Method"),
+    )
+
+
+def verified(rc: int, text: str) -> bool:
+    """Did C(verify) find the image whole?"""
+    return rc == 0 and "FW image verification succeeded" in text and "-E-" not in text
+
+
+def firmware_checks(found: Query) -> bool:
+    """Does the adapter's own firmware check what it is given, before it takes it over?"""
+    return found.update_method.lower() == _FIRMWARE_CONTROL
+
+
+__all__ = (
+    "QUERY_TIMEOUT",
+    "TOOLS",
+    "VERIFY_TIMEOUT",
+    "Query",
+    "burn",
+    "error_of",
+    "firmware_checks",
+    "numbers",
+    "parse_query",
+    "query_device",
+    "query_image",
+    "same_version",
+    "verified",
+    "verify_device",
+    "verify_image",
+)

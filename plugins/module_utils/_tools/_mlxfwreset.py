@@ -1,0 +1,202 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""C(mlxfwreset) and C(mstfwreset): how firmware and configuration that are pending can be loaded, and loading them.
+
+The grammar is that of mstflint 4.21 to 4.31 and of MFT of the same numbers. Exit status: 0 is also given when the tool
+stopped with a notice, a warning, or a "no" at its prompt, so success is the line that says so and nothing else; 1 is an
+error, written to standard output and sometimes behind the prompt; 2 are wrong arguments, written to standard error.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput, Unsupported
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+
+TOOLS = ("mlxfwreset", "mstfwreset")
+
+LIVE_PATCH = 0
+PCI_RESET = 3
+# The tool runs reboot(8) for this one.
+WARM_REBOOT = 4
+
+SYNC_BY_TOOL = 0
+SYNC_BY_DRIVER = 1
+
+# A reset takes seconds, unless a DPU's Arm side takes part or another host of the card has to agree.
+_QUERY_TIMEOUT = 60
+_RESET_TIMEOUT = 600
+
+_SECTION = re.compile(r"^Reset-(\w+)\b[^:]*:\s*$")
+_ROW = re.compile(r"^([0-9]{1,3}): (.*?)\s*-(not )?supported\b(.*)$", re.IGNORECASE)
+_ERROR = re.compile(r"-E- (.*)")
+_NOTICE = re.compile(r"^-[IW]- (?!FSM )(.*)$", re.MULTILINE)
+_STEP = re.compile(r"^-I- (.+?)\s+-(Done|Failed|Skipped)?\s*$", re.MULTILINE)
+_LOADED = re.compile(r"^-I- FW was loaded successfully", re.MULTILINE)
+_USAGE = re.compile(r"^m[ls][xt]fwreset: error: (.*)$", re.MULTILINE)
+
+# What an error of the tool means for the one who reads it, by a part of its text.
+_HINTS = (
+    ("not supported on virtual machines", "reboot the machine that has the card instead"),
+    ('stop "opensm"', "stop the subnet manager of this node first"),
+    ("Unsupported Device", "this card can't be reset by a tool: reboot instead"),
+    ("Failed to Identify Device", "the PCI function is gone, or its address is wrong"),
+    ("UEFI Secure Boot", "secure boot forbids it: reboot instead"),
+    ("3rd party driver", "release the function from that driver first"),
+    ("fsm register is busy", "another host of this card takes part in a reset, or died while it did"),
+    ("not supported in the current state", "reboot instead"),
+    ("virtual functions", "remove the virtual functions first"),
+    ("reset failed", "reboot instead"),
+    ("Only root", "run it as root"),
+    ("could not import", "the installation of the tool is not complete"),
+)
+
+
+class Choice(t.NamedTuple):
+    """One row of a query."""
+
+    number: int
+    text: str
+    supported: bool
+    default: bool = False
+
+
+class Query(t.NamedTuple):
+    """How the card can load what is pending, in its present state."""
+
+    levels: tuple[Choice, ...] = ()
+    types: tuple[Choice, ...] = ()
+    syncs: tuple[Choice, ...] = ()
+
+    def can(self, level: int) -> bool:
+        return any(choice.number == level and choice.supported for choice in self.levels)
+
+    def can_sync(self, owner: int) -> bool:
+        return any(choice.number == owner and choice.supported for choice in self.syncs)
+
+    @property
+    def level(self) -> int | None:
+        """The mildest level that the card says is enough; None where it offers none."""
+        offered = [choice for choice in self.levels if choice.supported]
+        return next((choice.number for choice in sorted(offered, key=lambda choice: not choice.default)), None)
+
+
+class Outcome(t.NamedTuple):
+    """What a reset came to."""
+
+    loaded: bool
+    steps: tuple[str, ...] = ()
+    """The steps that the tool did, in its words."""
+    message: str = ""
+    """Why the firmware was not loaded."""
+
+
+def error_of(text: str) -> str:
+    """The error in an output, without marks and final full stop; "" where there is none."""
+    match = _ERROR.search(text) or _USAGE.search(text)
+    return match.group(1).strip().rstrip(".").strip() if match else ""
+
+
+def hint_of(error: str) -> str:
+    """What to do about an error; "" for one that is not known."""
+    return next((hint for part, hint in _HINTS if part.lower() in error.lower()), "")
+
+
+def parse_query(stdout: str) -> Query:
+    """The answer to C(query): sections of rows "N: text -[Not ]Supported [(default)]". Raises UnexpectedOutput.
+
+    "Not supported" is spelt with a small letter in the section on synchronization. Sections that are not known, and
+    lines outside of sections, are left out: newer tools have more of them.
+    """
+    found: dict[str, list[Choice]] = {}
+    rows: list[Choice] = []
+    for line in stdout.splitlines():
+        section = _SECTION.match(line.strip())
+        if section:
+            rows = found.setdefault(section.group(1).lower(), [])
+            continue
+        row = _ROW.match(line.strip())
+        if row:
+            rows.append(Choice(int(row.group(1)), row.group(2), not row.group(3), "(default)" in row.group(4).lower()))
+    if not found.get("levels"):
+        raise UnexpectedOutput("the firmware reset tool printed %r, which names no reset levels" % stdout.strip()[:500])
+    return Query(tuple(found["levels"]), tuple(found.get("types", ())), tuple(found.get("sync", ())))
+
+
+def parse_reset(stdout: str, stderr: str = "") -> Outcome:
+    """What C(reset) came to. Never raises: output that is not known is a reset that did not succeed."""
+    text = stdout + "\n" + stderr
+    steps = tuple(match.group(1).strip() for match in _STEP.finditer(stdout) if match.group(2) == "Done")
+    error = error_of(text)
+    if _LOADED.search(stdout) and not error:
+        return Outcome(True, steps)
+    notices = [notice for notice in _NOTICE.findall(text) if not _STEP.match("-I- " + notice) and "FW was loaded" not in notice]
+    message = error or (notices[-1].strip() if notices else "") or text.strip()[-500:] or "the tool printed nothing"
+    return Outcome(False, steps, message)
+
+
+def tool(run: Runner) -> str:
+    """The tool of this node; "" where there is none."""
+    return next((name for name in TOOLS if run.has(name)), "")
+
+
+def _failed(argv: t.Sequence[str], output: Output) -> CommandFailed:
+    error = error_of(output.stdout + "\n" + output.stderr) or (output.stderr or output.stdout).strip()
+    hint = hint_of(error)
+    text = "%s failed with exit status %d: %s%s" % (" ".join(argv), output.rc, error, " (%s)" % hint if hint else "")
+    return CommandFailed(text, cmd=list(argv), rc=output.rc, stdout=output.stdout, stderr=output.stderr, error=error)
+
+
+def query(run: Runner, name: str, pci: str) -> Query | None:
+    """How one card can load what is pending; None where the tool knows the card and can't reset its kind."""
+    argv = [name, "-d", pci, "query"]
+    output = run(argv, ok=None, timeout=_QUERY_TIMEOUT)
+    if output.rc == 0 and "-E-" not in output.stdout:
+        return parse_query(output.stdout)
+    if "unsupported device" in (output.stdout + output.stderr).lower():
+        return None
+    raise _failed(argv, output)
+
+
+def reset_argv(name: str, pci: str, level: int | None, sync: int | None) -> list[str]:
+    """The command line of a reset; options come before the command. Raises Unsupported for a level that reboots."""
+    if level not in (LIVE_PATCH, PCI_RESET):
+        raise Unsupported("reset level %s of %s is not used by this collection: it stops more than the card" % (level, pci))
+    owner = ["--sync", str(sync)] if sync is not None else []
+    return [name, "-y", "-d", pci, "-l", str(level), *owner, "reset"]
+
+
+def reset(run: Runner, name: str, pci: str, level: int | None, sync: int | None) -> Outcome:
+    """Resets one card. The driver of all its functions goes down and comes back."""
+    output = run(reset_argv(name, pci, level, sync), ok=None, timeout=_RESET_TIMEOUT)
+    outcome = parse_reset(output.stdout, output.stderr)
+    return outcome if output.rc == 0 else outcome._replace(loaded=False, message=outcome.message or "exit status %d" % output.rc)
+
+
+__all__ = (
+    "LIVE_PATCH",
+    "PCI_RESET",
+    "SYNC_BY_DRIVER",
+    "SYNC_BY_TOOL",
+    "TOOLS",
+    "WARM_REBOOT",
+    "Choice",
+    "Outcome",
+    "Query",
+    "error_of",
+    "hint_of",
+    "parse_query",
+    "parse_reset",
+    "query",
+    "reset",
+    "reset_argv",
+    "tool",
+)

@@ -1,0 +1,282 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""C(mlxlink) and C(mstlink): link, cable and error counters of one port.
+
+Sections are titles underlined with dashes, rows are "key : value" with the colon in column 35 or later; colour codes
+are printed into pipes as well. C(--json) gives C({"result": {"output": {section: {key: value}}}, "status": {...}}), where
+a value is a text or C({"values": [...]}), the latter with a C("mask") for speeds; the status says 0 for success. Errors go
+to standard error with exit status 1, with C(--json) too where the card could not be opened at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    Sections = dict[str, dict[str, str]]
+
+TOOLS = ("mlxlink", "mstlink")
+
+_TIMEOUT = 60
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_ROW = re.compile(r"^(\S.*?)\s*:(?:\s+(.*))?$")
+_ERROR = re.compile(r"-E- (.*)")
+_SPEEDS = re.compile(r"^(?:(0x[0-9a-fA-F]+)\s*)?\(([^()]*)\)$")
+_NUMBER = re.compile(r"^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+_COUNT = re.compile(r"^[0-9]{1,20}")
+_BER = re.compile(r"^([0-9]{1,9})[eE](-?[0-9]{1,3})$")
+# mlxlink writes a rate that no error has been seen for yet as this power of ten.
+_NO_ERRORS = -255
+_NOTHING = ("", "N/A")
+
+
+class Cable(t.NamedTuple):
+    """The cable or module in a port. Texts are "" and numbers None where it doesn't say."""
+
+    identifier: str = ""
+    """Its form: C(QSFP28), C(OSFP) ..."""
+    type: str = ""
+    """C(Passive copper cable), C(Optical Module (separated)) ..."""
+    technology: str = ""
+    vendor: str = ""
+    part_number: str = ""
+    serial_number: str = ""
+    revision: str = ""
+    length_m: float | None = None
+    """None also for separate optical modules, which say 0."""
+    compliance: str = ""
+    firmware: str = ""
+    temperature_c: float | None = None
+
+
+class Counters(t.NamedTuple):
+    """Errors since the counters were cleared. Rates are errors per bit; 0 for a rate that no error was seen for."""
+
+    minutes: float | None = None
+    symbol_errors: int | None = None
+    symbol_ber: float | None = None
+    effective_errors: int | None = None
+    """Errors that were left after FEC."""
+    effective_ber: float | None = None
+    raw_errors_per_lane: tuple[int, ...] = ()
+    raw_ber: float | None = None
+    link_downs: int | None = None
+    link_recoveries: int | None = None
+
+
+class Link(t.NamedTuple):
+    """One port as its card sees it."""
+
+    state: str = ""
+    """C(Active), C(Polling), C(Disable) ..."""
+    physical_state: str = ""
+    speed: str = ""
+    """C(IB-EDR), C(100G) ..."""
+    width: str = ""
+    fec: str = ""
+    auto_negotiation: str = ""
+    loopback: str = ""
+    enabled_speeds: tuple[str, ...] = ()
+    cable_speeds: tuple[str, ...] = ()
+    opcode: int | None = None
+    """0 where the card sees nothing wrong."""
+    recommendation: str = ""
+    firmware: str = ""
+    cable: Cable = Cable()
+    counters: Counters = Counters()
+
+
+def error_of(text: str) -> str:
+    """The error in an output without mark and colours; "" where there is none."""
+    match = _ERROR.search(_COLOUR.sub("", text))
+    return match.group(1).strip() if match else ""
+
+
+def parse_text(text: str) -> Sections:
+    """The sections of an output without C(--json). Raises UnexpectedOutput where there is none."""
+    found: Sections = {}
+    rows: dict[str, str] = {}
+    previous = ""
+    for line in (line.strip() for line in _COLOUR.sub("", text).splitlines()):
+        row = _ROW.match(line)
+        if previous and line and not line.strip("-"):
+            rows = found.setdefault(previous, {})
+        elif row and found:
+            rows[row.group(1)] = (row.group(2) or "").strip()
+        previous = line
+    if not found:
+        raise UnexpectedOutput("mlxlink printed %r, which has no section" % text.strip()[:500])
+    return found
+
+
+def _flat(value: t.Any) -> str:
+    """A JSON value in the notation of the text output."""
+    if not isinstance(value, dict):
+        return value.strip() if isinstance(value, str) else json.dumps(value)
+    values = value.get("values")
+    joined = ",".join(item if isinstance(item, str) else json.dumps(item) for item in values) if isinstance(values, list) else ""
+    return "%s (%s)" % (value["mask"], joined) if "mask" in value else joined
+
+
+def parse_json(text: str) -> Sections:
+    """The sections of an output with C(--json), in the notation of the text. Raises CommandFailed for a status that is an
+    error, and UnexpectedOutput for what is no such JSON."""
+    text = _COLOUR.sub("", text)
+    try:
+        data = json.loads(text[text.find("{") :] if "{" in text else text)
+    # A deep nesting is a RecursionError, which a ValueError is not.
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise UnexpectedOutput("mlxlink printed %r, which is no JSON object" % text.strip()[:500])
+    status = data.get("status")
+    if isinstance(status, dict) and status.get("code") not in (0, None):
+        raise CommandFailed("mlxlink says: %s" % (status.get("message") or "error %s" % status.get("code")))
+    result = data.get("result")
+    output = result.get("output") if isinstance(result, dict) else None
+    if not isinstance(output, dict) or not output:
+        raise UnexpectedOutput("mlxlink printed %r, which has no result" % text.strip()[:500])
+    return {name: {key.strip(): _flat(value) for key, value in rows.items()} for name, rows in output.items() if isinstance(rows, dict)}
+
+
+def _known(value: str) -> str:
+    return "" if value in _NOTHING else value
+
+
+def speeds_of(value: str) -> tuple[str, ...]:
+    """C(0x00000200 (100G_4X,50G_2X)) in parts, as the tool orders them."""
+    match = _SPEEDS.match(value.strip())
+    return tuple(item.strip() for item in match.group(2).split(",") if _known(item.strip())) if match else ()
+
+
+def number_of(value: str) -> float | None:
+    """The number that a value starts with: C(61 [-10..80]) is 61; None where there is none."""
+    match = _NUMBER.match(value.strip())
+    return float(match.group(0)) if match else None
+
+
+def count_of(value: str) -> int | None:
+    """A count; None where there is none."""
+    match = _COUNT.match(value.strip())
+    return int(match.group(0)) if match else None
+
+
+def ber_of(value: str) -> float | None:
+    """C(5E-10); C(15E-255), which stands for no error at all, is 0; None where there is none."""
+    match = _BER.match(value.strip())
+    if match is None:
+        return None
+    return 0.0 if int(match.group(2)) <= _NO_ERRORS else float(value)
+
+
+def _row(rows: t.Mapping[str, str], name: str) -> str:
+    """The value behind a name, with or without a unit or remark in brackets: these differ between versions."""
+    return next((_known(value) for key, value in rows.items() if key == name or key.startswith((name + " [", name + " ("))), "")
+
+
+def _cable(rows: t.Mapping[str, str]) -> Cable:
+    length = number_of(_row(rows, "Transfer Distance"))
+    return Cable(
+        identifier=_row(rows, "Identifier"),
+        type=_row(rows, "Cable Type"),
+        technology=_row(rows, "Cable Technology"),
+        vendor=_row(rows, "Vendor Name"),
+        part_number=_row(rows, "Vendor Part Number"),
+        serial_number=_row(rows, "Vendor Serial Number"),
+        revision=_row(rows, "Rev"),
+        length_m=length if length else None,
+        compliance=_row(rows, "Compliance"),
+        firmware=_row(rows, "FW Version"),
+        temperature_c=number_of(_row(rows, "Temperature")),
+    )
+
+
+def _counters(rows: t.Mapping[str, str]) -> Counters:
+    lanes = [count_of(lane) for lane in _row(rows, "Raw Physical Errors Per Lane").split(",")]
+    return Counters(
+        minutes=number_of(_row(rows, "Time Since Last Clear")),
+        symbol_errors=count_of(_row(rows, "Symbol Errors")),
+        symbol_ber=ber_of(_row(rows, "Symbol BER")),
+        effective_errors=count_of(_row(rows, "Effective Physical Errors")),
+        effective_ber=ber_of(_row(rows, "Effective Physical BER")),
+        raw_errors_per_lane=tuple(lane for lane in lanes if lane is not None),
+        raw_ber=ber_of(_row(rows, "Raw Physical BER")),
+        link_downs=count_of(_row(rows, "Link Down Counter")),
+        link_recoveries=count_of(_row(rows, "Link Error Recovery Counter")),
+    )
+
+
+def link_of(sections: Sections) -> Link:
+    """The port that the sections describe; sections that are not there leave their part empty."""
+    link = sections.get("Operational Info", {})
+    supported = sections.get("Supported Info", {})
+    trouble = sections.get("Troubleshooting Info", {})
+    return Link(
+        state=_row(link, "State"),
+        physical_state=_row(link, "Physical state"),
+        speed=_row(link, "Speed"),
+        width=_row(link, "Width"),
+        fec=_row(link, "FEC"),
+        auto_negotiation=_row(link, "Auto Negotiation"),
+        loopback=_row(link, "Loopback Mode"),
+        enabled_speeds=speeds_of(_row(supported, "Enabled Link Speed")),
+        cable_speeds=speeds_of(_row(supported, "Supported Cable Speed")),
+        opcode=count_of(_row(trouble, "Status Opcode")),
+        recommendation=_row(trouble, "Recommendation"),
+        firmware=_row(sections.get("Tool Information", {}), "Firmware Version"),
+        cable=_cable(sections.get("Module Info", {})),
+        counters=_counters(sections.get("Physical Counters and BER Info", {})),
+    )
+
+
+def tool(run: Runner) -> str:
+    """The tool of this node; "" where there is none."""
+    return next((name for name in TOOLS if run.has(name)), "")
+
+
+def query(run: Runner, name: str, device: str, port: int) -> Link:
+    """Link and cable of one port, as JSON where the tool has it. Raises CommandFailed with the tool's words.
+
+    C(device) is a PCI address. A port number is only given to devices of several ports: others have one whose number
+    the tool finds by itself.
+    """
+    argv = [name, "-d", device, *(["-p", str(port)] if port > 1 else []), "-m", "-c"]
+    output = run([*argv, "--json"], ok=None, timeout=_TIMEOUT)
+    if "{" in output.stdout:
+        return link_of(parse_json(output.stdout))
+    if "--json" in output.stderr:
+        # An old tool, which does not know the option.
+        output = run(argv, ok=None, timeout=_TIMEOUT)
+    error = error_of(output.stdout + "\n" + output.stderr)
+    if error or output.rc != 0:
+        text = error or _COLOUR.sub("", output.stderr or output.stdout).strip()
+        raise CommandFailed(text or "%s failed with exit status %d" % (" ".join(argv), output.rc), cmd=argv, rc=output.rc)
+    return link_of(parse_text(output.stdout))
+
+
+__all__ = (
+    "TOOLS",
+    "Cable",
+    "Counters",
+    "Link",
+    "ber_of",
+    "count_of",
+    "error_of",
+    "link_of",
+    "number_of",
+    "parse_json",
+    "parse_text",
+    "query",
+    "speeds_of",
+    "tool",
+)

@@ -1,0 +1,268 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: mlxconfig
+short_description: Declare the firmware configuration of HCAs
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Sets firmware parameters, such as the link type of a port or the number of virtual functions, of all adapters of a
+    node in one task, through C(mlxconfig) of MFT or C(mstconfig) of mstflint.
+  - A parameter has three values. The default, the current one that the running firmware uses, and the one that comes with
+    the next start of the card. The module compares with and changes the last one, and returns in RV(pending) what waits
+    for a start. It never resets a card and never reboots.
+  - A value that the next start brings already is not set again. Values are compared by their meaning.
+  - Unknown, unavailable and read-only parameters and values that the tool refuses are found on all adapters before
+    anything is set on any of them. Limits that only the firmware knows show when it is set, so one adapter of each kind
+    comes first, and the others are not touched when it fails.
+  - An unchanged adapter costs one query. Adapters are handled side by side, and a lock for each keeps other runs of the
+    collection away.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
+options:
+  devices:
+    description:
+      - Which adapters shall have which parameters. Several entries can mean one adapter, as long as they agree.
+      - All selectors of an entry must fit an adapter. The functions of one card are one adapter.
+    type: list
+    elements: dict
+    required: true
+    suboptions:
+      all:
+        description: Take all adapters of the node. It excludes the other selectors.
+        type: bool
+        default: false
+      pci:
+        description: The PCI address of a function of the adapter, with or without domain.
+        type: str
+      psid:
+        description: The PSID, the identity of board and firmware. It can be read only with a driver loaded.
+        type: str
+      part_number:
+        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
+        type: str
+      type:
+        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
+        type: str
+      guid:
+        description: The node GUID, or the GUID of a port. Write it in quotes.
+        type: str
+      netdev:
+        description: The name of a network interface of the adapter.
+        type: str
+      rdma:
+        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
+        type: str
+      state:
+        description:
+          - V(present) gives O(devices[].parameters) their values.
+          - V(default) gives O(devices[].names) their defaults. Without names, it does so with all parameters but those in
+            O(devices[].parameters).
+        type: str
+        choices: [present, default]
+        default: present
+      parameters:
+        description:
+          - Parameters and their values. A value is the name or the number of an enumeration, a number (decimal, or hex
+            with C(0x)), or a boolean. Digits are decimal also for bit masks.
+          - An element of an array is V(NAME[2]), a range of them V(NAME[0..3]), with one value for all or a list.
+          - A parameter that exists only while another one is set can be declared together with it.
+        type: dict
+        default: {}
+      names:
+        description: The parameters that O(devices[].state=default) means.
+        type: list
+        elements: str
+        default: []
+  missing:
+    description: What it is when no adapter of the node fits an entry.
+    type: str
+    choices: [fail, ignore]
+    default: fail
+  tool:
+    description:
+      - Which program to use. V(auto) takes C(mlxconfig) where it is installed, and tries the other one where a program
+        does not know the card or a parameter.
+    type: str
+    choices: [auto, mlxconfig, mstconfig]
+    default: auto
+  backup:
+    description:
+      - Whether to save what is set on an adapter before it is changed. C(mstconfig -d DEVICE -f FILE set_raw) brings it
+        back. An adapter that has all defaults leaves no file.
+    type: bool
+    default: false
+  backup_dir:
+    description: Where backups go.
+    type: path
+    default: /var/backups/rdma-ofed
+  lock_timeout:
+    description: For how many seconds to wait for another run of the collection that uses an adapter.
+    type: int
+    default: 120
+notes:
+  - In check mode the tool's own dry run judges the values; nothing is written.
+  - In check mode, on a node without either tool, nothing can be foreseen. This is said in RV(reasons).
+  - It must run as root, and the kernel must allow access to PCI configuration space. Lockdown, with Secure Boot, forbids it.
+  - Parameters that each PCI function has for itself are read and set through the first function of a card.
+  - C(INTERNAL_CPU_OFFLOAD_ENGINE) of a DPU is 0 for V(ENABLED) (DPU mode) and 1 for V(DISABLED) (NIC mode).
+"""
+
+EXAMPLES = r"""
+- name: InfiniBand on both ports of every ConnectX-5, and SR-IOV
+  rdma.ofed.mlxconfig:
+    devices:
+      - type: ConnectX-5
+        parameters:
+          LINK_TYPE_P1: IB
+          LINK_TYPE_P2: IB
+          SRIOV_EN: true
+          NUM_OF_VFS: 16
+
+- name: Ethernet on the second port of one card, on nodes that have it, with a backup
+  rdma.ofed.mlxconfig:
+    devices:
+      - pci: "0000:03:00.0"
+        parameters:
+          LINK_TYPE_P2: ETH
+    missing: ignore
+    backup: true
+
+- name: Elements of an array, and a parameter that exists only with another one
+  rdma.ofed.mlxconfig:
+    devices:
+      - rdma: mlx5_0
+        parameters:
+          HOST_CHAINING_DESCRIPTORS[0..3]: 8
+          ADVANCED_PCI_SETTINGS: true
+          MAX_ACC_OUT_READ: 44
+
+- name: Take two parameters back to their defaults
+  rdma.ofed.mlxconfig:
+    devices:
+      - all: true
+        state: default
+        names: [SRIOV_EN, NUM_OF_VFS]
+
+- name: Everything to its default, except for the link type
+  rdma.ofed.mlxconfig:
+    devices:
+      - psid: MT_0000000008
+        state: default
+        parameters:
+          LINK_TYPE_P1: IB
+"""
+
+RETURN = r"""
+changes:
+  description: What was set for the next start, or would be, in words.
+  returned: success
+  type: list
+  elements: str
+  sample: ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2)"]
+pending:
+  description: Declared parameters that the running firmware does not use yet, from current to next value.
+  returned: success
+  type: list
+  elements: str
+  sample: ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2) (needs reboot)"]
+reboot_required:
+  description: Whether something is pending. A reset of the card may do instead of a reboot, and some cards want a cold boot.
+  returned: success
+  type: bool
+reasons:
+  description: What an administrator should know of or do later.
+  returned: success
+  type: list
+  elements: str
+devices:
+  description: The chosen adapters with their declared parameters after the run, or as they would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    pci:
+      description: The first PCI function.
+      type: str
+    functions:
+      description: All PCI functions.
+      type: list
+      elements: str
+    rdma:
+      description: The RDMA devices.
+      type: list
+      elements: str
+    type:
+      description: The type.
+      type: str
+    part_number:
+      description: The part number, empty where it is not known.
+      type: str
+    psid:
+      description: The PSID, empty where it is not known.
+      type: str
+    tool:
+      description: The program that was used.
+      type: str
+    parameters:
+      description: By name, the values C(default), C(current) and C(next). Null where the firmware does not tell.
+      type: dict
+  sample:
+    - pci: "0000:03:00.0"
+      functions: ["0000:03:00.0", "0000:03:00.1"]
+      rdma: [mlx5_0, mlx5_1]
+      type: ConnectX5
+      part_number: MCX556A-ECAT
+      psid: MT_0000000008
+      tool: mstconfig
+      parameters:
+        LINK_TYPE_P1: {default: IB(1), current: IB(1), next: ETH(2)}
+backup_files:
+  description: The files with the configurations of before.
+  returned: success
+  type: list
+  elements: str
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+
+
+def main() -> None:
+    entry = {
+        "all": {"type": "bool", "default": False},
+        **{name: {"type": "str"} for name in ("pci", "psid", "part_number", "type", "guid", "netdev", "rdma")},
+        "state": {"type": "str", "choices": ["present", "default"], "default": "present"},
+        "parameters": {"type": "dict", "default": {}},
+        "names": {"type": "list", "elements": "str", "default": []},
+    }
+    module = AnsibleModule(
+        argument_spec={
+            "devices": {"type": "list", "elements": "dict", "required": True, "options": entry},
+            "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
+            "tool": {"type": "str", "choices": ["auto", "mlxconfig", "mstconfig"], "default": "auto"},
+            "backup": {"type": "bool", "default": False},
+            "backup_dir": {"type": "path", "default": "/var/backups/rdma-ofed"},
+            "lock_timeout": {"type": "int", "default": 120},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = converge(module, ThreadRunner(module))
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: mlxfwreset
+short_description: Say what pending firmware and firmware configuration need, and reset adapters that can have it
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Says for every NVIDIA adapter what is set and not effective yet, be it a burned image or firmware parameters, and
+    whether that needs a reset of the adapter, a reboot, or a cold boot.
+  - With O(state=reset) it resets the adapters that a reset helps, with C(mlxfwreset) of MFT or C(mstfwreset) of mstflint,
+    each card once however many functions it has. It never reboots, and uses no reset level that does.
+  - A reset takes the driver of all functions of the card down. It is refused while RDMA is in use on the card, while the
+    connection that manages the node runs over it, while opensm runs on the node, and in containers. Everything that
+    stands in the way on any card is found before the first reset.
+  - In a virtual machine the tools refuse to work, so what is pending there needs a reboot.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
+options:
+  state:
+    description: Whether to only say what is pending (V(query)), or to reset the adapters that a reset helps (V(reset)).
+    type: str
+    choices: [query, reset]
+    default: query
+  adapters:
+    description:
+      - The adapters, by PCI address, RDMA device, network interface, PSID, part number, type, or GUID. Empty takes all.
+    type: list
+    elements: str
+    default: []
+  tried:
+    description:
+      - What was done already to activate what is pending. What is still pending after a reset needs a reboot, and what
+        is still pending after a reboot needs a cold boot.
+    type: str
+    choices: [nothing, reset, reboot]
+    default: nothing
+  disconnect_rdma_users:
+    description:
+      - Whether to reset an adapter that is in use. Jobs lose their connections, mounts hang or break, and virtual functions
+        are removed from the machines that have them.
+      - A user that can't be tied to one adapter counts as a user of all.
+    type: bool
+    default: false
+  cut_ssh_connection:
+    description:
+      - Whether to reset an adapter that the connection runs over which manages the node.
+      - The connection goes away in the middle of the task, so run it with C(async).
+    type: bool
+    default: false
+  allow_container:
+    description: Whether to reset from a container or chroot. The adapter belongs to all that run on the same kernel.
+    type: bool
+    default: false
+  wait_timeout:
+    description: For how many seconds to wait for the drivers to come back after a reset.
+    type: int
+    default: 60
+notes:
+  - It must run as root. The reset needs C(lspci) and C(setpci) of the package pciutils.
+  - Addresses, P_Key children and virtual functions are gone after a reset, unless the node makes them again by itself.
+  - Socket Direct adapters, which have several slots, are one card. Of multi-host adapters, every host has to take part in
+    a reset.
+  - Firmware that does not tell current values, such as that of ConnectX-3, leaves unknown what configuration is pending.
+"""
+
+EXAMPLES = r"""
+- name: What is pending?
+  rdma.ofed.mlxfwreset:
+  register: pending
+
+- name: Reset the adapters where that is enough
+  rdma.ofed.mlxfwreset:
+    state: reset
+  when: pending.adapters | selectattr('needs', 'eq', 'device_reset') | rejectattr('blocked_by') | list | length > 0
+
+- name: Reset one adapter of a node that was drained before
+  rdma.ofed.mlxfwreset:
+    state: reset
+    adapters: [mlx5_0]
+    disconnect_rdma_users: true
+
+- name: After a reboot, say what only a cold boot activates
+  rdma.ofed.mlxfwreset:
+    tried: reboot
+"""
+
+RETURN = r"""
+changes:
+  description: What became effective by a reset, or would, in words.
+  returned: success
+  type: list
+  elements: str
+  sample: ["0000:03:00.0 firmware: 16.35.2000 -> 16.35.3006", "0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2)"]
+pending:
+  description: What is pending after this task, and what makes it effective.
+  returned: success
+  type: list
+  elements: str
+  sample: ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2) (needs device_reset)"]
+reboot_required:
+  description: Whether something in RV(pending) needs a reboot or a cold boot.
+  returned: success
+  type: bool
+reasons:
+  description: Why it takes more than a reset, why a reset would be refused now, what a reset takes down, what could not be told.
+  returned: success
+  type: list
+  elements: str
+blocked_by:
+  description: Everything that stands in the way of the resets.
+  returned: when a reset was refused
+  type: list
+  elements: str
+adapters:
+  description: The adapters after this task, or as they would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    pci:
+      description: The first function.
+      type: str
+    functions:
+      description: All functions of the card.
+      type: list
+      elements: str
+    rdma:
+      description: Its RDMA devices.
+      type: list
+      elements: str
+    type:
+      description: Such as V(ConnectX5).
+      type: str
+    psid:
+      description: The identity of board and firmware; empty without a driver.
+      type: str
+    pending:
+      description: What is set and not effective.
+      type: list
+      elements: dict
+      contains:
+        what:
+          description: V(firmware), or the name of a parameter.
+          type: str
+        running:
+          description: What is effective.
+          type: str
+        next:
+          description: What comes with the next start of the card.
+          type: str
+    needs:
+      description: What makes it effective, V(device_reset), V(reboot) or V(cold_boot). Empty where nothing is pending.
+      type: str
+    why:
+      description: Why it takes more than a reset.
+      type: list
+      elements: str
+    can_reset:
+      description: Whether the card says that it can be reset by a tool in its present state.
+      type: bool
+    level:
+      description: The level of the reset that is enough, 0 for a patch of the running firmware, 3 for a reset over PCI.
+      type: int
+    blocked_by:
+      description: Why a reset would be refused now.
+      type: list
+      elements: str
+    unknown:
+      description: What could not be looked at, and why.
+      type: list
+      elements: str
+    reset:
+      description: Whether it was reset, or would be.
+      type: bool
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["query", "reset"], "default": "query"},
+            "adapters": {"type": "list", "elements": "str", "default": []},
+            "tried": {"type": "str", "choices": ["nothing", "reset", "reboot"], "default": "nothing"},
+            "disconnect_rdma_users": {"type": "bool", "default": False},
+            "cut_ssh_connection": {"type": "bool", "default": False},
+            "allow_container": {"type": "bool", "default": False},
+            "wait_timeout": {"type": "int", "default": 60},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = converge(module, ThreadRunner(module), os.environ)
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

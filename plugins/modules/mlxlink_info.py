@@ -1,0 +1,235 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: mlxlink_info
+short_description: Links and cables of NVIDIA adapters, and what is wrong with them
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Asks C(mlxlink) of MFT or C(mstlink) of mstflint, whichever is installed, for the link, the cable and the error
+    counters of every port.
+  - Names wrong cables. A cable that is slower than it has to be, that has a part number other than the declared ones, or that
+    the firmware complains of, is a problem with the port, the part number, the length and the serial number in it.
+  - A port that the tool can't ask is returned with an error, and does not make the module fail.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.info
+options:
+  ports:
+    description: The ports to ask for, as V(mlx5_0/1). All ports of all adapters where it is left out; virtual functions have none.
+    type: list
+    elements: str
+    default: []
+  part_numbers:
+    description: The part numbers of the cables that the site uses, as shell patterns such as V(MCP1600-E*). Empty accepts all.
+    type: list
+    elements: str
+    default: []
+  min_speed:
+    description:
+      - The speed that cables and links have to do, as V(EDR) or V(100G).
+      - Where it is left out, a cable has to do what its port is set to, and a link has to run as fast as both are able to.
+    type: str
+    default: ""
+  max_effective_ber:
+    description: The rate of errors left after error correction, in errors per bit, above which a port is a problem.
+    type: float
+    default: 1.0e-12
+notes:
+  - Run it as root.
+  - The counters count from when they were last cleared, which is RV(ports[].counters.minutes) ago.
+"""
+
+EXAMPLES = r"""
+- name: Look at links and cables
+  rdma.ofed.mlxlink_info:
+    part_numbers: ["MCP1600-E*", "MFA1A00-E*"]
+    min_speed: EDR
+  register: links
+
+- name: Stop where a cable is wrong
+  ansible.builtin.assert:
+    that: links.problems == []
+    fail_msg: "{{ links.problems | join('; ') }}"
+"""
+
+RETURN = r"""
+problems:
+  description: What is wrong with any port, with its cable, in words.
+  returned: success
+  type: list
+  elements: str
+  sample: ["mlx5_0/1: the cable does FDR at most, the port is set to up to EDR; cable: Mellanox MC2207130-002, Passive copper cable, 2 m, serial X1"]
+errors:
+  description: The ports that could not be asked, and why.
+  returned: success
+  type: list
+  elements: str
+  sample: ["mlx5_1/1: FW burnt on device does not support generic access register"]
+ports:
+  description: Every port. Texts are empty and numbers null where the tool doesn't say.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: The port, as rdma(8) names it.
+      type: str
+    device:
+      description: Its RDMA device.
+      type: str
+    port:
+      description: Its number.
+      type: int
+    pci:
+      description: Its PCI function.
+      type: str
+    error:
+      description: Why the tool could not be asked; empty where it could.
+      type: str
+    problems:
+      description: What is wrong with it.
+      type: list
+      elements: str
+    state:
+      description: Such as V(Active), V(Polling), V(Disable).
+      type: str
+    physical_state:
+      description: Such as V(LinkUp), V(ETH_AN_FSM_ENABLE).
+      type: str
+    speed:
+      description: Such as V(IB-EDR), V(100G).
+      type: str
+    width:
+      description: Such as V(4x).
+      type: str
+    fec:
+      description: The error correction in use.
+      type: str
+    auto_negotiation:
+      description: Such as V(ON).
+      type: str
+    loopback:
+      description: Such as V(No Loopback).
+      type: str
+    enabled_speeds:
+      description: The speeds that the port may take.
+      type: list
+      elements: str
+    cable_speeds:
+      description: The speeds that the cable is able to do.
+      type: list
+      elements: str
+    opcode:
+      description: The firmware's diagnosis, 0 where it sees nothing wrong.
+      type: int
+    recommendation:
+      description: The firmware's diagnosis in words.
+      type: str
+    firmware:
+      description: The running firmware of the adapter.
+      type: str
+    cable:
+      description: The cable or module.
+      type: dict
+      contains:
+        identifier:
+          description: Its form, such as V(QSFP28).
+          type: str
+        type:
+          description: Such as V(Passive copper cable).
+          type: str
+        technology:
+          description: Such as V(1310 nm DFB laser).
+          type: str
+        vendor:
+          description: The maker.
+          type: str
+        part_number:
+          description: The maker's part number.
+          type: str
+        serial_number:
+          description: The maker's serial number.
+          type: str
+        revision:
+          description: Its revision.
+          type: str
+        length_m:
+          description: Its length in metres; null for modules without a fixed cable.
+          type: float
+        compliance:
+          description: The standards that it follows.
+          type: str
+        firmware:
+          description: Firmware of an active cable or module.
+          type: str
+        temperature_c:
+          description: Its temperature.
+          type: float
+    counters:
+      description: Errors since the counters were cleared. Rates are errors per bit.
+      type: dict
+      contains:
+        minutes:
+          description: How long ago the counters were cleared.
+          type: float
+        symbol_errors:
+          description: InfiniBand only.
+          type: int
+        symbol_ber:
+          description: InfiniBand only.
+          type: float
+        effective_errors:
+          description: Errors that were left after error correction.
+          type: int
+        effective_ber:
+          description: Their rate; 0 where there was none yet.
+          type: float
+        raw_errors_per_lane:
+          description: Errors before error correction.
+          type: list
+          elements: int
+        raw_ber:
+          description: Their rate.
+          type: float
+        link_downs:
+          description: How often the link went down.
+          type: int
+        link_recoveries:
+          description: How often the link had to recover.
+          type: int
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "ports": {"type": "list", "elements": "str", "default": []},
+            "part_numbers": {"type": "list", "elements": "str", "default": []},
+            "min_speed": {"type": "str", "default": ""},
+            "max_effective_ber": {"type": "float", "default": 1e-12},
+        },
+        supports_check_mode=True,
+    )
+    limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
+    try:
+        result = look(ThreadRunner(module), module.params["ports"], limits)
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

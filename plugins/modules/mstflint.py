@@ -1,0 +1,318 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: mstflint
+short_description: Burn firmware images onto HCAs, each card once and only its own
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Compares what is in the flash of all HCAs of a node with the images that are offered for them, and burns those that
+    hold another version.
+  - The image of a card is picked by its PSID. All PCI functions of a card are one card, which is burned once.
+  - Unreadable and corrupt images, images of another PSID, downgrades, unsigned images for cards with secure firmware,
+    and cards without an image are found on all cards before the first one is burned.
+  - Cards are burned one after the other, each under a lock, and asked afterwards what their flash holds. Where the tool
+    writes the flash by itself, because a card's firmware does not, the flash is read back and checked as well.
+  - A card runs its old firmware until it is reset. Nothing is reset here. What is burned and does not run yet is
+    returned in RV(pending), run after run, and is not burned again.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
+options:
+  state:
+    description:
+      - V(present) burns what is missing.
+      - V(query) changes nothing and returns what the cards hold and run.
+    type: str
+    choices: [present, query]
+    default: present
+  devices:
+    description:
+      - The cards that are meant. All functions of a card are one card.
+      - All selectors of an entry must fit a card. A card that several entries fit is still burned once.
+    type: list
+    elements: dict
+    default:
+      - all: true
+    suboptions:
+      all:
+        description: Take all adapters of the node. It excludes the other selectors.
+        type: bool
+        default: false
+      pci:
+        description: The PCI address of a function of the adapter, with or without domain.
+        type: str
+      psid:
+        description: The PSID, the identity of board and firmware.
+        type: str
+      part_number:
+        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
+        type: str
+      type:
+        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
+        type: str
+      guid:
+        description: The node GUID, or the GUID of a port. Write it in quotes.
+        type: str
+      netdev:
+        description: The name of a network interface of the adapter.
+        type: str
+      rdma:
+        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
+        type: str
+  missing:
+    description: What it is when no adapter of the node fits an entry of O(devices).
+    type: str
+    choices: [fail, ignore]
+    default: fail
+  images:
+    description:
+      - Where the images are. Needed for O(state=present).
+      - The path of a directory offers all image files directly in it (C(.bin), C(.mfa2), C(.fw)). Each card gets the
+        newest one of its PSID, or that of the version in O(versions).
+      - The path of a file is the image for all selected cards.
+      - A mapping of PSIDs names the image for each kind of card, by its path, or by a mapping of C(path) or C(url), and
+        C(checksum) (V(sha256:...) or V(sha512:...)). PSIDs that the node has no card of do no harm.
+      - An image at a C(url) needs a C(checksum). It is kept in C(/var/cache/rdma.ofed/firmware), and downloaded once.
+    type: raw
+  versions:
+    description:
+      - The version that is wanted for a PSID, as a mapping of PSIDs to versions.
+      - An image of another version is then an error, not a surprise.
+      - Where a card has the version in its flash, its image is neither looked for nor downloaded.
+    type: dict
+  missing_image:
+    description: Whether a selected card without an image is an error (V(fail)) or left as it is (V(skip)).
+    type: str
+    choices: [fail, skip]
+    default: fail
+  allow_downgrade:
+    description: Whether an image may be older than what is in the flash.
+    type: bool
+    default: false
+  allow_another_psid_that_may_destroy_the_adapter:
+    description:
+      - Burn an image even if it was made for another PSID, and change the card's PSID to it.
+      - Firmware of another board can make a card unusable for good. Cards whose firmware controls updates refuse it.
+    type: bool
+    default: false
+  allow_in_container:
+    description: Burn from a container or a chroot too, where the cards are those of the host.
+    type: bool
+    default: false
+  burn_timeout:
+    description: How long one burn may take, in seconds. A burn that is broken off can leave a card without firmware.
+    type: int
+    default: 3600
+  lock_timeout:
+    description: How long to wait for another process of this collection that writes to the same card, in seconds.
+    type: int
+    default: 120
+requirements:
+  - mstflint, or flint of the MFT package, on the node
+notes:
+  - In check mode, on a node without either tool, nothing can be foreseen. This is said in RV(reasons).
+"""
+
+EXAMPLES = r"""
+- name: See what the HCAs hold and run
+  rdma.ofed.mstflint:
+    state: query
+  register: firmware
+
+- name: Bring all HCAs to the newest image of their PSID
+  rdma.ofed.mstflint:
+    images: /srv/firmware
+
+- name: Declare the firmware of every kind of card
+  rdma.ofed.mstflint:
+    images:
+      MT_0000000008: /srv/firmware/fw-ConnectX5-rel-16_35_3006-MCX556A-ECA_Ax.bin
+      MT_0000000223: /srv/firmware/fw-ConnectX6-rel-20_37_1014-MCX653105A-HDA_Ax.bin
+    versions:
+      MT_0000000008: "16.35.3006"
+      MT_0000000223: "20.37.1014"
+
+- name: Take an image from a server, unless the card has it already
+  rdma.ofed.mstflint:
+    images:
+      MT_0000000008:
+        url: https://firmware.example.org/fw-ConnectX5-rel-16_35_3006-MCX556A-ECA_Ax.bin
+        checksum: "sha256:{{ connectx5_firmware_sha256 }}"
+    versions:
+      MT_0000000008: "16.35.3006"
+
+- name: Go back to an older firmware on one card
+  rdma.ofed.mstflint:
+    devices:
+      - rdma: mlx5_0
+    images: /srv/firmware/fw-ConnectX5-rel-16_28_1002-MCX556A-ECA_Ax.bin
+    allow_downgrade: true
+"""
+
+RETURN = r"""
+changes:
+  description: What was burned, or would be, in words and in order.
+  returned: success
+  type: list
+  elements: str
+  sample: ["adapter 0000:03:00.0 (MT_0000000008) firmware: 16.35.2000 -> 16.35.3006"]
+pending:
+  description: Firmware that is in the flash and does not run yet, and what activates it.
+  returned: success
+  type: list
+  elements: str
+  sample: ["adapter 0000:03:00.0 (MT_0000000008) running firmware: 16.35.2000 -> 16.35.3006 (needs device_reset)"]
+reboot_required:
+  description: Whether only a reboot activates what is pending. A firmware reset of the card does, so it is always V(false).
+  returned: success
+  type: bool
+reasons:
+  description: What an administrator should know of or do later.
+  returned: success
+  type: list
+  elements: str
+adapters:
+  description: The selected cards as they are now; in check mode as they would be.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    pci:
+      description: The first PCI function.
+      type: str
+    functions:
+      description: All PCI functions of the card.
+      type: list
+      elements: str
+    rdma:
+      description: The RDMA devices on them.
+      type: list
+      elements: str
+    psid:
+      description: The PSID in the flash.
+      type: str
+    original_psid:
+      description: The PSID that the card was made with.
+      type: str
+    part_number:
+      description: The part number, where the firmware tells it.
+      type: str
+    description:
+      description: The description of the card, where the firmware tells it.
+      type: str
+    image_type:
+      description: The format of its firmware.
+      type: str
+    burned:
+      description: The version in the flash.
+      type: str
+    running:
+      description: The version that runs.
+      type: str
+    activated_by:
+      description: What makes the burned version run. V(device_reset) (which a reboot is too), or empty if it runs.
+      type: str
+    release_date:
+      description: Of the version in the flash, as day, month and year.
+      type: str
+    security:
+      description: The security attributes, such as V(secure-fw).
+      type: list
+      elements: str
+    firmware_checks_images:
+      description: Whether the card's own firmware checks and writes images.
+      type: bool
+    roms:
+      description: The expansion ROMs.
+      type: list
+      elements: str
+    base_guid:
+      description: The first GUID, in hexadecimal digits.
+      type: str
+    base_mac:
+      description: The first MAC address, in hexadecimal digits.
+      type: str
+    image:
+      description: The image that was picked, by path or URL. Empty for none, and where none had to be looked for.
+      type: str
+    image_version:
+      description: Its version.
+      type: str
+  sample:
+    - pci: "0000:03:00.0"
+      functions: ["0000:03:00.0", "0000:03:00.1"]
+      rdma: [mlx5_0]
+      psid: MT_0000000008
+      original_psid: MT_0000000008
+      part_number: MCX556A-ECA_Ax
+      description: ConnectX-5 VPI adapter card
+      image_type: FS4
+      burned: 16.35.3006
+      running: 16.35.2000
+      activated_by: device_reset
+      release_date: 15.5.2023
+      security: []
+      firmware_checks_images: true
+      roms: ["type=PXE version=3.6.804 cpu=AMD64"]
+      base_guid: 0c42a10300000010
+      base_mac: 0c42a1000010
+      image: /srv/firmware/fw-ConnectX5-rel-16_35_3006-MCX556A-ECA_Ax.bin
+      image_version: 16.35.3006
+burned:
+  description: The cards that were burned before a failure.
+  returned: a burn failed
+  type: list
+  elements: str
+not_burned:
+  description: The cards that were not, the failed one first.
+  returned: a burn failed
+  type: list
+  elements: str
+"""
+
+import typing as t
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+
+
+def main() -> None:
+    selectors: dict[str, t.Any] = {name: {"type": "str"} for name in SELECTORS}
+    selectors["all"] = {"type": "bool", "default": False}
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "query"], "default": "present"},
+            "devices": {"type": "list", "elements": "dict", "default": [{"all": True}], "options": selectors},
+            "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
+            "images": {"type": "raw"},
+            "versions": {"type": "dict"},
+            "missing_image": {"type": "str", "choices": ["fail", "skip"], "default": "fail"},
+            "allow_downgrade": {"type": "bool", "default": False},
+            "allow_another_psid_that_may_destroy_the_adapter": {"type": "bool", "default": False},
+            "allow_in_container": {"type": "bool", "default": False},
+            "burn_timeout": {"type": "int", "default": 3600},
+            "lock_timeout": {"type": "int", "default": 120},
+        },
+        required_if=[("state", "present", ["images"])],
+        supports_check_mode=True,
+    )
+    try:
+        result = converge(module, ThreadRunner(module))
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The cards behind a node's HCAs: made once, kept on disk, emulated by cxemu (tests/lab/cxemu).
+
+A card is what firmware tools talk to. Its flash outlives the container's restart, which is a cold boot of
+the node; what is not in flash (semaphores, current configuration, running firmware) starts anew then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import subprocess
+from typing import NamedTuple
+
+from cxemu import nvconfig
+
+from .node import Hca
+from .tree import PCI_IDS, Tree
+
+ADAPTERS = "/var/lib/rdmalab/adapters"
+CONTROL = "/opt/lab/bin/cxemu-ctl"
+CONFIG_MODE = 0o2644  # the set-group-ID bit marks files that the preload library lets the model answer
+_HEAD = struct.Struct("=5I")  # magic, version and running firmware: the start of struct cx_state
+_CONFIG_SIZE = 4096
+
+
+class Model(NamedTuple):
+    """What a card says of itself. ports: physical ports, each a PCI function of its own."""
+
+    hw_id: int
+    ports: int
+    name: str
+    description: str
+
+
+MODELS = {
+    "MT4115": Model(0x209, 1, "MCX455A-ECA_Ax", "ConnectX-4 VPI adapter card; EDR IB (100Gb/s) and 100GbE; single-port QSFP28; PCIe3.0 x16"),
+    "MT4119": Model(0x20D, 2, "MCX556A-ECA_Ax", "ConnectX-5 VPI adapter card; EDR IB (100Gb/s) and 100GbE; dual-port QSFP28; PCIe3.0 x16"),
+    "MT4123": Model(0x20F, 1, "MCX653105A-HDA_Ax", "ConnectX-6 VPI adapter card; HDR IB (200Gb/s) and 200GbE; single-port QSFP56; PCIe4.0 x16"),
+    "MT4129": Model(0x218, 1, "MCX75310AAS-NEA_Ax", "ConnectX-7 adapter card; NDR IB (400Gb/s); single-port OSFP; PCIe5.0 x16"),
+}
+
+
+def directory(hca: Hca) -> str:
+    """One for all functions of a card."""
+    return "%s/%s" % (ADAPTERS, hca.pci.rpartition(".")[0])
+
+
+def functions(hca: Hca) -> tuple[str, ...]:
+    """The PCI functions of the card. Those without an RDMA device in node.json are bare: no driver is bound."""
+    slot = hca.pci.rpartition(".")[0]
+    model = MODELS.get(hca.type)
+    return tuple(sorted({hca.pci, *("%s.%d" % (slot, number) for number in range(model.ports if model else 1))}))
+
+
+def keys(hca: Hca, model: Model) -> list[str]:
+    """The card in the words of "cxemu-ctl create". Its MAC is the GUID without the two bytes in the middle."""
+    return [
+        "psid=" + hca.psid,
+        "running=" + hca.firmware,
+        "running_date=0x20221215",
+        "hw_id=%#x" % model.hw_id,
+        "pci_id=%#x" % PCI_IDS[hca.type],
+        "ports=%d" % model.ports,
+        "name=" + model.name,
+        "description=" + model.description,
+        "base_guid=%#x" % hca.guid,
+        "base_mac=%#x" % (hca.guid >> 40 << 24 | hca.guid & 0xFFFFFF),
+        "rom0=1:1:3.6.804",
+        "rom1=2:1:14.29.14",
+    ]
+
+
+def start(hca: Hca, cold: bool) -> None:
+    """Make the card where there is none yet; a cold boot of one that is there."""
+    model = MODELS.get(hca.type)
+    if not model:
+        return
+    place = directory(hca)
+    if not os.path.exists(place + "/state"):
+        os.makedirs(place, exist_ok=True)
+        seed = "".join(line + "\n" for line in nvconfig.lines(model.ports, nvconfig.read_profile()))
+        subprocess.run([CONTROL, place, "create", *keys(hca, model)], input=seed, text=True, check=True)
+    elif cold:
+        subprocess.run([CONTROL, place, "powercycle"], check=True)
+
+
+def _head(hca: Hca, size: int) -> bytes:
+    with contextlib.suppress(OSError), open(directory(hca) + "/state", "rb") as stream:
+        return stream.read(size)
+    return b""
+
+
+def running(hca: Hca) -> str:
+    """The firmware that the card runs, as a driver shows it; "" for a card that is not emulated."""
+    head = _head(hca, _HEAD.size)
+    return "%d.%d.%04d" % _HEAD.unpack(head)[2:] if len(head) == _HEAD.size else ""
+
+
+def connect(tree: Tree, function: str, hca: Hca) -> None:
+    """Give a PCI function its configuration space; function is its directory in the tree."""
+    config = _head(hca, _HEAD.size + _CONFIG_SIZE)[_HEAD.size :]
+    if config:
+        tree.write(function + "/config", config, CONFIG_MODE)
+        with contextlib.suppress(FileExistsError):
+            os.symlink(directory(hca), tree.path(function + "/adapter"))

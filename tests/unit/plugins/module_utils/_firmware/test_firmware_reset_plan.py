@@ -1,0 +1,175 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_plan as plan
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host, Pending, Wish
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Choice, Query, parse_query
+from hypothesis import given
+from hypothesis import strategies as st
+
+CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
+CX5 = parse_query((CORPUS / "mlxfwreset/emulated_4_21_query.txt").read_text())
+CX5_DRIVER = parse_query((CORPUS / "mlxfwreset/emulated_4_21_query_driver_sync.txt").read_text())
+BF3 = parse_query((CORPUS / "mlxfwreset/bf3_dpu_query.txt").read_text())
+PCI = "0000:03:00.0"
+FIRMWARE = Pending("firmware", "16.35.2000", "16.35.3006")
+LINK = Pending("LINK_TYPE_P1", "IB(1)", "ETH(2)")
+CARD = Card(PCI, (PCI, "0000:03:00.1"), "ConnectX5", (LINK,), CX5)
+RESET = Wish(reset=True)
+
+
+def test_nothing_pending_needs_nothing() -> None:
+    verdict = plan.judge(CARD._replace(pending=(), users=("x",)), Host(opensm=True), RESET)
+    assert (verdict.needs, verdict.blocked_by, verdict.level) == ("", (), None)
+    assert plan.resets([verdict]) == ()
+
+
+@pytest.mark.parametrize("pending", [(LINK,), (FIRMWARE,), (FIRMWARE, LINK)])
+def test_a_card_that_can_is_reset_over_pci(pending: tuple[Pending, ...]) -> None:
+    verdict = plan.judge(CARD._replace(pending=pending), Host(), RESET)
+    assert (verdict.needs, verdict.level, verdict.sync, verdict.blocked_by) == ("device_reset", 3, None, ())
+
+
+@pytest.mark.parametrize(("pending", "level", "sync"), [((FIRMWARE,), 0, None), ((LINK,), 3, 1), ((FIRMWARE, LINK), 3, 1)])
+def test_a_live_patch_is_for_firmware_alone(pending: tuple[Pending, ...], level: int, sync: int | None) -> None:
+    verdict = plan.judge(CARD._replace(pending=pending, query=BF3), Host(), RESET)
+    assert (verdict.needs, verdict.level, verdict.sync) == ("device_reset", level, sync)
+
+
+def test_a_live_patch_disturbs_nobody() -> None:
+    card = CARD._replace(pending=(FIRMWARE,), query=BF3, users=("/data",), ssh="ib0", virtual_functions=2, foreign_drivers=("0000:03:00.1 (vfio-pci)",))
+    assert plan.judge(card, Host(opensm=True), RESET).blocked_by == ()
+
+
+@pytest.mark.parametrize(
+    ("card", "host", "text"),
+    [
+        (CARD._replace(users=("/data (nfs over RDMA from s:/x)",)), Host(), r"in use by /data \(nfs over RDMA from s:/x\) .*disconnect_rdma_users: true"),
+        (CARD._replace(virtual_functions=4), Host(), r"in use by 4 virtual functions, which the reset removes .*disconnect_rdma_users"),
+        (CARD._replace(ssh="ib0"), Host(), r"connection that manages this node runs over ib0 .*cut_ssh_connection: true"),
+        (CARD, Host(opensm=True), r"opensm runs on this node"),
+        (CARD._replace(foreign_drivers=("0000:03:00.1 (vfio-pci)",)), Host(), r"0000:03:00.1 \(vfio-pci\) has a driver"),
+        (CARD, Host(enclosed="container"), r"this is a container.*allow_container: true"),
+        (CARD, Host(missing=("lspci", "setpci")), r"lspci and setpci are not installed"),
+        (CARD, Host(missing=("setpci",)), r"setpci is not installed"),
+    ],
+)
+def test_what_stands_in_the_way(card: Card, host: Host, text: str) -> None:
+    verdict = plan.judge(card, host, RESET)
+    assert verdict.needs == "device_reset"
+    with pytest.raises(Refused, match=text):
+        plan.refuse_blocked([verdict])
+    assert plan.reasons([verdict])[0].startswith(PCI + ": a reset is refused now: ")
+
+
+def test_dangers_are_accepted_one_by_one() -> None:
+    card = CARD._replace(users=("/data",), ssh="ib0", virtual_functions=1)
+    host = Host(enclosed="container")
+    everything = Wish(reset=True, disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
+    assert len(plan.judge(card, host, RESET).blocked_by) == 3
+    assert plan.judge(card, host, everything).blocked_by == ()
+    assert len(plan.judge(card, host, everything._replace(cut_ssh_connection=False)).blocked_by) == 1
+
+
+def test_opensm_can_not_be_overridden() -> None:
+    everything = Wish(reset=True, disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
+    assert plan.judge(CARD, Host(opensm=True), everything).blocked_by
+
+
+def test_everything_in_the_way_is_said_at_once() -> None:
+    first = plan.judge(CARD._replace(users=("/data",)), Host(opensm=True), RESET)
+    second = plan.judge(CARD._replace(pci="0000:04:00.0", ssh="ib2"), Host(), RESET)
+    with pytest.raises(Refused) as caught:
+        plan.refuse_blocked([first, second])
+    assert len(caught.value.details["blocked_by"]) == 3
+    plan.refuse_blocked([plan.judge(CARD, Host(), RESET)])
+
+
+@pytest.mark.parametrize(
+    ("card", "host", "wish", "needs", "text"),
+    [
+        (CARD, Host(hypervisor=True), RESET, "reboot", "virtual machine"),
+        (CARD._replace(query=None, obstacle="mstfwreset is not installed"), Host(), RESET, "reboot", "mstfwreset is not installed"),
+        (CARD._replace(query=None), Host(), RESET, "reboot", "no tool can reset this card"),
+        (CARD._replace(query=Query((Choice(4, "Warm Reboot", True, True),))), Host(), RESET, "reboot", "offers no reset"),
+        (CARD._replace(query=Query((Choice(3, "PCI", False),))), Host(), RESET, "cold_boot", "offers no reset"),
+        (CARD, Host(secure_boot=True), RESET, "reboot", "secure boot"),
+        (CARD, Host(), RESET._replace(tried="reset"), "reboot", "a reset did not activate it"),
+        (CARD, Host(), RESET._replace(tried="reboot"), "cold_boot", "a reboot did not activate it"),
+        (CARD._replace(pending=(Pending("INTERNAL_CPU_MODEL", "0", "1"),)), Host(), RESET, "cold_boot", "INTERNAL_CPU_MODEL is read when power comes on"),
+        (CARD._replace(type="BlueField3"), Host(hypervisor=True), RESET, "cold_boot", "BlueField keeps running"),
+        (CARD._replace(type="BlueField3"), Host(), RESET._replace(tried="reset"), "cold_boot", "BlueField keeps running"),
+    ],
+)
+def test_what_a_reset_does_not_do(card: Card, host: Host, wish: Wish, needs: str, text: str) -> None:
+    verdict = plan.judge(card, host, wish)
+    assert verdict.needs == needs and any(text in why for why in verdict.why)
+    assert plan.resets([verdict]) == () and verdict.blocked_by == ()
+    keys = plan.result([], [verdict])
+    assert keys["reboot_required"] and not keys["changed"]
+    assert keys["pending"] == ["%s %s: %s -> %s (needs %s)" % (PCI, item.what, item.running, item.next, needs) for item in card.pending]
+
+
+def test_the_driver_steers_a_reset_under_secure_boot() -> None:
+    verdict = plan.judge(CARD._replace(query=CX5_DRIVER), Host(secure_boot=True), RESET)
+    assert (verdict.needs, verdict.level, verdict.sync) == ("device_reset", 3, 1)
+
+
+def test_the_result_keeps_done_and_left_apart() -> None:
+    reset = plan.judge(CARD, Host(), RESET)
+    reboot = plan.judge(CARD._replace(pci="0000:04:00.0", query=None, pending=(FIRMWARE,)), Host(), RESET)
+    keys = plan.result(reset.changes(), [reboot], ["a note"])
+    assert keys["changes"] == [PCI + " LINK_TYPE_P1: IB(1) -> ETH(2)"]
+    assert keys["pending"] == ["0000:04:00.0 firmware: 16.35.2000 -> 16.35.3006 (needs reboot)"]
+    assert keys["reboot_required"] and keys["reasons"] == ["a note", "0000:04:00.0: no tool can reset this card"]
+    assert plan.worst([reset, reboot]) == "reboot" and plan.worst([]) == ""
+
+
+def test_interfaces_that_go_down_are_named_before() -> None:
+    verdict = plan.judge(CARD._replace(interfaces=("ib0", "ib1")), Host(), RESET)
+    assert "a reset takes ib0, ib1 down" in plan.reasons([verdict])[0]
+
+
+texts = st.tuples(st.sampled_from(["a", "b"])) | st.just(())
+queries = st.none() | st.sampled_from([CX5, CX5_DRIVER, BF3, Query()])
+cards = st.builds(
+    Card,
+    st.sampled_from([PCI, "0000:04:00.0"]),
+    type=st.sampled_from(["ConnectX5", "BlueField3", ""]),
+    pending=st.lists(st.sampled_from([FIRMWARE, LINK, Pending("PF_BAR2_SIZE", "0", "1")]), unique=True, max_size=3).map(tuple),
+    query=queries,
+    users=texts,
+    ssh=st.sampled_from(["", "ib0"]),
+    virtual_functions=st.integers(0, 2),
+    foreign_drivers=texts,
+    interfaces=texts,
+)
+hosts = st.builds(Host, st.booleans(), st.sampled_from(["", "container", "chroot"]), st.booleans(), st.booleans(), texts)
+wishes = st.builds(Wish, st.booleans(), st.sampled_from(plan.TRIED), st.booleans(), st.booleans(), st.booleans())
+
+
+@given(cards, hosts, wishes)
+def test_a_verdict_is_complete_and_never_reboots(card: Card, host: Host, wish: Wish) -> None:
+    verdict = plan.judge(card, host, wish)
+    assert verdict.needs in NEEDS and bool(verdict.needs) == bool(card.pending)
+    assert verdict.level in ((0, 3) if verdict.needs == "device_reset" else (None,))
+    assert bool(verdict.why) == (verdict.needs in ("reboot", "cold_boot"))
+    assert not verdict.blocked_by or verdict.needs == "device_reset"
+    if verdict.needs == "device_reset":
+        assert wish.tried == "nothing" and not host.hypervisor
+    assert len(verdict.changes()) == len(card.pending)
+
+
+@given(cards, hosts, wishes)
+def test_accepting_dangers_never_adds_an_obstacle(card: Card, host: Host, wish: Wish) -> None:
+    everything = wish._replace(disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
+    assert set(plan.judge(card, host, everything).blocked_by) <= set(plan.judge(card, host, wish).blocked_by)
+    assert plan.judge(card, host, everything).needs == plan.judge(card, host, wish).needs

@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _values as values
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("wish", "shown"),
+    [
+        ("True", "True(1)"),
+        ("yes", "True(1)"),
+        ("1", "True(1)"),
+        ("0x1", "True(1)"),
+        ("off", "False(0)"),
+        ("eth", "ETH(2)"),
+        ("2", "ETH(2)"),
+        ("0x2", "ETH(2)"),
+        ("ETH(2)", "ETH(2)"),
+        ("8", "8"),
+        ("0x08", "8"),
+        ("16", "0x10(16)"),
+        ("0x10", "0x10(16)"),
+        ("_4_vls", "_4_VLs(3)"),
+        ("0xAB00cd", "ab00cd"),
+    ],
+)
+def test_one_meaning(wish: str, shown: str) -> None:
+    assert values.same(wish, shown)
+
+
+@pytest.mark.parametrize(
+    ("wish", "shown"),
+    [
+        ("8", "80"),
+        ("8", "18"),
+        ("True", "False(0)"),
+        ("2", "True(1)"),
+        ("ETH", "IB(1)"),
+        ("True", "IB(1)"),
+        ("10", "0x10(16)"),
+        ("ENABLED", "DISABLED(1)"),
+        ("1", "ENABLED(0)"),
+        ("8", "Array[0..7]"),
+        ("8", "N/A"),
+        ("N/A", "N/A"),
+    ],
+)
+def test_two_meanings(wish: str, shown: str) -> None:
+    assert not values.same(wish, shown)
+
+
+@pytest.mark.parametrize(
+    ("wish", "shown", "spelt"),
+    [
+        ("yes", "False(0)", "True"),
+        ("0", "True(1)", "False"),
+        ("0x10", "8", "16"),
+        ("10", "0x0(0)", "0xa"),
+        ("ETH", "IB(1)", "ETH"),
+        ("0x2", "IB(1)", "2"),
+        ("ETH(2)", "IB(1)", "2"),
+        ("0xab00", "cdef", "0xab00"),
+        ("maybe", "True(1)", "maybe"),
+    ],
+)
+def test_one_spelling_for_the_tool(wish: str, shown: str, spelt: str) -> None:
+    assert values.argument(wish, shown) == spelt
+
+
+def test_keys() -> None:
+    key = values.parse_key("NAME[2..4]")
+    assert key is not None and key.elements() == ["NAME[2]", "NAME[3]", "NAME[4]"]
+    single = values.parse_key("EXP_ROM_UEFI_x86_ENABLE")
+    assert single is not None and single.elements() == ["EXP_ROM_UEFI_x86_ENABLE"]
+    assert [values.parse_key(text) for text in ("", "A B", "A[4..2]", "A[", "A=1", "-y")] == [None] * 6
+    assert values.base_name("NAME[2]") == "NAME"
+    assert values.bounds("Array[1..64]") == (1, 64) and values.bounds("8") is None
+
+
+NUMBER = st.integers(min_value=0, max_value=2**32 - 2)
+NAME = st.from_regex(r"\A[A-Z_][A-Z0-9_]{0,12}\Z").filter(lambda name: name not in ("TRUE", "FALSE"))
+
+
+@given(NUMBER, NUMBER, NAME)
+def test_numbers_are_compared_as_numbers(one: int, other: int, name: str) -> None:
+    for wish in (str(one), "0x%x" % one, "%s(%d)" % (name, one)):
+        for shown in (str(other), "0x%x(%d)" % (other, other), "%s(%d)" % (name, other)):
+            assert values.same(wish, shown) is (one == other)
+            assert values.number_of(values.argument(wish, shown)) == one
+
+
+@given(st.text(), st.text())
+def test_any_text_can_be_compared(wish: str, shown: str) -> None:
+    values.same(wish, shown)
+    values.argument(wish, shown)
+    values.parse_key(wish)
+    assert values.agree(wish, wish)

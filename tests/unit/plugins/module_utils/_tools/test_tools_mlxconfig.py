@@ -1,0 +1,234 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Answer, Row
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import parse_confs
+from hypothesis import given
+from hypothesis import strategies as st
+
+CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
+# The one text that was cut in the middle of a row.
+CUT = "mlxconfig_e/cx3pro_default_next_only.txt"
+
+
+def recorded(name: str) -> str:
+    return (CORPUS / name).read_text(encoding="utf-8")
+
+
+def names(*folders: str) -> list[str]:
+    return sorted("%s/%s" % (folder, path.name) for folder in folders for path in (CORPUS / folder).glob("*.txt"))
+
+
+def transcript(name: str) -> dict[str, str]:
+    """Command line -> what it printed; of a command that was given twice, the first."""
+    found: dict[str, str] = {}
+    for part in re.split(r"^\$ ", recorded("mlxconfig_transcript/%s.txt" % name), flags=re.MULTILINE)[1:]:
+        command, _newline, text = part.partition("\n")
+        found.setdefault(command, re.split(r"^\[exit", text, flags=re.MULTILINE)[0])
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in names("mlxconfig", "mlxconfig_e", "mlxconfig_set") if name != CUT])
+def test_every_recorded_table_parses(name: str) -> None:
+    text = recorded(name)
+    (answer,) = mlxconfig.parse_query(text)
+    # A row is a name of the database's kind and a value; prose has another shape.
+    rows = re.findall(r"^[* ]*(?:RO +)?([A-Z_][A-Za-z0-9_]*_[A-Za-z0-9_]+)\s+\S", text, flags=re.MULTILINE)
+    assert set(answer.rows) == set(rows)
+    assert mlxconfig.errors_of(text) == []
+
+
+def test_a_row_that_was_cut_is_an_error_and_not_a_wrong_value() -> None:
+    with pytest.raises(UnexpectedOutput, match="BOOT_RETRY_CNT_P1"):
+        mlxconfig.parse_query(recorded(CUT))
+    (answer,) = mlxconfig.parse_query(recorded(CUT).rstrip().rpartition("\n")[0])
+    # ConnectX-3 tells its defaults, and not its current values.
+    assert answer.rows["LINK_TYPE_P1"] == Row("LINK_TYPE_P1", "VPI(3)", "VPI(3)", None)
+
+
+@pytest.mark.parametrize("version", ["4_21", "4_31"])
+def test_the_three_states(version: str) -> None:
+    printed = transcript("emulated_cx5_%s_set_query" % version)
+    (answer,) = mlxconfig.parse_query(printed["mstconfig -e -d 0000:03:00.0 query LINK_TYPE_P1 LINK_TYPE_P2 SRIOV_EN NUM_OF_VFS"])
+    assert answer == Answer(
+        "0000:03:00.0",
+        "ConnectX5",
+        "MCX556A-ECA_Ax",
+        {
+            "LINK_TYPE_P1": Row("LINK_TYPE_P1", "ETH(2)", "IB(1)", "IB(1)"),
+            "LINK_TYPE_P2": Row("LINK_TYPE_P2", "IB(1)", "IB(1)", "IB(1)"),
+            "SRIOV_EN": Row("SRIOV_EN", "True(1)", "False(0)", "True(1)"),
+            "NUM_OF_VFS": Row("NUM_OF_VFS", "8", "0", "8"),
+        },
+    )
+    (refused,) = mlxconfig.parse_query(printed["mstconfig -d 0000:03:00.0 set LINK_TYPE_P1=1"])
+    assert refused.rows["LINK_TYPE_P1"] == Row("LINK_TYPE_P1", "ETH(2)", new="IB(1)")
+    assert mlxconfig.errors_of(printed["mstconfig -d 0000:03:00.0 set LINK_TYPE_P1=1"]) == ["Aborted by user."]
+
+
+@pytest.mark.parametrize("version", ["4_21", "4_31"])
+def test_a_whole_query(version: str) -> None:
+    (answer,) = mlxconfig.parse_query(transcript("emulated_cx5_%s_query" % version)["mstconfig -d 0000:03:00.0 query"])
+    assert len(answer.rows) > 100
+    assert answer.rows["EXP_ROM_UEFI_x86_ENABLE"].next == "False(0)"
+
+
+def test_values_that_touch_each_other_and_read_only_rows() -> None:
+    text = """Device type:    BlueField2
+Configurations:                              Default         Current         Next Boot
+*        INTERNAL_CPU_MODEL                  SEPARATED_HOST(0) EMBEDDED_CPU(15)PCIE_ENDPOINT(0)
+ RO     SAFE_MODE_ENABLE                            True(1)             True(1)              True(1)
+         ARRAY[3]                            0x10(16)        N/A             Array[0..7]
+The '*' shows parameters with next value different from default/current value.
+The 'RO' shows parameters which are for read only and cannot be changed
+"""
+    (answer,) = mlxconfig.parse_query(text)
+    assert list(answer.rows.values()) == [
+        Row("INTERNAL_CPU_MODEL", "PCIE_ENDPOINT(0)", "SEPARATED_HOST(0)", "EMBEDDED_CPU(15)"),
+        Row("SAFE_MODE_ENABLE", "True(1)", "True(1)", "True(1)", read_only=True),
+        Row("ARRAY[3]", "Array[0..7]", "0x10(16)", "N/A"),
+    ]
+
+
+def test_errors_without_the_help_behind_them() -> None:
+    said = {name.rpartition("/")[2][:-4]: mlxconfig.errors_of(recorded(name)) for name in names("mlxconfig_error")}
+    assert said["local_duplicate_parameter"] == ["Duplicate parameter, SRIOV_EN."]
+    assert said["local_yes_after_set"] == ["Invalid Configuration argument -y"]
+    assert mlxconfig.is_missing(said["cx4lx_unsupported_parameter_after_header"])
+    assert mlxconfig.needs_other_tool(said["local_bad_rdma_name"])
+    assert all(said.values())
+
+
+@pytest.mark.parametrize("version", ["4_21", "4_31"])
+def test_what_errors_mean(version: str) -> None:
+    printed = transcript("emulated_cx5_%s_errors" % version)
+    said = {command.partition("0000:03:00.0 ")[2]: mlxconfig.errors_of(text) for command, text in printed.items()}
+    assert mlxconfig.is_missing(said["query NO_SUCH_PARAM"]) and mlxconfig.needs_other_tool(said["query NO_SUCH_PARAM"])
+    assert mlxconfig.is_missing(said["query INTERNAL_CPU_MODEL"]) and not mlxconfig.needs_other_tool(said["query INTERNAL_CPU_MODEL"])
+    assert not mlxconfig.is_missing(said["set LINK_TYPE_P1=7"])
+    assert mlxconfig.is_busy(["Failed to get the settings: Timed out trying to take the ICMD semaphore"])
+    assert not mlxconfig.is_busy(said["set NUM_OF_VFS=1000"])
+
+
+def test_json_says_what_the_text_says() -> None:
+    (answer,) = mlxconfig.parse_json(recorded("mlxconfig_json/emulated_cx5_4_31_all_states.txt"))
+    assert (answer.device, answer.type, answer.name) == ("0000:03:00.0", "ConnectX5", "MCX556A-ECA_Ax")
+    assert answer.rows["LINK_TYPE_P1"] == Row("LINK_TYPE_P1", "ETH(2)", "IB(1)", "IB(1)")
+    assert answer.rows["NUM_OF_VFS"] == Row("NUM_OF_VFS", "8", "0", "8")
+    (plain,) = mlxconfig.parse_json(recorded("mlxconfig_json/emulated_cx5_4_31_next.txt"))
+    assert plain.rows["NUM_OF_VFS"] == Row("NUM_OF_VFS", "8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "7", '{"Device #1": 3}', '{"Device #1": {"tlv_configuration": {"A": {}}}}', '{"D": {"tlv_configuration": {"A": {"next_value": [1]}}}}'],
+)
+def test_json_of_another_shape(text: str) -> None:
+    with pytest.raises(UnexpectedOutput):
+        mlxconfig.parse_json(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "json_too"),
+    [
+        ("mstconfig, mstflint 4.21.0, Git SHA Hash: N/A", False),
+        ("mlxconfig, mft 4.30.1-113, built on Dec 1 2024", False),
+        ("mstconfig, mstflint 4.31.0, Git SHA Hash: N/A", True),
+        ("mlxconfig, mft 4.36.0-1, built on Dec 1 2025", True),
+        ("", False),
+    ],
+)
+def test_versions_with_json(text: str, json_too: bool) -> None:
+    assert mlxconfig.writes_json(text) is json_too
+
+
+def test_command_lines_have_their_options_first() -> None:
+    assert mlxconfig.query_command("mlxconfig", "0000:03:00.0", ["A", "B[0..3]"], "/tmp/q.json") == [
+        *("mlxconfig", "-d", "0000:03:00.0", "-e", "-j", "/tmp/q.json", "query", "A", "B[0..3]")
+    ]
+    assert mlxconfig.set_command("mstconfig", "0000:03:00.0", {"A": "1"}, dry_run=True) == ["mstconfig", "-d", "0000:03:00.0", "set", "A=1"]
+    assert mlxconfig.set_command("mstconfig", "0000:03:00.0", {"A": "1"}, dry_run=False) == ["mstconfig", "-y", "-d", "0000:03:00.0", "set", "A=1"]
+
+
+@pytest.mark.parametrize(("version", "count"), [("4_21", 374), ("4_31", 796)])
+def test_the_database_of_the_tool(version: str, count: int) -> None:
+    confs = parse_confs(recorded("mlxconfig_confs/emulated_cx5_%s.txt" % version))
+    assert len(confs) == count
+    assert confs["LINK_TYPE_P1"].allowed() == "ETH(2), IB(1)"
+    assert confs["LINK_TYPE_P2"].allowed() == "ETH(2), IB(1)"  # described at the first port only
+    assert confs["SRIOV_EN"].allowed() == "False(0), True(1)"
+    assert confs["INTERNAL_CPU_OFFLOAD_ENGINE"].allowed() == "DISABLED(1), ENABLED(0)"
+    assert confs["NUM_OF_VFS"].allowed() == "a number"
+    assert confs["MODULE_SPLIT_M0"].allowed() == "a number (bit mask)"
+
+
+NAME = st.from_regex(r"\A[A-Z]{2,8}_[A-Z0-9_]{1,28}(\[[0-9]\])?\Z")
+NUMBER = st.integers(min_value=0, max_value=2**32 - 1)
+VALUE = st.one_of(
+    NUMBER.map(str),
+    st.builds("{0}({1})".format, st.from_regex(r"\A[A-Z_][A-Z0-9_]{0,20}\Z"), NUMBER),
+    NUMBER.map(lambda number: "0x%x(%d)" % (number, number)),
+    st.just("Array[0..7]"),
+    st.just("N/A"),
+)
+ROW = st.builds(Row, NAME, VALUE, VALUE, VALUE, st.booleans(), new=st.none())
+ROWS = st.lists(ROW, unique_by=lambda row: row.name).map(lambda rows: {row.name: row for row in rows})
+
+
+def render(answer: Answer, width: int) -> str:
+    """As the tools print: fields of a width, and one blank where the value is longer."""
+
+    def cell(value: str | None) -> str:
+        return (value or "").ljust(width) if len(value or "") <= width else (value or "") + " "
+
+    lines = [
+        "",
+        "Device #1:",
+        "----------",
+        "",
+        "Device type:    " + answer.type,
+        "Name:           " + (answer.name or "N/A"),
+        "Device:         " + answer.device,
+    ]
+    lines += ["", "Configurations:                              Default         Current         Next Boot"]
+    for row in answer.rows.values():
+        mark = "%s%s" % ("*" if row.next != row.default else " ", "RO" if row.read_only else "  ")
+        lines.append("%s     %s %s%s%s" % (mark, row.name.ljust(36), cell(row.default), cell(row.current), cell(row.next)))
+    return "\n".join([*lines, "The '*' shows parameters with next value different from default/current value.", ""])
+
+
+@given(ROWS, st.sampled_from([16, 20, 30]))
+def test_parse_undoes_render(rows: dict[str, Row], width: int) -> None:
+    answer = Answer("0000:03:00.0", "ConnectX5", "MCX556A-ECA_Ax", rows)
+    assert mlxconfig.parse_query(render(answer, width)) == (answer,)
+
+
+@given(ROWS)
+def test_parse_json_undoes_render(rows: dict[str, Row]) -> None:
+    parameters: dict[str, t.Any] = {
+        row.name: {"next_value": row.next, "default_value": row.default, "current_value": row.current, "read_only": row.read_only} for row in rows.values()
+    }
+    text = json.dumps({"Device #1": {"device": "0000:03:00.0", "device_type": "ConnectX5", "name": "N/A", "tlv_configuration": parameters}})
+    assert mlxconfig.parse_json(text) == (Answer("0000:03:00.0", "ConnectX5", "", rows),)
+
+
+@given(st.one_of(st.text(), st.text(alphabet="ABC_ *01x()[].RON/\n:Configurations Next Boot")))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for parse in (mlxconfig.parse_query, mlxconfig.parse_json):
+        try:
+            parse(text)
+        except UnexpectedOutput:
+            continue
+    parse_confs(text)
+    mlxconfig.errors_of(text)

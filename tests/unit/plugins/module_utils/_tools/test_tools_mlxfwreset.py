@@ -1,0 +1,216 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, UnexpectedOutput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as tool
+from hypothesis import given
+from hypothesis import strategies as st
+
+CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
+QUERIES = sorted((CORPUS / "mlxfwreset").glob("*query*.txt"))
+RESETS = sorted((CORPUS / "mlxfwreset").glob("*_reset*.txt"))
+ERRORS = sorted((CORPUS / "mlxfwreset_error").glob("*.txt"))
+PCI = "0000:03:00.0"
+STEPS = ("Sending Reset Command To Fw", "Stopping Driver", "Resetting PCI", "Starting Driver")
+
+
+def recorded(name: str) -> str:
+    return (CORPUS / name).read_text()
+
+
+class Says:
+    """A Runner with one answer; remembers what it was asked."""
+
+    def __init__(self, rc: int, stdout: str = "", stderr: str = "", tools: t.Collection[str] = tool.TOOLS) -> None:
+        self.output = Output(rc, stdout, stderr)
+        self.tools = tools
+        self.argv: list[str] = []
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.argv = list(argv)
+        return self.output
+
+    def has(self, name: str) -> bool:
+        return name in self.tools
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
+def test_every_recorded_query_parses(path: pathlib.Path) -> None:
+    query = tool.parse_query(path.read_text())
+    assert {choice.number for choice in query.levels} >= {0, 3, 4}
+    assert [choice.default for choice in query.levels].count(True) == 1
+    assert query.can(tool.PCI_RESET) and query.can(tool.WARM_REBOOT) and len(query.types) >= 3 and len(query.syncs) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "live", "driver", "by_tool"),
+    [
+        ("emulated_4_21_query", 3, False, False, True),
+        ("emulated_4_21_query_driver_sync", 3, False, True, True),
+        ("emulated_4_31_query", 3, False, False, True),
+        ("emulated_4_31_query_driver_sync", 3, False, True, True),
+        ("bf3_dpu_query", 0, True, True, False),
+    ],
+)
+def test_a_query_says_what_the_card_can(name: str, level: int, live: bool, driver: bool, by_tool: bool) -> None:
+    query = tool.parse_query(recorded("mlxfwreset/%s.txt" % name))
+    assert query.level == level
+    assert (query.can(tool.LIVE_PATCH), query.can_sync(tool.SYNC_BY_DRIVER), query.can_sync(tool.SYNC_BY_TOOL)) == (live, driver, by_tool)
+
+
+def test_the_text_of_a_row_is_what_stands_before_the_mark() -> None:
+    levels = tool.parse_query(recorded("mlxfwreset/emulated_4_31_query.txt")).levels
+    assert levels[0] == tool.Choice(0, 'Driver, PCI link, network link will remain up ("live-Patch")', False, False)
+    assert levels[2] == tool.Choice(3, "Driver restart and PCI reset", True, True)
+
+
+def test_a_row_with_a_reason_is_read_too() -> None:
+    text = "Reset-levels:\n3: Driver restart and PCI reset      -Not Supported (Reason: none given)\n4: Warm Reboot    -Supported\n"
+    query = tool.parse_query(text)
+    assert (query.can(3), query.level) == (False, 4)
+
+
+def test_no_level_at_all_is_none() -> None:
+    assert tool.parse_query("Reset-levels:\n3: PCI reset -Not Supported\n").level is None
+
+
+@pytest.mark.parametrize("path", RESETS, ids=lambda path: path.stem)
+def test_every_recorded_reset_is_understood(path: pathlib.Path) -> None:
+    outcome = tool.parse_reset(path.read_text())
+    assert outcome.loaded is ("fsm" not in path.name), outcome
+    assert outcome.message == "" or not outcome.loaded
+
+
+def test_the_steps_of_a_reset() -> None:
+    assert tool.parse_reset(recorded("mlxfwreset/emulated_4_21_reset.txt")).steps == STEPS
+    assert tool.parse_reset(recorded("mlxfwreset/emulated_4_21_reset_driver_sync.txt")).steps == STEPS[:1]
+
+
+@pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.stem)
+def test_every_recorded_error_is_named(path: pathlib.Path) -> None:
+    text = path.read_text()
+    error = tool.error_of(text)
+    assert error and "-E-" not in error and "\n" not in error and not error.endswith(".")
+    outcome = tool.parse_reset(text)
+    assert not outcome.loaded and outcome.message == error
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "hint"),
+    [
+        ("emulated_4_21_virtual_machine", "The tool is not supported on virtual machines", "reboot the machine"),
+        ("emulated_4_21_opensm_runs", 'Please stop "opensm" manually and resume operation!', "stop the subnet manager"),
+        ("emulated_4_31_no_device", "Failed to Identify Device: 0000:09:00.0, mopen: No such file or directory", "PCI function is gone"),
+        ("emulated_4_21_reset_no_answer", "EOF when reading a line", ""),
+        ("emulated_4_21_level_1", "argument --level/-l: invalid choice: 1 (choose from 0, 3, 4)", ""),
+        ("cx3_unsupported_device", "Unsupported Device: /dev/mst/mt4099_pci_cr0 (ConnectX3)", "reboot instead"),
+    ],
+)
+def test_errors_come_with_the_next_step(name: str, error: str, hint: str) -> None:
+    assert tool.error_of(recorded("mlxfwreset_error/%s.txt" % name)) == error
+    assert hint in tool.hint_of(error)
+
+
+def test_success_is_the_line_that_says_so() -> None:
+    assert not tool.parse_reset("Continue with reset?[y/N] n\n").loaded
+    assert tool.parse_reset("-W- Failed to restart MST, please restart MST manually.\n").message.startswith("Failed to restart MST")
+    assert not tool.parse_reset("-I- FW was loaded successfully.\n-E- Something else.\n").loaded
+    assert tool.parse_reset("").message == "the tool printed nothing"
+    assert not tool.reset(Says(1, recorded("mlxfwreset/emulated_4_21_reset.txt")), "mstfwreset", PCI, 3, None).loaded
+
+
+def test_a_card_that_no_tool_can_reset_is_an_answer() -> None:
+    assert tool.query(Says(1, recorded("mlxfwreset_error/cx3_unsupported_device.txt")), "mlxfwreset", PCI) is None
+
+
+@pytest.mark.parametrize("rc", [0, 1])
+def test_a_query_that_fails_says_why(rc: int) -> None:
+    with pytest.raises(CommandFailed, match=r"Failed to Identify Device.*PCI function is gone"):
+        tool.query(Says(rc, recorded("mlxfwreset_error/emulated_4_21_no_device.txt")), "mstfwreset", PCI)
+
+
+def test_command_lines() -> None:
+    run = Says(0, recorded("mlxfwreset/emulated_4_21_query.txt"))
+    tool.query(run, "mstfwreset", PCI)
+    assert run.argv == ["mstfwreset", "-d", PCI, "query"]
+    assert tool.reset_argv("mstfwreset", PCI, 3, None) == ["mstfwreset", "-y", "-d", PCI, "-l", "3", "reset"]
+    assert tool.reset_argv("mlxfwreset", PCI, 3, 1) == ["mlxfwreset", "-y", "-d", PCI, "-l", "3", "--sync", "1", "reset"]
+
+
+@pytest.mark.parametrize("level", [1, 4, 5, None])
+def test_a_level_that_stops_more_than_the_card_has_no_command_line(level: int | None) -> None:
+    run = Says(0)
+    with pytest.raises(Unsupported):
+        tool.reset(run, "mstfwreset", PCI, level, None)
+    assert run.argv == []
+
+
+def test_the_tool_of_the_node() -> None:
+    assert tool.tool(Says(0)) == "mlxfwreset"
+    assert tool.tool(Says(0, tools=["mstfwreset"])) == "mstfwreset"
+    assert tool.tool(Says(0, tools=[])) == ""
+
+
+def render(title: str, rows: t.Sequence[tool.Choice]) -> str:
+    lines = [
+        "%d: %-62s-%-14s%s" % (row.number, row.text, "Supported" if row.supported else "Not Supported", "(default)" if row.default else "") for row in rows
+    ]
+    return "\n".join(["Reset-%s:" % title, *lines, ""])
+
+
+choices = st.builds(
+    tool.Choice,
+    st.integers(0, 9),
+    st.from_regex(r"[A-Za-z][A-Za-z ,()\"]{0,60}[a-z)]", fullmatch=True).filter(lambda text: "supported" not in text.lower()),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(st.lists(choices, min_size=1, max_size=5), st.lists(choices, max_size=5), st.lists(choices, max_size=3))
+def test_what_is_rendered_is_read_back(levels: list[tool.Choice], types: list[tool.Choice], syncs: list[tool.Choice]) -> None:
+    text = "\n".join(
+        ["", render("levels", levels), render("types (relevant only for reset-levels 3,4)", types), render("sync (relevant only for reset-level 3)", syncs)]
+    )
+    assert tool.parse_query(text) == tool.Query(tuple(levels), tuple(types), tuple(syncs))
+
+
+PIECES = st.lists(
+    st.one_of(
+        st.text(max_size=30),
+        st.sampled_from(["Reset-levels:\n", "\n", "3: x -Supported", "99999: ", "-E- ", "-I- ", " -Done", "-Not Supported", "(default)", "²: x -Supported\n"]),
+    ),
+    max_size=12,
+).map("".join)
+
+
+def read_all(text: str) -> None:
+    """All ways in which a text is read."""
+    with contextlib.suppress(UnexpectedOutput):
+        tool.parse_query(text)
+    outcome = tool.parse_reset(text, text)
+    assert outcome.loaded or outcome.message
+    tool.hint_of(tool.error_of(text))
+    for rc in (0, 1):
+        with contextlib.suppress(RdmaError):
+            tool.query(Says(rc, text, text), "mstfwreset", PCI)
+
+
+@given(PIECES)
+def test_no_text_raises_anything_but_ours(text: str) -> None:
+    read_all(text)
+
+
+@given(st.sampled_from([*QUERIES, *RESETS, *ERRORS]), st.integers(0, 3000), st.integers(0, 40), PIECES)
+def test_no_damaged_recording_raises_anything_but_ours(path: pathlib.Path, at: int, length: int, put: str) -> None:
+    text = path.read_text()
+    read_all(text[:at] + put + text[at + length :])

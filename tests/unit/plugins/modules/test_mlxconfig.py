@@ -1,0 +1,265 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module on a node made of files and cards that answer as the real ones do."""
+
+from __future__ import annotations
+
+import copy
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_apply, _session
+from firmware_node import JSON, TEXT, Node
+
+FIRST, SECOND, THIRD = "0000:03:00.0", "0000:81:00.0", "0000:82:00.0"
+
+
+@pytest.fixture(name="node", params=[TEXT, JSON], ids=["text", "json"])
+def dual_port_card(request: pytest.FixtureRequest, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """One card with two functions."""
+    monkeypatch.setattr(_session, "WAITS", (0.0, 0.0))
+    node = Node(tmp_path)
+    node.versions["mstconfig"] = request.param
+    node.add(FIRST, "mlx5_0")
+    node.add("0000:03:00.1", "mlx5_1")
+    return node
+
+
+def converge(node: Node, entries: t.Any, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
+    node.calls.clear()
+    node.check_mode = check
+    defaults = {"missing": "fail", "tool": "auto", "backup": False, "backup_dir": str(node.root / "backups"), "lock_timeout": 5}
+    node.params = {**defaults, **params, "devices": entries}
+    module: t.Any = node
+    return _config_apply.converge(module, node, str(node.root))
+
+
+def run(node: Node, parameters: t.Mapping[str, t.Any], check: bool = False, **params: t.Any) -> dict[str, t.Any]:
+    return converge(node, [{"all": True, "parameters": parameters}], check, **params)
+
+
+def verbs(node: Node) -> list[str]:
+    """What was asked of cards, in order."""
+    known = ("query", "set", "backup", "show_confs")
+    return [("dry " if word == "set" and "-y" not in call else "") + word for call in node.calls for word in call if word in known]
+
+
+WANTED = {"LINK_TYPE_P1": "eth", "SRIOV_EN": True, "NUM_OF_VFS": "0x10", "HOST_CHAINING_DESCRIPTORS[0..1]": [3, 5]}
+
+
+def test_set_then_nothing_then_a_restart(node: Node) -> None:
+    before = copy.deepcopy(node.cards[FIRST].parameters)
+    predicted = run(node, WANTED, check=True)
+    assert verbs(node) == ["query", "dry set"]
+    assert {name: one.next for name, one in node.cards[FIRST].parameters.items()} == {name: one.next for name, one in before.items()}
+    done = run(node, WANTED)
+    assert verbs(node) == ["query", "dry set", "set", "query"]
+    for key in ("changes", "diff", "pending", "reboot_required", "reasons", "changed"):
+        assert predicted[key] == done[key]
+    assert done["changes"] == [
+        FIRST + " LINK_TYPE_P1: IB(1) -> ETH(2)",
+        FIRST + " NUM_OF_VFS: 8 -> 16",
+        FIRST + " HOST_CHAINING_DESCRIPTORS[1]: 3 -> 5",
+    ]
+    assert done["reboot_required"] and len(done["pending"]) == 3
+    again = run(node, WANTED)
+    assert verbs(node) == ["query"]
+    assert not again["changed"] and again["diff"] == [] and again["pending"] == done["pending"]
+    node.cards[FIRST].restart()
+    after = run(node, WANTED)
+    assert not after["changed"] and after["pending"] == [] and not after["reboot_required"]
+    (device,) = after["devices"]
+    assert device["functions"] == [FIRST, "0000:03:00.1"] and device["rdma"] == ["mlx5_0", "mlx5_1"]
+    assert device["parameters"]["LINK_TYPE_P1"] == {"default": "IB(1)", "current": "ETH(2)", "next": "ETH(2)"}
+    assert not list(node.root.glob("*.json"))
+
+
+def test_only_what_differs_is_set(node: Node) -> None:
+    run(node, WANTED)
+    third = run(node, {**WANTED, "NUM_OF_VFS": 32})
+    assert third["changes"] == [FIRST + " NUM_OF_VFS: 16 -> 32"]
+    assert [call for call in node.calls if "-y" in call] == [["mstconfig", "-y", "-d", FIRST, "set", "NUM_OF_VFS=32"]]
+
+
+def test_everything_wrong_is_told_before_anything_is_set(node: Node) -> None:
+    node.add(SECOND, "mlx5_2", "0x101b")
+    wrong = {
+        "LINK_TYPE": 2,
+        "SRIOVEN": True,
+        "LINK_TYPE_P2": "VPI",
+        "SAFE_MODE_ENABLE": False,
+        "NUM_OF_VFS": True,
+        "HOST_CHAINING_DESCRIPTORS[8]": 1,
+        "INTERNAL_CPU_MODEL": 1,
+        "MAX_ACC_OUT_READ": 4,
+    }
+    with pytest.raises(InvalidInput) as caught:
+        converge(node, [{"pci": "03:00.1", "parameters": {"LINK_TYPE_P1": "ETH"}}, {"type": "ConnectX-6", "parameters": wrong}])
+    assert "set" not in verbs(node)
+    text = caught.value.msg
+    for part in (
+        "did you mean LINK_TYPE_P1 or LINK_TYPE_P2?",
+        "did you mean SRIOV_EN?",
+        "LINK_TYPE_P2 (0000:81:00.0) is 'VPI'; allowed: ETH(2), IB(1)",
+        "SAFE_MODE_ENABLE is read only",
+        "NUM_OF_VFS is no boolean",
+        "HOST_CHAINING_DESCRIPTORS[0..7]",
+        "this card with its present firmware and settings has it not",
+        "it exists only with ADVANCED_PCI_SETTINGS=1",
+    ):
+        assert part in text
+    assert len(caught.value.problems) == len(wrong)
+
+
+@pytest.mark.parametrize(("value", "allowed"), [("VPI", "ETH(2), IB(1)"), (7, "ETH(2), IB(1)"), ("0x3", "ETH(2), IB(1)")])
+def test_the_tool_judges_values_and_we_say_which(node: Node, value: t.Any, allowed: str) -> None:
+    with pytest.raises(InvalidInput, match="mstconfig says: Unknown value") as caught:
+        run(node, {"LINK_TYPE_P1": value, "NUM_OF_VFS": 4})
+    (problem,) = caught.value.problems
+    assert problem.allowed == allowed and problem.variable == "devices[0].parameters.LINK_TYPE_P1 (0000:03:00.0)"
+    assert "set" not in verbs(node)
+
+
+def test_an_array_as_a_whole_needs_indices(node: Node) -> None:
+    with pytest.raises(InvalidInput, match=r"HOST_CHAINING_DESCRIPTORS\[0\.\.7\]|a parameter of this adapter"):
+        run(node, {"HOST_CHAINING_DESCRIPTORS": 4})
+
+
+def test_a_limit_of_the_firmware_stops_at_the_first_card_of_its_kind(node: Node) -> None:
+    node.add(SECOND, "mlx5_2", psid="MT_0000000009")
+    node.add(THIRD, "mlx5_3")
+    with pytest.raises(CommandFailed, match="larger than maximum allowed 127") as caught:
+        run(node, {"NUM_OF_VFS": 1000, "LINK_TYPE_P1": "ETH"})
+    assert "Not touched: 0000:81:00.0, 0000:82:00.0" in caught.value.msg
+    assert verbs(node).count("set") == 1
+    assert caught.value.details["changed"] is False
+    assert all(card.value("LINK_TYPE_P1") == "IB(1)" for card in node.cards.values())
+
+
+def test_a_set_that_fails_halfway_says_what_was_set_and_converges_later(node: Node) -> None:
+    node.cards[FIRST].fail_after = 1
+    with pytest.raises(CommandFailed, match="erase count") as caught:
+        run(node, {"LINK_TYPE_P1": "ETH", "NUM_OF_VFS": 16})
+    assert "Set for the next start: 0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2). Not set: NUM_OF_VFS" in caught.value.msg
+    assert caught.value.details["changed"] is True
+    assert caught.value.details["changes"] == [FIRST + " LINK_TYPE_P1: IB(1) -> ETH(2)"]
+    node.cards[FIRST].fail_after = -1
+    assert run(node, {"LINK_TYPE_P1": "ETH", "NUM_OF_VFS": 16})["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 16"]
+
+
+def test_a_failure_beside_a_success(node: Node) -> None:
+    node.add(SECOND, "mlx5_2", "0x101b").fail_after = 0
+    with pytest.raises(CommandFailed, match=r"Set on other adapters: 0000:03:00.0 NUM_OF_VFS: 8 -> 4") as caught:
+        run(node, {"NUM_OF_VFS": 4})
+    assert caught.value.details["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 4"]
+
+
+def test_what_exists_only_after_another_parameter_is_set(node: Node) -> None:
+    wanted = {"ADVANCED_PCI_SETTINGS": True, "MAX_ACC_OUT_READ": 44}
+    predicted = run(node, wanted, check=True)
+    done = run(node, wanted)
+    assert predicted["changes"] == done["changes"]
+    assert done["changes"] == [FIRST + " ADVANCED_PCI_SETTINGS: False(0) -> True(1)", FIRST + " MAX_ACC_OUT_READ: not available -> 44"]
+    assert node.cards[FIRST].value("MAX_ACC_OUT_READ") == "44"
+    assert not run(node, wanted)["changed"] and verbs(node) == ["query"]
+    with pytest.raises(InvalidInput, match="MAX_ACC_OUT_READ exists only then"):
+        run(node, {"ADVANCED_PCI_SETTINGS": False, "MAX_ACC_OUT_READ": 44})
+    both = [{"all": True, "state": "default", "names": list(wanted)}]
+    assert converge(node, both)["changed"]
+    assert not converge(node, both)["changed"]
+
+
+def test_a_bad_value_of_a_later_parameter_is_found_before_the_first_set(node: Node) -> None:
+    with pytest.raises(InvalidInput, match="allowed: a number"):
+        run(node, {"ADVANCED_PCI_SETTINGS": True, "MAX_ACC_OUT_READ": "many"})
+    assert "set" not in verbs(node)
+
+
+def test_defaults(node: Node) -> None:
+    run(node, WANTED)
+    named = converge(node, [{"all": True, "state": "default", "names": ["SRIOV_EN", "HOST_CHAINING_DESCRIPTORS[0..7]"]}])
+    assert named["changes"] == [FIRST + " SRIOV_EN: True(1) -> False(0)", FIRST + " HOST_CHAINING_DESCRIPTORS[1]: 5 -> 3"]
+    run(node, WANTED)
+    everything = [{"all": True, "state": "default", "parameters": {"LINK_TYPE_P1": "ETH"}}]
+    predicted = converge(node, everything, check=True)
+    done = converge(node, everything)
+    assert predicted["changes"] == done["changes"]
+    assert sorted(done["changes"]) == [
+        FIRST + " HOST_CHAINING_DESCRIPTORS[1]: 5 -> 3",
+        FIRST + " NUM_OF_VFS: 16 -> 0",
+        FIRST + " SRIOV_EN: True(1) -> False(0)",
+    ]
+    assert not converge(node, everything)["changed"]
+
+
+def test_firmware_that_tells_only_the_next_values(node: Node) -> None:
+    node.cards[FIRST].knows_states = False
+    done = run(node, {"NUM_OF_VFS": 4})
+    assert done["pending"] == [FIRST + " NUM_OF_VFS: unknown -> 4 (needs reboot)"]
+    assert run(node, {"NUM_OF_VFS": 4})["pending"] == []
+    with pytest.raises(InvalidInput, match="does not tell its defaults"):
+        converge(node, [{"all": True, "state": "default", "names": ["NUM_OF_VFS"]}])
+
+
+def test_backups_come_before_the_first_change(node: Node) -> None:
+    assert run(node, {"NUM_OF_VFS": 4}, check=True, backup=True)["backup_files"] == []
+    done = run(node, {"NUM_OF_VFS": 4}, backup=True)
+    assert verbs(node) == ["query", "dry set", "backup", "set", "query"]
+    (path,) = done["backup_files"]
+    assert pathlib.Path(path).read_text(encoding="utf-8").startswith("MLNX_RAW_TLV_FILE")
+    assert run(node, {"NUM_OF_VFS": 4}, backup=True)["backup_files"] == []
+    for one in node.cards[FIRST].parameters.values():
+        one.next = one.default
+    assert run(node, {"NUM_OF_VFS": 4}, backup=True)["backup_files"] == []
+
+
+def test_busy_cards_are_asked_again(node: Node) -> None:
+    node.cards[FIRST].refusals = ["Timed out trying to take the ICMD semaphore"] * 2
+    assert run(node, {"NUM_OF_VFS": 4})["changed"]
+    node.cards[FIRST].refusals = ["Timed out trying to take the ICMD semaphore"] * 3
+    with pytest.raises(CommandFailed, match="another tool is at work on the card"):
+        run(node, {"NUM_OF_VFS": 5})
+
+
+def test_the_other_program_where_one_does_not_know_the_card(node: Node) -> None:
+    node.versions["mlxconfig"] = "mlxconfig, mft 4.30.1-113, built on Dec 1 2024"
+    node.blind = {"mstconfig"}
+    assert run(node, {"NUM_OF_VFS": 4})["devices"][0]["tool"] == "mlxconfig"
+    node.blind = {"mlxconfig"}
+    assert run(node, {"NUM_OF_VFS": 5})["devices"][0]["tool"] == "mstconfig"
+    with pytest.raises(CommandFailed, match="Unsupported device"):
+        run(node, {"NUM_OF_VFS": 6}, tool="mlxconfig")
+    node.versions.clear()
+    with pytest.raises(Unsupported, match="mstflint"):
+        run(node, {"NUM_OF_VFS": 4})
+
+
+def test_an_unchanged_run_asks_each_of_eight_cards_once(node: Node) -> None:
+    for index in range(1, 8):
+        node.add("0000:a%d:00.0" % index, "mlx5_a%d" % index)
+    assert not run(node, {"NUM_OF_VFS": 8})["changed"]
+    assert verbs(node) == ["query"] * 8
+
+
+def test_a_card_that_vanishes_is_named(node: Node) -> None:
+    node.cards[FIRST].refusals = ["Failed to open the device"]
+    with pytest.raises(CommandFailed, match=r"0000:03:00\.0: mstconfig can't query it: Failed to open the device \(the task must run as root"):
+        run(node, {"NUM_OF_VFS": 4})
+
+
+def test_selectors_that_choose_nothing(node: Node) -> None:
+    entries = [{"psid": "MT_0000000009", "parameters": {"NUM_OF_VFS": 4}}]
+    with pytest.raises(InvalidInput, match=r"this node has: 0000:03:00.0 ConnectX5 PSID MT_0000000008 mlx5_0 mlx5_1"):
+        converge(node, entries)
+    ignored = converge(node, entries, missing="ignore")
+    assert ignored["devices"] == [] and node.calls == []
+
+
+def test_another_run_holds_the_card(node: Node) -> None:
+    with _config_apply._locked([FIRST], 1, str(node.root)), pytest.raises(RdmaError, match="process"):
+        run(node, {"NUM_OF_VFS": 4}, lock_timeout=0)
+    assert node.calls == [["mstconfig", "-v"]]

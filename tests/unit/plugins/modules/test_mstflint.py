@@ -1,0 +1,331 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The whole module on a pretended node: cards that answer as mstflint does."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pathlib
+import typing as t
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_apply
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.modules import mstflint
+
+QUERY = """Image type:            FS4
+FW Version:            %(version)s
+%(running)sFW Release Date:       15.5.2023
+Description:           UID                GuidsNumber
+Base GUID:             0c42a10300000010        8
+PSID:                  %(psid)s
+Security Attributes:   N/A
+Default Update Method: %(method)s
+"""
+DEFAULTS: dict[str, t.Any] = {
+    "state": "present",
+    "devices": [{"all": True}],
+    "missing": "fail",
+    "images": None,
+    "versions": None,
+    "missing_image": "fail",
+    "allow_downgrade": False,
+    "allow_another_psid_that_may_destroy_the_adapter": False,
+    "allow_in_container": True,
+    "burn_timeout": 3600,
+    "lock_timeout": 0,
+}
+
+
+class Module:
+    def __init__(self, check_mode: bool, **params: t.Any) -> None:
+        self.check_mode = check_mode
+        self.params = {**DEFAULTS, **params}
+        self.tmpdir = params.get("tmpdir", "")
+
+
+class Cards:
+    """mstflint in front of some cards. Image files hold C(PSID VERSION); faults are exit status 1 with the text."""
+
+    def __init__(self, *functions: str, version: str = "16.35.2000", method: str = "fw_ctrl") -> None:
+        self.flash = {pci: ["MT_1", version] for pci in functions}
+        self.running = dict.fromkeys(functions, version)
+        self.method = method
+        self.faults: dict[str, str] = {}
+        self.tools = ["mstflint"]
+        self.calls: list[list[str]] = []
+        self.burns_nothing = False
+
+    def has(self, tool: str) -> bool:
+        return tool in self.tools
+
+    @property
+    def burns(self) -> list[str]:
+        return [argv[argv.index("-d") + 1] for argv in self.calls if argv[-1] == "burn"]
+
+    def _query(self, psid: str, version: str, running: str) -> Output:
+        line = "FW Version(Running):   %s\n" % running if running != version else ""
+        return Output(0, QUERY % {"version": version, "running": line, "psid": psid, "method": self.method}, "")
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.calls.append(list(argv))
+        verb = "query" if "query" in argv else argv[-1]
+        device = argv[argv.index("-d") + 1] if "-d" in argv else ""
+        image = argv[argv.index("-i") + 1] if "-i" in argv else ""
+        for key, text in self.faults.items():
+            if key in (verb + " " + (device or image), verb):
+                return Output(1, text, "")
+        if verb == "verify":
+            return Output(0, "-I- FW image verification succeeded. Image is bootable.\n", "")
+        content = pathlib.Path(image).read_text(encoding="utf-8").split() if image else []
+        if verb == "query":
+            return self._query(content[0], content[1], content[1]) if image else self._query(*self.flash[device], self.running[device])
+        if not self.burns_nothing:
+            self.flash[device] = content
+        return Output(0, "-I- To load new FW run mstfwreset or reboot machine.\n", "")
+
+
+@pytest.fixture
+def root(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A node with two cards, the first of two functions, and a directory of images."""
+    for pci in ("0000:03:00.0", "0000:03:00.1", "0000:83:00.0"):
+        base = tmp_path / "sys/bus/pci/devices" / pci
+        base.mkdir(parents=True)
+        for name, text in (("vendor", "0x15b3"), ("device", "0x1017"), ("class", "0x020700")):
+            (base / name).write_text(text + "\n")
+    (tmp_path / "fw").mkdir()
+    for name, text in (("new.bin", "MT_1 16.35.3006"), ("other.bin", "MT_2 20.37.1014"), ("readme.txt", "no image")):
+        (tmp_path / "fw" / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def cards() -> Cards:
+    return Cards("0000:03:00.0", "0000:83:00.0")
+
+
+def run(cards: Cards, root: pathlib.Path, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
+    params.setdefault("images", str(root / "fw"))
+    return _image_apply.converge(t.cast(t.Any, Module(check, **params)), cards, str(root))
+
+
+def test_each_card_is_burned_once_and_check_mode_foresees_it(cards: Cards, root: pathlib.Path) -> None:
+    foreseen = run(cards, root, check=True)
+    assert cards.burns == []
+    result = run(cards, root)
+    assert cards.burns == ["0000:03:00.0", "0000:83:00.0"]
+    assert foreseen == result
+    assert result["changed"] and len(result["changes"]) == 2 and len(result["pending"]) == 2
+    assert result["adapters"][0]["functions"] == ["0000:03:00.0", "0000:03:00.1"]
+    again = run(cards, root)
+    assert not again["changed"] and again["pending"] == result["pending"] and len(cards.burns) == 2
+    cards.running = dict.fromkeys(cards.running, "16.35.3006")
+    assert run(cards, root)["pending"] == []
+
+
+def test_an_unchanged_run_costs_one_query_a_card_and_one_an_image(root: pathlib.Path) -> None:
+    cards = Cards("0000:03:00.0", "0000:83:00.0", version="16.35.3006")
+    assert not run(cards, root)["changed"]
+    asked = {"0000:03:00.0", "0000:83:00.0", str(root / "fw/new.bin"), str(root / "fw/other.bin")}
+    assert {argv[2] for argv in cards.calls} == asked and len(cards.calls) == len(asked)
+
+
+def test_two_functions_of_a_card_are_one_card(cards: Cards, root: pathlib.Path) -> None:
+    run(cards, root, devices=[{"pci": "03:00.1"}, {"pci": "0000:03:00.0"}])
+    assert cards.burns == ["0000:03:00.0"]
+    assert cards.flash["0000:83:00.0"] == ["MT_1", "16.35.2000"]
+
+
+def test_without_a_driver_the_firmware_is_asked_for_the_psid(cards: Cards, root: pathlib.Path) -> None:
+    cards.flash["0000:83:00.0"][0] = "MT_2"
+    run(cards, root, devices=[{"psid": "MT_2"}])
+    assert cards.burns == ["0000:83:00.0"]
+    assert len([argv for argv in cards.calls if argv[1:3] == ["-d", "0000:03:00.0"]]) == 1
+
+
+def test_query_changes_nothing_and_needs_no_images(cards: Cards, root: pathlib.Path) -> None:
+    result = run(cards, root, state="query", images=None)
+    assert not result["changed"] and [one["burned"] for one in result["adapters"]] == ["16.35.2000"] * 2
+    assert cards.burns == []
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize(
+    ("faults", "text"),
+    [
+        ({"verify": "-E- FW image verification failed: Bad CRC.. AN HCA DEVICE CAN NOT BOOT FROM THIS IMAGE."}, "verification failed"),
+        ({"query 0000:83:00.0": "-E- Cannot open Device: 0000:83:00.0. MFE_CR_ERROR"}, "0000:83:00.0 can't be queried: Cannot open Device"),
+    ],
+)
+def test_what_is_wrong_is_found_before_the_first_burn(cards: Cards, root: pathlib.Path, faults: dict[str, str], text: str, check: bool) -> None:
+    cards.faults = faults
+    with pytest.raises(RdmaError, match=text):
+        run(cards, root, check=check)
+    assert cards.burns == []
+
+
+def test_images_that_are_not_there(cards: Cards, root: pathlib.Path) -> None:
+    with pytest.raises(InvalidInput, match="no such file on the node"):
+        run(cards, root, images=str(root / "nowhere.bin"))
+    (root / "empty").mkdir()
+    with pytest.raises(InvalidInput, match="a directory with image files"):
+        run(cards, root, images=str(root / "empty"))
+    with pytest.raises(InvalidInput, match="images is not set"):
+        run(cards, root, images=None)
+
+
+def test_a_mapping_looks_at_the_images_of_the_node_only(cards: Cards, root: pathlib.Path) -> None:
+    run(cards, root, images={"MT_1": str(root / "fw/new.bin"), "MT_9": "/nowhere"})
+    assert len(cards.burns) == 2
+
+
+def test_a_declared_version_that_is_in_the_flash_needs_no_image(cards: Cards, root: pathlib.Path) -> None:
+    result = run(cards, root, images={"MT_1": "/nowhere"}, versions={"MT_1": "16.35.2000"})
+    assert not result["changed"] and [argv[1] for argv in cards.calls] == ["-d", "-d"]
+
+
+class Server:
+    """Serves one image, and counts."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content, self.served = content, 0
+
+    def __call__(self, url: str, timeout: int) -> t.IO[bytes]:
+        self.served += 1
+        if "missing" in url:
+            raise OSError("HTTP Error 404: Not Found")
+        return io.BytesIO(self.content)
+
+
+def declared(content: bytes, name: str = "new.bin") -> dict[str, dict[str, str]]:
+    return {"MT_1": {"url": "https://firmware.example.org/" + name, "checksum": "sha256:" + hashlib.sha256(content).hexdigest()}}
+
+
+def test_an_image_from_a_server_is_downloaded_once(cards: Cards, root: pathlib.Path) -> None:
+    content = b"MT_1 16.35.3006"
+    server = Server(content)
+
+    def converge(check: bool) -> dict[str, t.Any]:
+        module = Module(check, images=declared(content), tmpdir=str(root / "tmp"))
+        return _image_apply.converge(t.cast(t.Any, module), cards, str(root), server)
+
+    foreseen = converge(True)
+    assert not (root / "var").exists()
+    result = converge(False)
+    assert foreseen == result and result["adapters"][0]["image"] == "https://firmware.example.org/new.bin"
+    assert server.served == 2 and len(cards.burns) == 2
+    kept = root / "var/cache/rdma.ofed/firmware" / hashlib.sha256(content).hexdigest()
+    assert not converge(False)["changed"] and server.served == 2
+    kept.write_bytes(b"spoilt")
+    assert not converge(False)["changed"] and server.served == 3 and kept.read_bytes() == content
+
+
+@pytest.mark.parametrize(("name", "text"), [("new.bin", "its sha256 is .* instead of"), ("missing.bin", "can't be downloaded: HTTP Error 404")])
+def test_a_bad_download_is_not_burned(cards: Cards, root: pathlib.Path, name: str, text: str) -> None:
+    with pytest.raises(InvalidInput, match=text):
+        module = Module(False, images=declared(b"MT_1 16.35.3006", name))
+        _image_apply.converge(t.cast(t.Any, module), cards, str(root), Server(b"MT_1 16.35.9999"))
+    assert cards.burns == []
+    assert list((root / "var/cache/rdma.ofed/firmware").iterdir()) == []
+
+
+def test_the_checksum_of_a_file_on_the_node(cards: Cards, root: pathlib.Path) -> None:
+    path = root / "fw/new.bin"
+    digest = hashlib.sha512(path.read_bytes()).hexdigest()
+    with pytest.raises(InvalidInput, match="its sha512 is"):
+        run(cards, root, images={"MT_1": {"path": str(path), "checksum": "sha512:" + "0" * 128}})
+    assert cards.burns == []
+    assert run(cards, root, images={"MT_1": {"path": str(path), "checksum": "sha512:" + digest.upper()}})["changed"]
+
+
+def test_a_failed_burn_says_what_was_done(cards: Cards, root: pathlib.Path) -> None:
+    cards.faults = {"burn 0000:83:00.0": "99%\r-E- Burning FS4 image failed: Rejected authentication\n"}
+    with pytest.raises(CommandFailed, match="Rejected authentication") as caught:
+        run(cards, root)
+    assert caught.value.details["changed"] and caught.value.details["burned"] == ["0000:03:00.0"]
+    assert caught.value.details["not_burned"] == ["0000:83:00.0"]
+    cards.faults = {}
+    assert [change for change in run(cards, root)["changes"] if "0000:83" in change] and cards.burns.count("0000:03:00.0") == 1
+
+
+def test_a_pending_image_that_stands_in_the_way_is_named(cards: Cards, root: pathlib.Path) -> None:
+    cards.faults = {"burn": "-E- Burning FS4 image failed: The firmware image was already updated on flash, pending reset.\n"}
+    with pytest.raises(CommandFailed, match="Reset the adapter first"):
+        run(cards, root)
+
+
+def test_the_flash_is_looked_at_afterwards(cards: Cards, root: pathlib.Path) -> None:
+    cards.burns_nothing = True
+    with pytest.raises(CommandFailed, match=r"after the burn adapter 0000:03:00.0 \(MT_1\) has 16.35.2000"):
+        run(cards, root)
+
+
+def test_flash_written_by_the_tool_is_read_back(root: pathlib.Path) -> None:
+    cards = Cards("0000:03:00.0", "0000:83:00.0", method="Legacy")
+    run(cards, root)
+    assert [argv for argv in cards.calls if argv[-1] == "verify" and "-d" in argv]
+    cards = Cards("0000:03:00.0", "0000:83:00.0", method="Legacy")
+    cards.faults = {"verify 0000:03:00.0": "-E- FW image verification failed: Bad CRC."}
+    with pytest.raises(CommandFailed, match="Do not reset it"):
+        run(cards, root)
+
+
+def test_somebody_else_was_faster(cards: Cards, root: pathlib.Path) -> None:
+    """The flash is looked at again under the lock."""
+    asked: list[str] = []
+
+    class Rival(Cards):
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            output = super().__call__(argv, ok, timeout)
+            if argv[1:3] == ["-d", "0000:03:00.0"] and not asked:
+                asked.append("once")
+                self.flash["0000:03:00.0"] = ["MT_1", "16.35.3006"]
+            return output
+
+    rival = Rival("0000:03:00.0", "0000:83:00.0")
+    assert run(rival, root)["changed"]
+    assert rival.burns == ["0000:83:00.0"]
+
+
+def test_a_locked_card_is_left_alone(cards: Cards, root: pathlib.Path) -> None:
+    with card_lock("0000:03:00.1", 0, str(root)), pytest.raises(Refused, match="is being written to by process"):
+        run(cards, root)
+    assert cards.burns == []
+
+
+def test_another_psid_is_burned_only_with_consent(cards: Cards, root: pathlib.Path) -> None:
+    with pytest.raises(InvalidInput, match="PSID MT_2"):
+        run(cards, root, images=str(root / "fw/other.bin"))
+    run(cards, root, images=str(root / "fw/other.bin"), allow_another_psid_that_may_destroy_the_adapter=True)
+    assert all("-allow_psid_change" in argv for argv in cards.calls if argv[-1] == "burn") and len(cards.burns) == 2
+
+
+def test_a_container_does_not_own_the_cards(cards: Cards, root: pathlib.Path) -> None:
+    (root / ".dockerenv").touch()
+    for check in (True, False):
+        with pytest.raises(Refused, match="allow_in_container"):
+            run(cards, root, check=check, allow_in_container=False)
+    assert cards.burns == []
+    assert run(cards, root, state="query", allow_in_container=False)["adapters"]
+
+
+def test_without_the_tool(cards: Cards, root: pathlib.Path) -> None:
+    cards.tools = ["flint"]
+    assert run(cards, root)["changed"] and cards.calls[0][0] == "flint"
+    cards.tools = []
+    assert "before mstflint is installed" in run(cards, root, check=True)["reasons"][0]
+    with pytest.raises(Unsupported, match="neither mstflint nor flint"):
+        run(cards, root)
+
+
+def test_the_module_ends_with_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with patch_module_args({"state": "present", "images": "firmware"}), pytest.raises(SystemExit):
+        mstflint.main()
+    assert "images is 'firmware'" in json.loads(capsys.readouterr().out)["msg"]
