@@ -276,7 +276,7 @@ def _missing_fault(count: int, existing: t.Sequence[str], loaded: bool, ports: t
     if not ports:
         return "none: declared port on a node without HCA", "no InfiniBand port was found on this node; see 'rdma link' and 'lspci -d 15b3:'"
     if loaded and existing:
-        return "an IPoIB interface of this node: " + ", ".join(existing), "ib_ipoib is loaded, and there is no such interface"
+        return "an IPoIB interface of this node: " + ", ".join(existing), "ib_ipoib is loaded, and that is none of its interfaces"
     if count > len(ports):
         names = ", ".join(str(port.get("name")) for port in ports)
         return "at most %d interface(s) without a parent" % len(ports), "the InfiniBand ports of this node are %s" % names

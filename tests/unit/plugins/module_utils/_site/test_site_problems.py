@@ -146,6 +146,9 @@ def test_the_range_of_an_mtu_is_that_of_the_port() -> None:
 def test_an_ethernet_interface_is_called_so() -> None:
     (line,) = lines({"ipoib_interfaces": [{"name": "eth0"}]})
     assert line.endswith("allowed: an IPoIB interface of this node: ib0 (eth0 is not an IPoIB interface, but of kind ethernet)")
+    # The eth0 of a container is a veth, which facts leave out.
+    (line,) = lines({"ipoib_interfaces": [{"name": "eth0"}]}, {**FACTS, "netdevs": [IB0]})
+    assert line.endswith("(ib_ipoib is loaded, and that is none of its interfaces)")
 
 
 KEYS = st.sampled_from(("name", "mtu", "addresses", "parent", "pkey", "mode", "state", "x"))
