@@ -31,7 +31,9 @@ class Step(t.NamedTuple):
 def steps(path: pathlib.Path) -> list[Step]:
     """The commands of a transcript, with what they printed and their exit status."""
     pattern = re.compile(r"^\$ (?P<command>[^\n]*)\n(?P<text>.*?)^\[exit (?P<rc>\d+), \d+ cs\]$", re.MULTILINE | re.DOTALL)
-    return [Step(match["command"], match["text"], int(match["rc"])) for match in pattern.finditer(path.read_text(encoding="utf-8"))]
+    # A carriage return, with which the tool overwrites its progress, is written ^M in the file.
+    text = path.read_text(encoding="utf-8").replace("^M", "\r")
+    return [Step(match["command"], match["text"], int(match["rc"])) for match in pattern.finditer(text)]
 
 
 def render(query: flint.Query) -> str:
