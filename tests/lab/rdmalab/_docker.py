@@ -20,10 +20,11 @@ _ENVIRONMENT = {**os.environ, "DOCKER_BUILDKIT": "0"}
 _ENVIRONMENT.pop("LD_PRELOAD", None)
 
 
-def docker(*arguments: str, stdin: bytes = b"", timeout: float = 120, check: bool = True) -> str:
-    """The standard output. With C(check) off, also that of a command that failed."""
+def docker(*arguments: str, stdin: bytes | t.IO[bytes] = b"", timeout: float = 120, check: bool = True) -> str:
+    """The standard output. With C(check) off, also that of a command that failed. C(stdin) can be the end of a pipe."""
+    given: dict[str, t.Any] = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     try:
-        done = subprocess.run(["docker", *arguments], input=stdin, capture_output=True, timeout=timeout, env=_ENVIRONMENT, check=False)
+        done = subprocess.run(["docker", *arguments], capture_output=True, timeout=timeout, env=_ENVIRONMENT, check=False, **given)
     except FileNotFoundError as exc:
         raise LabError("There is no docker command on this machine: run 'lab up', which installs Docker Engine on Debian.") from exc
     except subprocess.TimeoutExpired as exc:

@@ -114,7 +114,8 @@ def _debootstrap(settings: Settings) -> None:
             )
         say("  importing it into Docker")
         with subprocess.Popen(["tar", "-C", scratch + "/root", "-c", "."], stdout=subprocess.PIPE) as tar:
-            subprocess.run(["docker", "import", "--change", "LABEL rdmalab=base", "-", base_tag(settings)], stdin=tar.stdout, capture_output=True, check=True)
+            assert tar.stdout is not None
+            docker("import", "--change", "LABEL rdmalab=base", "-", base_tag(settings), stdin=tar.stdout, timeout=600)
 
 
 def _build(settings: Settings, target: str, tag: str) -> None:
