@@ -24,7 +24,9 @@ def docker(*arguments: str, stdin: bytes | t.IO[bytes] = b"", timeout: float = 1
     """The standard output. With C(check) off, also that of a command that failed. C(stdin) can be the end of a pipe."""
     given: dict[str, t.Any] = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     try:
-        done = subprocess.run(["docker", *arguments], capture_output=True, timeout=timeout, env=_ENVIRONMENT, check=False, **given)
+        done: subprocess.CompletedProcess[bytes] = subprocess.run(
+            ["docker", *arguments], capture_output=True, timeout=timeout, env=_ENVIRONMENT, check=False, **given
+        )
     except FileNotFoundError as exc:
         raise LabError("There is no docker command on this machine: run 'lab up', which installs Docker Engine on Debian.") from exc
     except subprocess.TimeoutExpired as exc:
