@@ -176,11 +176,11 @@ class Node:
             first, _dots, last = index.rstrip("]").partition("..")
             wanted += ["%s[%d]" % (name, at) for at in range(int(first), int(last) + 1)] if last else [word]
         for name in wanted or visible:
-            one = visible.get(name)
+            one = visible.get(name) or visible.get(name + "[0]")
             if one is None:
                 known = name in CONFS or name in card.parameters
                 return Output(3, "-E- The Device doesn't support %s parameter\n" % name if known else "-E- Unknown Parameter: %s\n" % name, "")
-            if one.array and not wanted:
+            if one.array and (not wanted or "[" not in name):
                 rows[name.partition("[")[0]] = (one.array, one.array, one.array, False)
             else:
                 rows[name] = (one.shown(one.default), one.shown(one.current), one.shown(one.next), one.read_only)

@@ -125,7 +125,7 @@ def test_the_tool_judges_values_and_we_say_which(node: Node, value: t.Any, allow
 
 
 def test_an_array_as_a_whole_needs_indices(node: Node) -> None:
-    with pytest.raises(InvalidInput, match=r"HOST_CHAINING_DESCRIPTORS\[0\.\.7\]|a parameter of this adapter"):
+    with pytest.raises(InvalidInput, match=r"elements of the array: HOST_CHAINING_DESCRIPTORS\[0\.\.7\]"):
         run(node, {"HOST_CHAINING_DESCRIPTORS": 4})
 
 

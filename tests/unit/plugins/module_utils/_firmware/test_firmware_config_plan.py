@@ -1,0 +1,106 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target, Wish
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import check, differences, plan_of, step_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+from hypothesis import given
+from hypothesis import strategies as st
+
+DEVICE = Device("0000:03:00.0", ("0000:03:00.0",))
+
+
+def target(reset_all: bool = False, **wishes: str | None) -> Target:
+    return Target(DEVICE, {name: Wish(value, "here") for name, value in wishes.items()}, reset_all)
+
+
+def rows(*found: Row) -> dict[str, Row]:
+    return {row.name: row for row in found}
+
+
+def test_next_counts_and_current_is_pending() -> None:
+    waiting = rows(Row("LINK_TYPE_P1", "ETH(2)", "IB(1)", "IB(1)"))
+    step = step_of(target(LINK_TYPE_P1="2"), waiting)
+    assert not plan_of([step])
+    assert [change.words() for change in step.pending()] == ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2)"]
+    back = step_of(target(LINK_TYPE_P1="IB"), waiting)
+    assert [change.words() for change in back.changes()] == ["0000:03:00.0 LINK_TYPE_P1: ETH(2) -> IB"]
+    assert back.pending() == ()
+
+
+def test_the_tools_own_reading_of_a_value_decides() -> None:
+    found = rows(Row("A", "X(3)", "X(3)", "X(3)"), Row("B", "X(3)", "X(3)", "X(3)"))
+    step = step_of(target(A="alias", B="Y"), found, {"A": "X(3)", "B": "Y(4)"})
+    assert step.assignments == {"B": "Y"} and step.after() == {"B": "Y(4)"}
+
+
+def test_read_only_at_its_value_is_no_problem() -> None:
+    found = rows(Row("A", "True(1)", "False(0)", "True(1)", read_only=True))
+    assert check(target(A="yes"), found) == []
+    (problem,) = check(target(A="no"), found)
+    assert "read only" in problem.hint
+    assert differences(target(reset_all=True), found) == {}
+
+
+def test_unreadable_values_are_not_guessed() -> None:
+    found = rows(Row("A", "N/A", "N/A", "N/A"))
+    assert "can be read" in check(target(A="1"), found)[0].allowed
+    assert differences(target(reset_all=True), found) == {}
+
+
+def test_the_switch_of_a_dependent_parameter_by_name() -> None:
+    found = rows(Row("INTERNAL_CPU_MODEL", "SEPARATED_HOST(0)", "SEPARATED_HOST(0)", "SEPARATED_HOST(0)"))
+    wanted = target(INTERNAL_CPU_MODEL="EMBEDDED_CPU", INTERNAL_CPU_OFFLOAD_ENGINE="DISABLED")
+    assert check(wanted, found) == []
+    assert step_of(wanted, found).later == ("INTERNAL_CPU_OFFLOAD_ENGINE",)
+    (problem,) = check(target(INTERNAL_CPU_MODEL="SEPARATED_HOST", INTERNAL_CPU_OFFLOAD_ENGINE="DISABLED"), found)
+    assert "INTERNAL_CPU_MODEL=1" in problem.hint
+
+
+NUMBER = st.integers(min_value=0, max_value=9)
+SHAPE = st.sampled_from(["%d", "0x%x(%d)", "V%d(%d)"])
+NAME = st.sampled_from(["A", "B", "C[0]", "C[1]", "D"])
+WISH = st.one_of(st.none(), NUMBER.map(str), NUMBER.map(lambda number: "0x%x" % number), NUMBER.map(lambda number: "N(%d)" % number))
+
+
+def shown(shape: str, number: int) -> str:
+    return shape % ((number,) if shape == "%d" else (number, number))
+
+
+@st.composite
+def cards(draw: t.Any) -> dict[str, tuple[str, Row]]:
+    found = {}
+    for name in ("A", "B", "C[0]", "C[1]", "D"):
+        shape = draw(SHAPE)
+        values = [shown(shape, draw(NUMBER)) for _state in range(3)]
+        found[name] = (shape, Row(name, values[0], values[1], draw(st.sampled_from([values[2], None]))))
+    return found
+
+
+@given(cards(), st.dictionaries(NAME, WISH), st.booleans())
+def test_an_applied_plan_leaves_none_and_the_order_does_not_matter(card: dict[str, tuple[str, Row]], wishes: dict[str, str | None], reset_all: bool) -> None:
+    wanted = Target(DEVICE, {name: Wish(value, name) for name, value in wishes.items()}, reset_all)
+    before = {name: row for name, (_shape, row) in card.items()}
+    step = step_of(wanted, before)
+    turned = Target(DEVICE, dict(reversed(list(wanted.wishes.items()))), reset_all)
+    assert set(step_of(turned, before).changes()) == set(step.changes())
+    after = dict(before)
+    for name, spelt in step.assignments.items():
+        number = int(spelt, 0) if spelt[0].isdigit() else int(spelt[1:].partition("(")[0])
+        after[name] = before[name]._replace(next=shown(card[name][0], number))
+        assert after[name].next != before[name].next
+    assert step_of(wanted, after).changes() == ()
+    # What is untouched keeps its value, and what waits is what differs.
+    for name, row in after.items():
+        if name not in wishes and not reset_all:
+            assert row == before[name]
+    waiting = {change.what.rpartition(" ")[2] for change in step_of(wanted, after).pending()}
+    asked = set(after) if reset_all else set(wishes)
+    known = {name for name in asked if after[name].current is not None}
+    assert waiting == {name for name in known if after[name].current != after[name].next}
