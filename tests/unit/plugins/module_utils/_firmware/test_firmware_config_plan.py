@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target, Wish
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import check, differences, plan_of, step_of
@@ -74,7 +73,7 @@ def shown(shape: str, number: int) -> str:
 
 
 @st.composite
-def cards(draw: t.Any) -> dict[str, tuple[str, Row]]:
+def cards(draw: st.DrawFn) -> dict[str, tuple[str, Row]]:
     found = {}
     for name in ("A", "B", "C[0]", "C[1]", "D"):
         shape = draw(SHAPE)
