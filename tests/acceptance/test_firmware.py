@@ -50,7 +50,7 @@ def firmware_lab(lab: Cluster, tmp_path_factory: pytest.TempPathFactory) -> coll
     for node in NODES:
         lab.shell(node, "mkdir -p /srv/firmware")
         for path in images:
-            subprocess.run(["docker", "cp", "-q", str(path), "rdma-accept-%s:/srv/firmware/" % node], check=True)
+            subprocess.run(["docker", "cp", str(path), "rdma-accept-%s:/srv/firmware/" % node], check=True, capture_output=True)
     yield lab
     for node in NODES:
         lab.shell(node, "apt-get purge -qq -y mstflint pciutils >/dev/null; rm -rf /srv/firmware")

@@ -61,7 +61,7 @@ def look(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Look:
         "netdevs": [netdev._asdict() for netdev in netdevs],
         "modules": [module._asdict() for module in _modules.read_loaded(root)],
         "stack": stack._asdict(),
-        "ipv6_refused": _ipv6.refused(root, node.netdevs),
+        "ipv6_refused": _ipv6.refused(root, node.netdevs, node.stacks),
     }
     return Look(node, evidence, facts, _ifupdown.up_interfaces(read_text(_above(root, _ifupdown.STATE))))
 
