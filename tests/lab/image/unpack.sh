@@ -22,6 +22,8 @@ dpkg-deb -x mstflint_*.deb mstflint
 install -D -m 0644 -t "$out/opt/lab/share" "$(find mstflint -name mlxconfig_host.db)"
 
 dpkg-deb -x "$kernel"_*.deb linux
+# Since Debian 13 a package names the directory behind the link /lib.
+[ -e linux/lib ] || ln -s usr/lib linux/lib
 python3 /src/image/kernel_subset.py "linux/lib/modules/$release" "$out/usr/lib/modules/$release"
 depmod -b "$out/usr" -F linux/boot/System.map-"$release" "$release" 2>/dev/null || depmod -b "$out/usr" "$release"
 echo "$release" >"$out/opt/lab/kernel"

@@ -149,11 +149,11 @@ def _show_fabric(lab: Settings, arguments: argparse.Namespace) -> None:
 
 def _show_image(lab: Settings, arguments: argparse.Namespace) -> None:
     _engine.ensure_engine(lab)
-    print(_image.ensure_images(lab).node)
+    print(_image.ensure_images(lab).nodes[lab.suite])
 
 
 def _show_recipe(lab: Settings, arguments: argparse.Namespace) -> None:
-    print(json.dumps(_cluster.recipe(lab, _image.tags(lab).node), indent=2))
+    print(json.dumps(_cluster.recipe(lab, _image.tags(lab).nodes[lab.suite]), indent=2))
 
 
 def _console(lab: Settings, arguments: argparse.Namespace) -> None:

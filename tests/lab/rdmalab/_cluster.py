@@ -28,6 +28,8 @@ TMPFS = ("/run", "/run/lock", "/tmp:exec")
 VOLUMES = ("/sys/fs/cgroup:/sys/fs/cgroup:rw",)
 DEVICES = ("/dev/net/tun",)
 INOTIFY = pathlib.Path("/proc/sys/fs/inotify/max_user_instances")
+# A node that reboots exits with a status that isn't 0 (node/preload/boot.c), one that is shut down with 0.
+RESTART = "on-failure"
 BOOT_SECONDS = 120
 AT_ONCE = 8
 
@@ -58,6 +60,7 @@ def recipe(settings: Settings, image: str) -> dict[str, t.Any]:
         "devices": list(DEVICES),
         "env": {"container": "docker"},
         "stop_signal": "SIGRTMIN+3",
+        "restart_policy": RESTART,
     }
 
 
@@ -137,22 +140,30 @@ def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: s
             raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
         text, own_inventory = settings.topology.read_text(encoding="utf-8"), settings.inventory.read_text(encoding="utf-8")
     topology = parse(text, source)
-    images = _image.ensure_images(settings)
+    suites = {node.name: node.suite or settings.suite for node in topology.nodes}
+    images = _image.ensure_images(settings, suites.values())
     settings.state.mkdir(parents=True, exist_ok=True)
     settings.topology.write_text(text, encoding="utf-8")
     subnet = _network.ensure_network(settings)
     _simulator(settings, images.simulator, subnet, text)
     missing = [node for node in topology.nodes if settings.container(node.name) not in present]
     if missing:
-        kernel = _image.kernel(images.node)
+        kernels = {suite: _image.kernel(images.nodes[suite]) for suite in {suites[node.name] for node in missing}}
         say("creating %s" % _names(missing))
         numbers = {node.name: number for number, node in enumerate(topology.nodes, 1)}
-        together(lambda node: _create(settings, images.node, node, _network.address(subnet, numbers[node.name]), _network.address(subnet, 0), kernel), missing)
+
+        def create(node: Node) -> None:
+            suite = suites[node.name]
+            address, simulator = (_network.address(subnet, number) for number in (numbers[node.name], 0))
+            _create(settings, images.nodes[suite], node, address, simulator, kernels[suite])
+
+        together(create, missing)
     start(settings, topology.nodes)
     inventory = own_inventory or render(topology.nodes, {node.name: settings.container(node.name) for node in topology.nodes})
     if not settings.inventory.exists() or settings.inventory.read_text(encoding="utf-8") != inventory:
         settings.inventory.write_text(inventory, encoding="utf-8")
-    old = [name for name, found in inspect([settings.container(node.name) for node in topology.nodes]).items() if found["Config"]["Image"] != images.node]
+    current = {settings.container(node): images.nodes[suite] for node, suite in suites.items()}
+    old = [name for name, found in inspect(list(current)).items() if found["Config"]["Image"] != current[name]]
     if old:
         say("%d nodes run an older image than the sources make: 'lab down' and 'lab up' renew them" % len(old))
 
@@ -231,7 +242,7 @@ def _simulator(settings: Settings, image: str, subnet: str, topology: str) -> No
 def _create(settings: Settings, image: str, node: Node, address: str, simulator: str, kernel: str) -> None:
     container = settings.container(node.name)
     arguments = ["--name", container, "--hostname", node.name, *_labels(settings)]
-    arguments += ["--network", settings.prefix, "--ip", address, "--cgroupns", "host", "--env", "container=docker", "--stop-signal", "SIGRTMIN+3"]
+    arguments += ["--network", settings.prefix, "--ip", address, "--cgroupns", "host", "--env", "container=docker", "--stop-signal", "SIGRTMIN+3", "--restart", RESTART]
     options = (("--cap-add", CAPABILITIES), ("--security-opt", SECURITY), ("--tmpfs", TMPFS), ("--volume", VOLUMES), ("--device", DEVICES))
     arguments += [word for option, values in options for value in values for word in (option, value)]
     docker("create", *arguments, image, "/sbin/init")

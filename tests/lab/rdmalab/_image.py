@@ -25,7 +25,8 @@ _STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
 
 
 class Images(t.NamedTuple):
-    node: str
+    nodes: t.Mapping[str, str]
+    """One a suite."""
     simulator: str
 
 
@@ -42,28 +43,30 @@ def base_tag(settings: Settings) -> str:
     return "%s/base:%s-%s" % (REPOSITORY, settings.suite, digest(part.encode() for part in parts))
 
 
-def tags(settings: Settings, root: pathlib.Path = LAB) -> Images:
-    """The tags that the sources as they are now lead to."""
+def tags(settings: Settings, suites: t.Iterable[str] = (), root: pathlib.Path = LAB) -> Images:
+    """The tags that the sources as they are now lead to: nodes of these suites, or of the default one."""
     sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    texts = [base_tag(settings).encode()]
-    for path in sources:
-        texts += [str(path.relative_to(root)).encode(), path.read_bytes()]
-    found = digest(texts)
-    return Images("%s/node:%s" % (REPOSITORY, found), "%s/simulator:%s" % (REPOSITORY, found))
+    texts = [text for path in sources for text in (str(path.relative_to(root)).encode(), path.read_bytes())]
+
+    def tag(target: str, suite: str) -> str:
+        return "%s/%s:%s-%s" % (REPOSITORY, target, suite, digest([base_tag(settings._replace(suite=suite)).encode(), *texts]))
+
+    return Images({suite: tag("node", suite) for suite in dict.fromkeys(suites) or (settings.suite,)}, tag("simulator", settings.suite))
 
 
 def exists(tag: str) -> bool:
     return bool(docker("image", "ls", "--quiet", tag).strip())
 
 
-def ensure_images(settings: Settings) -> Images:
-    images = tags(settings)
-    if exists(images.node) and exists(images.simulator):
-        return images
-    if not exists(base_tag(settings)):
-        _debootstrap(settings)
-    for target, tag in (("simulator", images.simulator), ("node", images.node)):
-        _build(settings, target, tag)
+def ensure_images(settings: Settings, suites: t.Iterable[str] = ()) -> Images:
+    """Builds those that are missing."""
+    images = tags(settings, suites)
+    for target, suite, tag in [("simulator", settings.suite, images.simulator), *(("node", suite, tag) for suite, tag in images.nodes.items())]:
+        if not exists(tag):
+            wanted = settings._replace(suite=suite)
+            if not exists(base_tag(wanted)):
+                _debootstrap(wanted)
+            _build(wanted, target, tag)
     return images
 
 
@@ -119,7 +122,7 @@ def _debootstrap(settings: Settings) -> None:
 
 
 def _build(settings: Settings, target: str, tag: str) -> None:
-    say("building the %s image" % target)
+    say("building the %s image, Debian %s" % (target, settings.suite))
     argv = ["build", "--build-arg", "BASE=" + base_tag(settings), "--file", str(LAB / "image" / "Dockerfile"), "--label", "rdmalab=" + target]
     step = None
     for line in stream(*argv, "--target", target, "--tag", tag, str(LAB)):

@@ -13,6 +13,7 @@ import subprocess
 import typing as t
 
 from ._say import LabError
+from ._topology import SUITES
 
 LAB = pathlib.Path(__file__).resolve().parents[1]
 REPOSITORY = LAB.parents[1]
@@ -29,6 +30,7 @@ class Settings(t.NamedTuple):
     mirror: str
     """Where packages come from, "" for debootstrap's own default."""
     suite: str
+    """Of Debian, for the simulator and for nodes whose topology doesn't name one."""
 
     def container(self, node: str) -> str:
         return "%s-%s" % (self.prefix, node)
@@ -61,6 +63,9 @@ def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) ->
     prefix = prefix or environment.get("RDMALAB_PREFIX", "") or DEFAULT_PREFIX
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,30}", prefix):
         raise LabError("The prefix %r of the lab is not usable: take lower-case letters, digits and '-', beginning with a letter." % prefix)
+    suite = environment.get("RDMALAB_SUITE", "") or SUITES[0]
+    if suite not in SUITES:
+        raise LabError("RDMALAB_SUITE is '%s': the lab makes nodes of %s." % (suite, " and ".join(SUITES)))
     state = environment.get("RDMALAB_STATE", "")
     home = REPOSITORY / ".lab"
     return Settings(
@@ -68,5 +73,5 @@ def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) ->
         state=pathlib.Path(state).absolute() if state else (home if prefix == DEFAULT_PREFIX else home / prefix),
         subnet=environment.get("RDMALAB_SUBNET", ""),
         mirror=environment.get("RDMALAB_MIRROR", "") or _machine_mirror(),
-        suite=environment.get("RDMALAB_SUITE", "") or "bookworm",
+        suite=suite,
     )

@@ -5,7 +5,7 @@
 """A fabric as a file in the format of ibnetdiscover, which the simulator reads too. Pure: text in, tuples out.
 
 The file is the only source of truth: names, GUIDs, adapter models and cabling are read from it. What ibnetdiscover does
-not know about a node stands in a comment: C(# lab NODE network=ifupdown).
+not know about a node stands in a comment: C(# lab NODE network=ifupdown suite=trixie).
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _ATTRIBUTES = re.compile(r"^#\s*lab\s+(\S+)\s+(.+)$")
 _NAMELESS = re.compile(r"^(MT\d+|Mellanox|ConnectX|NVIDIA|Aggregation)", re.IGNORECASE)
 
 NETWORKS = ("networkd", "ifupdown")
+SUITES = ("bookworm", "trixie")
+_ALLOWED = {"network": NETWORKS, "suite": SUITES}
 
 
 class Link(t.NamedTuple):
@@ -57,6 +59,8 @@ class Node(t.NamedTuple):
     name: str
     network: str
     hcas: tuple[Device, ...]
+    suite: str = ""
+    """Of Debian; "" for the lab's default."""
 
 
 class Topology(t.NamedTuple):
@@ -76,7 +80,9 @@ def parse(text: str, source: str = "topology") -> Topology:
     problems: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if match := _ATTRIBUTES.match(line):
-            attributes[match[1]] = dict(t.cast("t.Tuple[str, str]", tuple((word + "=").split("=")[:2])) for word in match[2].split())
+            for key, _equals, value in (word.partition("=") for word in match[2].split()):
+                if attributes.setdefault(match[1], {}).setdefault(key, value) != value:
+                    problems.append("line %d: %s of %s is %s here and %s before" % (number, key, match[1], value, attributes[match[1]][key]))
         elif match := _ASSIGNMENT.match(line):
             pending[match[1]] = int(match[2], 0)
         elif match := _DEVICE.match(line):
@@ -123,8 +129,9 @@ def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str
             problems.append("%s[%d] is linked to %s[%d], which is linked to %s[%d]" % (node_id, port, peer, peer_port, *ends[(peer, peer_port)]))
     for name, values in attributes.items():
         for key, value in values.items():
-            if key != "network" or value not in NETWORKS:
-                problems.append("'# lab %s %s=%s': the lab knows network=%s" % (name, key, value, "|".join(NETWORKS)))
+            if value not in _ALLOWED.get(key, ()):
+                known = " ".join("%s=%s" % (attribute, "|".join(values)) for attribute, values in _ALLOWED.items())
+                problems.append("'# lab %s %s=%s': the lab knows %s" % (name, key, value, known))
     return problems
 
 
@@ -136,4 +143,5 @@ def _nodes(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str
             word = device.description.split()[0] if device.description.split() else ""
             name = re.sub(r"[^a-z0-9-]+", "-", word.partition(".")[0].lower()).strip("-")
             hosts.setdefault("host-%06x" % (device.guid & 0xFFFFFF) if not name or _NAMELESS.match(word) else name, []).append(device)
-    return tuple(Node(name, attributes.get(name, {}).get("network", NETWORKS[0]), tuple(hcas)) for name, hcas in hosts.items())
+    found = [(name, attributes.get(name, {}), tuple(hcas)) for name, hcas in hosts.items()]
+    return tuple(Node(name, said.get("network", NETWORKS[0]), hcas, said.get("suite", "")) for name, said, hcas in found)

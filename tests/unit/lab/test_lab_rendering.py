@@ -96,6 +96,12 @@ def test_settings_of_a_second_lab(tmp_path: pathlib.Path) -> None:
         _settings.settings("Ümlaut", {})
 
 
+def test_settings_of_another_suite() -> None:
+    assert [_settings.settings("", given).suite for given in ({}, {"RDMALAB_SUITE": ""}, {"RDMALAB_SUITE": "trixie"})] == ["bookworm", "bookworm", "trixie"]
+    with pytest.raises(LabError, match="RDMALAB_SUITE is 'sid': the lab makes nodes of bookworm and trixie"):
+        _settings.settings("", {"RDMALAB_SUITE": "sid"})
+
+
 def test_a_lab_of_another_checkout_is_refused() -> None:
     def present(path: str) -> bool:
         return path != "/gone"
@@ -112,11 +118,26 @@ def test_tags_follow_the_sources(tmp_path: pathlib.Path) -> None:
         (tmp_path / part).mkdir()
     (tmp_path / "node" / "a").write_text("1")
     lab = _settings.settings("", {})
-    before = _image.tags(lab, tmp_path)
-    assert before == _image.tags(lab, tmp_path)
+    before = _image.tags(lab, root=tmp_path)
+    assert before == _image.tags(lab, root=tmp_path)
     (tmp_path / "node" / "a").write_text("2")
-    assert _image.tags(lab, tmp_path) != before
+    assert _image.tags(lab, root=tmp_path) != before
     assert _image.digest([b"a", b"bc"]) != _image.digest([b"ab", b"c"])
+
+
+def test_one_node_image_a_suite() -> None:
+    lab = _settings.settings("", {})
+    images = _image.tags(lab, ["trixie", "bookworm", "trixie"])
+    assert list(images.nodes) == ["trixie", "bookworm"]
+    assert images.nodes["trixie"].startswith("rdmalab/node:trixie-")
+    assert images.nodes["bookworm"] == _image.tags(lab).nodes["bookworm"]
+    trixie = _settings.settings("", {"RDMALAB_SUITE": "trixie"})
+    assert _image.tags(trixie).nodes["trixie"] == images.nodes["trixie"]
+    assert _image.tags(trixie).simulator != images.simulator
+
+
+def test_a_node_that_reboots_comes_back() -> None:
+    assert _cluster.recipe(_settings.settings("", {}), "image")["restart_policy"] == "on-failure"
 
 
 def test_files_for_a_container() -> None:

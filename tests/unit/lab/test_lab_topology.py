@@ -46,7 +46,7 @@ def test_two_adapters_of_one_host() -> None:
     assert topology.switches[0].description == "sw;leaf"
 
 
-@pytest.mark.parametrize("path", sorted((LAB / "topologies").glob("*.topo")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((LAB / "topologies").glob("*-nodes.topo")), ids=lambda path: path.stem)
 def test_what_is_shipped(path: pathlib.Path) -> None:
     text = path.read_text()
     hosts = int(path.stem.partition("-")[0])
@@ -54,6 +54,21 @@ def test_what_is_shipped(path: pathlib.Path) -> None:
     nodes = _topology.parse(text).nodes
     assert [node.name for node in nodes] == ["node%d" % (n + 1) for n in range(hosts)]
     assert [node.network for node in nodes[:3]] == ["networkd", "networkd", "ifupdown"][:hosts]
+
+
+def test_nodes_of_two_suites() -> None:
+    nodes = _topology.parse((LAB / "topologies" / "two-suites.topo").read_text()).nodes
+    assert [(node.name, node.suite, node.network) for node in nodes] == [
+        ("node1", "bookworm", "networkd"),
+        ("node2", "trixie", "networkd"),
+        ("node3", "trixie", "ifupdown"),
+    ]
+
+
+def test_attributes_of_a_host_can_stand_on_two_lines() -> None:
+    text = "# lab alpha suite=trixie\n# lab alpha network=ifupdown\n" + CORPUS_STYLE
+    assert [(node.suite, node.network) for node in _topology.parse(text).nodes] == [("trixie", "ifupdown")]
+    assert [(node.suite, node.network) for node in _topology.parse(CORPUS_STYLE).nodes] == [("", "networkd")]
 
 
 @pytest.mark.parametrize("hosts", [1, 8, 9, 17, 100, 300])
@@ -71,6 +86,10 @@ def test_generated_fabrics_are_sound(hosts: int) -> None:
         ('"S-0000000000200000"[2]', '"S-0000000000300000"[2]', "is linked to S-0000000000300000, which is not in the file"),
         ('"S-0000000000200000"[2]', '"S-0000000000200000"[1]', "which is linked to H-0000000000100000[1]"),
         ("# Topology", "# lab alpha network=netplan\n# Topology", "the lab knows network=networkd|ifupdown"),
+        ("# Topology", "# lab alpha suite=sid\n# Topology", "the lab knows network=networkd|ifupdown suite=bookworm|trixie"),
+        ("# Topology", "# lab alpha suite\n# Topology", "'# lab alpha suite=': the lab knows"),
+        ("# Topology", "# lab alpha network=ifupdown=x\n# Topology", "'# lab alpha network=ifupdown=x': the lab knows"),
+        ("# Topology", "# lab alpha suite=trixie suite=bookworm\n# Topology", "line 2: suite of alpha is bookworm here and trixie before"),
         ("# Topology", "# lab beta network=ifupdown\n# Topology", "names a host that is not in the file"),
         ("[1](100001)", "[7](100001)", "has 1 ports and a link on port 7"),
     ],

@@ -10,6 +10,7 @@
  *   paths.c       sysfs and procfs of the RDMA stack: their paths are looked up in a tree on tmpfs
  *   files.c       the libc functions that take a path, each looking it up with paths.c
  *   attributes.c  sysfs attributes whose writes can be refused (mode, create_child ...)
+ *   boot.c        a boot id for each start of the container, reboot(2)
  *   kernel.c      uname(2), init_module(2), finit_module(2), delete_module(2)
  *   fabric.c      /dev/infiniband: programs of libibumad join the simulated fabric (ibsim)
  *   config.c      PCI configuration space of an emulated adapter (../../cxemu)
@@ -51,6 +52,9 @@ int lab_request_and_hold(const char *text);
 /* The tree file behind an open descriptor, if writing to it is for the agent to judge. */
 bool lab_is_attribute(int fd);
 int lab_store(int fd, const char *text, size_t length);
+
+/* What reboot(2) does to the first process of a container. */
+int lab_reboot(unsigned how);
 
 /* Open a device file of ib_umad. */
 int lab_open_umad(const char *path, int flags);

@@ -19,7 +19,9 @@ static const char *const replaced[] = {
     "/sys/module",  "/proc/modules",         "/proc/bus/pci",
 };
 /* The tree's only as far as the tree has them; the rest is the real kernel's (lo, eth0, MTU, flags). */
-static const char *const overlaid[] = {"/sys/devices", "/sys/class/net", "/proc/sys/kernel/osrelease"};
+static const char *const overlaid[] = {
+    "/sys/devices", "/sys/class/net", "/proc/sys/kernel/osrelease", "/proc/sys/kernel/random/boot_id",
+};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
