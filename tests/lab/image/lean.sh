@@ -22,12 +22,15 @@ for unit in \
     apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer dpkg-db-backup.timer \
     getty.target getty-static.service console-getty.service getty@.service serial-getty@.service \
     systemd-udevd.service systemd-udevd-control.socket systemd-udevd-kernel.socket systemd-udev-trigger.service systemd-udev-settle.service \
-    systemd-logind.service systemd-timesyncd.service systemd-networkd-wait-online.service ifupdown-wait-online.service \
+    systemd-timesyncd.service systemd-networkd-wait-online.service ifupdown-wait-online.service \
     dev-hugepages.mount dev-mqueue.mount sys-kernel-config.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-fs-fuse-connections.mount \
     systemd-ask-password-console.path systemd-ask-password-wall.path \
     systemd-remount-fs.service systemd-firstboot.service systemd-update-utmp.service systemd-update-utmp-runlevel.service; do
     ln -sf /dev/null "/etc/systemd/system/$unit"
 done
+# Not at boot, but when D-Bus asks for it, as shutdown(8) does.
+mkdir -p /etc/systemd/system/multi-user.target.wants
+ln -sf /dev/null /etc/systemd/system/multi-user.target.wants/systemd-logind.service
 mkdir -p /etc/systemd/journald.conf.d
 printf '[Journal]\nStorage=volatile\nRuntimeMaxUse=16M\nForwardToConsole=no\n' >/etc/systemd/journald.conf.d/lab.conf
 ln -sf /lib/systemd/system/multi-user.target /etc/systemd/system/default.target

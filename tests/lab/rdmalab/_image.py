@@ -61,7 +61,7 @@ def exists(tag: str) -> bool:
 def ensure_images(settings: Settings, suites: t.Iterable[str] = ()) -> Images:
     """Builds those that are missing."""
     images = tags(settings, suites)
-    for target, suite, tag in [("simulator", settings.suite, images.simulator), *(("node", suite, tag) for suite, tag in images.nodes.items())]:
+    for target, suite, tag in [*(("node", suite, tag) for suite, tag in images.nodes.items()), ("simulator", settings.suite, images.simulator)]:
         if not exists(tag):
             wanted = settings._replace(suite=suite)
             if not exists(base_tag(wanted)):
