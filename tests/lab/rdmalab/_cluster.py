@@ -242,7 +242,8 @@ def _simulator(settings: Settings, image: str, subnet: str, topology: str) -> No
 def _create(settings: Settings, image: str, node: Node, address: str, simulator: str, kernel: str) -> None:
     container = settings.container(node.name)
     arguments = ["--name", container, "--hostname", node.name, *_labels(settings)]
-    arguments += ["--network", settings.prefix, "--ip", address, "--cgroupns", "host", "--env", "container=docker", "--stop-signal", "SIGRTMIN+3", "--restart", RESTART]
+    arguments += ["--network", settings.prefix, "--ip", address, "--cgroupns", "host", "--env", "container=docker"]
+    arguments += ["--stop-signal", "SIGRTMIN+3", "--restart", RESTART]
     options = (("--cap-add", CAPABILITIES), ("--security-opt", SECURITY), ("--tmpfs", TMPFS), ("--volume", VOLUMES), ("--device", DEVICES))
     arguments += [word for option, values in options for value in values for word in (option, value)]
     docker("create", *arguments, image, "/sbin/init")

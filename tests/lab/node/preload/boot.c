@@ -5,7 +5,8 @@
  * The two ends of a boot. A container shares its kernel's boot id with the machine; a node has one of
  * its own from the moment that systemd starts, because the journal is kept by it. And where the kernel
  * would bring the machine up again, the first process ends with a status that tells the container
- * engine to start it anew (restart policy "on-failure").
+ * engine to start it anew (restart policy "on-failure"). In between, "docker exec" comes in before a
+ * host would have its sshd; what it starts waits, as /tmp is still to be emptied.
  */
 #include "lab.h"
 #include <errno.h>
@@ -17,9 +18,12 @@
 #include <sys/random.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BOOT_ID LAB_ROOT "/proc/sys/kernel/random/boot_id"
+#define LOGIN LAB_ROOT "/login" /* made by rdmalab-login.service */
+#define LOGIN_SECONDS 30           /* of a boot that got stuck, one wants to see the journal */
 #define EXIT_REBOOT 133
 
 /* A random UUID in the kernel's spelling. */
@@ -46,19 +50,37 @@ static void make_directories(const char *path)
 }
 
 /* /run is a new tmpfs at each start of a container, so a file that is there is of this boot. */
-__attribute__((constructor)) static void boot(void)
+static void begin(void)
 {
-    int fd, saved = errno;
+    int fd;
 
-    if (getpid() != 1 || REAL(access)("/etc/lab/node.json", F_OK))
-        goto out;
     make_directories(BOOT_ID);
     fd = REAL(open)(BOOT_ID, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
     if (fd >= 0) {
         write_boot_id(fd);
         REAL(close)(fd);
     }
-out:
+}
+
+static void wait_for_login(void)
+{
+    struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+
+    for (int i = 0; i < LOGIN_SECONDS * 50 && REAL(access)(LOGIN, F_OK); i++)
+        nanosleep(&pause, NULL);
+}
+
+/* A process without a parent in here was started by the container engine. */
+__attribute__((constructor)) static void boot(void)
+{
+    int saved = errno;
+
+    if (getppid() == 0 && !REAL(access)("/etc/lab/node.json", F_OK)) {
+        if (getpid() == 1)
+            begin();
+        else
+            wait_for_login();
+    }
     errno = saved;
 }
 

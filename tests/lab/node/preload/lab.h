@@ -10,7 +10,7 @@
  *   paths.c       sysfs and procfs of the RDMA stack: their paths are looked up in a tree on tmpfs
  *   files.c       the libc functions that take a path, each looking it up with paths.c
  *   attributes.c  sysfs attributes whose writes can be refused (mode, create_child ...)
- *   boot.c        a boot id for each start of the container, reboot(2)
+ *   boot.c        a boot id for each start of the container, reboot(2), no command before boot is over
  *   kernel.c      uname(2), init_module(2), finit_module(2), delete_module(2)
  *   fabric.c      /dev/infiniband: programs of libibumad join the simulated fabric (ibsim)
  *   config.c      PCI configuration space of an emulated adapter (../../cxemu)
