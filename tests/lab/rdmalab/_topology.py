@@ -5,7 +5,7 @@
 """A fabric as a file in the format of ibnetdiscover, which the simulator reads too. Pure: text in, tuples out.
 
 The file is the only source of truth: names, GUIDs, adapter models and cabling are read from it. What ibnetdiscover does
-not know about a node stands in a comment: C(# lab NODE network=ifupdown suite=trixie).
+not know about a node stands in a comment: C(# lab NODE network=ifupdown).
 """
 
 from __future__ import annotations
