@@ -18,8 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
 
 _NVIDIA = "0x15b3"
-_PCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
-_WORD = re.compile(r"^[A-Za-z0-9_.:@-]+$")
+_PCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
+_WORD = re.compile(r"^[A-Za-z0-9_.:@-]+\Z")
 
 # PCI device ids, in the words of mlxconfig. https://pci-ids.ucw.cz/read/PC/15b3
 _MODELS = {

@@ -39,16 +39,6 @@ def transcript(name: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in names("mlxconfig", "mlxconfig_e", "mlxconfig_set") if name != CUT])
-def test_every_recorded_table_parses(name: str) -> None:
-    text = recorded(name)
-    (answer,) = mlxconfig.parse_query(text)
-    # A row is a name of the database's kind and a value; prose has another shape.
-    rows = re.findall(r"^[* ]*(?:RO +)?([A-Z_][A-Za-z0-9_]*_[A-Za-z0-9_]+)\s+\S", text, flags=re.MULTILINE)
-    assert set(answer.rows) == set(rows)
-    assert mlxconfig.errors_of(text) == []
-
-
 def test_a_row_that_was_cut_is_an_error_and_not_a_wrong_value() -> None:
     with pytest.raises(UnexpectedOutput, match="BOOT_RETRY_CNT_P1"):
         mlxconfig.parse_query(recorded(CUT))
