@@ -138,7 +138,8 @@ def matches(device: Device, kind: str, value: str) -> bool:
     if kind == "type":
         return _plain(value) in {_plain(device.type), _plain(device.model)} - {""}
     if kind in ("psid", "part_number"):
-        return value.lower() == str(getattr(device, kind)).lower()
+        # What is not known of an adapter is chosen by nothing.
+        return value != "" and value.lower() == str(getattr(device, kind)).lower()
     return value in (device.netdevs if kind == "netdev" else device.rdma)
 
 

@@ -20,13 +20,15 @@ if t.TYPE_CHECKING:
 _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
 _PSID = re.compile(r"^[A-Za-z0-9_.-]{1,16}\Z")
 _LOCATION = ("path", "url", "checksum")
-_URL = re.compile(r"^https?://[^\s/]+/\S+\Z")
+_URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
+# No file has a NUL in its name, nor half of a character.
+_PATH = re.compile(r"^/[^\0\ud800-\udfff]*\Z")
 _CHECKSUM = re.compile(r"^(sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})\Z")
 _CHECKSUMS = "sha256: or sha512: and hexadecimal digits"
 
 
 def _is_path(value: t.Any) -> bool:
-    return isinstance(value, str) and value.startswith("/") and "\0" not in value
+    return isinstance(value, str) and _PATH.match(value) is not None
 
 
 def _is_psid(value: t.Any) -> bool:
