@@ -120,6 +120,11 @@ def _address(text: str) -> str:
     return text.lower() if text.count(":") > 1 else "0000:" + text.lower()
 
 
+def selector_options() -> dict[str, t.Any]:
+    """The argument specification of an entry that names adapters; documented in the fragment C(rdma.ofed.adapters)."""
+    return {"all": {"type": "bool", "default": False}, **{kind: {"type": "str"} for kind in SELECTORS}}
+
+
 def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
     """What is wrong with the text of a selector."""
     if kind == "pci":
@@ -149,4 +154,4 @@ def describe_device(device: Device) -> str:
     return " ".join(part for part in parts if part)
 
 
-__all__ = ("SELECTORS", "Device", "describe_device", "matches", "read_devices", "selector_problem")
+__all__ = ("SELECTORS", "Device", "describe_device", "matches", "read_devices", "selector_options", "selector_problem")
