@@ -102,13 +102,13 @@ def use_images(variables: t.Mapping[str, t.Any]) -> None:
         assert set(chosen) <= set(DEVICES)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(ENTRIES)
 def test_any_configuration(entries: t.Any) -> None:
     use_config(entries)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(st.fixed_dictionaries({}, optional={"images": ANYTHING, "versions": ANYTHING, "devices": ENTRIES, "state": st.sampled_from(["present", "query"])}))
 def test_any_images(variables: t.Mapping[str, t.Any]) -> None:
     use_images(variables)

@@ -115,14 +115,12 @@ def test_commands() -> None:
     assert "-allow_psid_change" in flint.burn("flint", "0000:03:00.0", "/f.bin", change_psid=True)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 999999), min_size=2, max_size=4))
 def test_leading_zeros_mean_nothing(parts: list[int]) -> None:
     plain, padded = ".".join(map(str, parts)), ".".join("%06d" % part for part in parts)
     assert flint.same_version(plain, padded) and flint.numbers(plain) == tuple(parts)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_no_text_raises_anything_but_our_error(text: str) -> None:
     for damaged in (text, "FW Version: " + text, "FW Version: 1.2.3\nFW Version(Running): %s\nRom Info: %s\n%s" % (text, text, text)):
@@ -157,7 +155,7 @@ queries = st.builds(
 )
 
 
-@settings(deadline=None)
+@settings(max_examples=30)
 @given(queries)
 def test_what_is_rendered_is_read_back(query: flint.Query) -> None:
     assert flint.parse_query(render(query)) == query

@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, UnexpectedOutput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as tool
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
@@ -152,6 +152,7 @@ choices = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(st.lists(choices, min_size=1, max_size=5), st.lists(choices, max_size=5), st.lists(choices, max_size=3))
 def test_what_is_rendered_is_read_back(levels: list[tool.Choice], types: list[tool.Choice], syncs: list[tool.Choice]) -> None:
     text = "\n".join(
@@ -181,6 +182,7 @@ def read_all(text: str) -> None:
             tool.query(Says(rc, text, text), "mstfwreset", PCI)
 
 
+@settings(max_examples=40)
 @given(PIECES)
 def test_no_text_raises_anything_but_ours(text: str) -> None:
     read_all(text)
