@@ -33,7 +33,16 @@ def describe(value: t.Any) -> str:
     if value is None:
         return "not set"
     # Values from ansible-core 2.19 are tagged subclasses, whose repr is that of the base type.
-    return repr(value)
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):
+        # A number of thousands of digits, or a nesting of thousands of levels.
+        return "too much to show"
+
+
+def label(key: t.Any) -> str:
+    """A key of a mapping, which YAML allows to be anything, as a part of a path."""
+    return key if isinstance(key, str) else describe(key)
 
 
 class RdmaError(Exception):
@@ -80,4 +89,5 @@ __all__ = (
     "UnexpectedOutput",
     "Unsupported",
     "describe",
+    "label",
 )

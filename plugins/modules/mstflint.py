@@ -25,6 +25,7 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.adapters
 options:
   state:
     description:
@@ -41,32 +42,7 @@ options:
     elements: dict
     default:
       - all: true
-    suboptions:
-      all:
-        description: Take all adapters of the node. It excludes the other selectors.
-        type: bool
-        default: false
-      pci:
-        description: The PCI address of a function of the adapter, with or without domain.
-        type: str
-      psid:
-        description: The PSID, the identity of board and firmware.
-        type: str
-      part_number:
-        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
-        type: str
-      type:
-        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
-        type: str
-      guid:
-        description: The node GUID, or the GUID of a port. Write it in quotes.
-        type: str
-      netdev:
-        description: The name of a network interface of the adapter.
-        type: str
-      rdma:
-        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
-        type: str
+    # The options of an entry are in the fragment.
   missing:
     description: What it is when no adapter of the node fits an entry of O(devices).
     type: str
@@ -278,22 +254,18 @@ not_burned:
   elements: str
 """
 
-import typing as t
-
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import selector_options
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 
 
 def main() -> None:
-    selectors: dict[str, t.Any] = {name: {"type": "str"} for name in SELECTORS}
-    selectors["all"] = {"type": "bool", "default": False}
     module = AnsibleModule(
         argument_spec={
             "state": {"type": "str", "choices": ["present", "query"], "default": "present"},
-            "devices": {"type": "list", "elements": "dict", "default": [{"all": True}], "options": selectors},
+            "devices": {"type": "list", "elements": "dict", "default": [{"all": True}], "options": selector_options()},
             "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
             "images": {"type": "raw"},
             "versions": {"type": "dict"},

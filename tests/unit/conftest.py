@@ -15,6 +15,8 @@ import types
 import typing as t
 from unittest import mock
 
+from hypothesis import settings
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -29,6 +31,10 @@ _package("ansible_collections", [])
 _package("ansible_collections.rdma", [])
 _package("ansible_collections.rdma.ofed", [str(ROOT)])
 
+
+# The same examples in every run, and no failure because a machine has other work.
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.load_profile("repeatable")
 
 # What runs on the controller needs its ansible-core, which needs Python 3.11; so do the tools of this repository.
 collect_ignore = [] if sys.version_info >= (3, 11) else ["lab", "meta", "plugins/action", "plugins/filter"]

@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, matches, selector_problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, number_of, parse_key, wish_text
 
@@ -21,6 +22,8 @@ if t.TYPE_CHECKING:
 
 _OPTIONS = (*SELECTORS, "all", "state", "parameters", "names")
 _KEY = "the name of a parameter, an element NAME[2] or a range NAME[0..3]"
+# One word of a command line, and one side of an assignment.
+_WORD = re.compile(r"^[!-<>-~]+\Z")
 
 
 class Wish(t.NamedTuple):
@@ -48,7 +51,8 @@ def _entry_problems(variable: str, entry: t.Any) -> list[Problem]:
     if not isinstance(entry, dict):
         return [Problem(variable, entry, "a mapping with a selector (%s or all) and parameters" % ", ".join(SELECTORS))]
     given = {key: value for key, value in entry.items() if value is not None}
-    found = [Problem("%s.%s" % (variable, key), given[key], ", ".join(_OPTIONS), "no such option") for key in given if key not in _OPTIONS]
+    unknown = [key for key in given if key not in _OPTIONS]
+    found = [Problem("%s.%s" % (variable, label(key)), given[key], ", ".join(_OPTIONS), "no such option") for key in unknown]
     chosen = [kind for kind in SELECTORS if kind in given]
     wrong = [selector_problem("%s.%s" % (variable, kind), kind, given[kind]) for kind in chosen]
     found.extend(problem for problem in wrong if problem)
@@ -67,11 +71,11 @@ def _entry_problems(variable: str, entry: t.Any) -> list[Problem]:
     if not isinstance(names, list):
         return [*found, Problem(variable + ".names", names, "a list of parameters")]
     if state == "present" and (names or not parameters):
-        found.append(Problem(variable, sorted(map(str, given)), "parameters (with state: present), names (with state: default)"))
+        found.append(Problem(variable, sorted(map(label, given)), "parameters (with state: present), names (with state: default)"))
     if state == "default" and parameters and names:
-        found.append(Problem(variable, sorted(map(str, given)), "names, or parameters that keep a value while all others go to their default"))
+        found.append(Problem(variable, sorted(map(label, given)), "names, or parameters that keep a value while all others go to their default"))
     for name, value in parameters.items():
-        found.extend(_value_problems("%s.parameters.%s" % (variable, name), name, value))
+        found.extend(_value_problems("%s.parameters.%s" % (variable, label(name)), name, value))
     found.extend(Problem("%s.names[%d]" % (variable, at), name, _KEY) for at, name in enumerate(names) if not isinstance(name, str) or not parse_key(name))
     return found
 
@@ -92,8 +96,10 @@ def _value_problems(variable: str, name: t.Any, value: t.Any) -> list[Problem]:
 def _scalar_problems(variable: str, value: t.Any) -> list[Problem]:
     if not isinstance(value, (bool, int, str)):
         return [Problem(variable, value, "a name, a number or a boolean")]
+    if isinstance(value, int) and not 0 <= value < 2**64:
+        return [Problem(variable, value, "a number from 0 to 0xffffffffffffffff")]
     text = wish_text(value)
-    if not text or len(text.split()) != 1 or "=" in text or (isinstance(value, int) and value < 0):
+    if not _WORD.match(text):
         return [Problem(variable, value, "a name, a number (from 0) or a boolean")]
     if number_of(text) == RESERVED:
         return [Problem(variable, value, "any other number", "the tools keep 0xffffffff for values that are not set")]

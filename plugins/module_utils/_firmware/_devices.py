@@ -18,8 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
 
 _NVIDIA = "0x15b3"
-_PCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
-_WORD = re.compile(r"^[A-Za-z0-9_.:@-]+$")
+_PCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
+_WORD = re.compile(r"^[A-Za-z0-9_.:@-]+\Z")
 
 # PCI device ids, in the words of mlxconfig. https://pci-ids.ucw.cz/read/PC/15b3
 _MODELS = {
@@ -120,6 +120,11 @@ def _address(text: str) -> str:
     return text.lower() if text.count(":") > 1 else "0000:" + text.lower()
 
 
+def selector_options() -> dict[str, t.Any]:
+    """The argument specification of an entry that names adapters; documented in the fragment C(rdma.ofed.adapters)."""
+    return {"all": {"type": "bool", "default": False}, **{kind: {"type": "str"} for kind in SELECTORS}}
+
+
 def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
     """What is wrong with the text of a selector."""
     if kind == "pci":
@@ -138,7 +143,8 @@ def matches(device: Device, kind: str, value: str) -> bool:
     if kind == "type":
         return _plain(value) in {_plain(device.type), _plain(device.model)} - {""}
     if kind in ("psid", "part_number"):
-        return value.lower() == str(getattr(device, kind)).lower()
+        # What is not known of an adapter is chosen by nothing.
+        return value != "" and value.lower() == str(getattr(device, kind)).lower()
     return value in (device.netdevs if kind == "netdev" else device.rdma)
 
 
@@ -148,4 +154,4 @@ def describe_device(device: Device) -> str:
     return " ".join(part for part in parts if part)
 
 
-__all__ = ("SELECTORS", "Device", "describe_device", "matches", "read_devices", "selector_problem")
+__all__ = ("SELECTORS", "Device", "describe_device", "matches", "read_devices", "selector_options", "selector_problem")

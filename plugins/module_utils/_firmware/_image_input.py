@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, matches, selector_problem
 
 if t.TYPE_CHECKING:
@@ -20,13 +20,15 @@ if t.TYPE_CHECKING:
 _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
 _PSID = re.compile(r"^[A-Za-z0-9_.-]{1,16}\Z")
 _LOCATION = ("path", "url", "checksum")
-_URL = re.compile(r"^https?://[^\s/]+/\S+\Z")
+_URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
+# No file has a NUL in its name, nor half of a character.
+_PATH = re.compile(r"^/[^\0\ud800-\udfff]*\Z")
 _CHECKSUM = re.compile(r"^(sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})\Z")
 _CHECKSUMS = "sha256: or sha512: and hexadecimal digits"
 
 
 def _is_path(value: t.Any) -> bool:
-    return isinstance(value, str) and value.startswith("/") and "\0" not in value
+    return isinstance(value, str) and _PATH.match(value) is not None
 
 
 def _is_psid(value: t.Any) -> bool:
@@ -38,7 +40,7 @@ def _location_problems(name: str, value: t.Any) -> list[Problem]:
     if not isinstance(value, t.Mapping):
         return [] if _is_path(value) else [Problem(name, value, "the absolute path of an image on the node, or a mapping of path or url, and checksum")]
     path, url, checksum = (value.get(key) for key in _LOCATION)
-    problems = [Problem("%s.%s" % (name, key), value[key], ", ".join(_LOCATION), "no such option") for key in value if key not in _LOCATION]
+    problems = [Problem("%s.%s" % (name, label(key)), value[key], ", ".join(_LOCATION), "no such option") for key in value if key not in _LOCATION]
     if (path is None) == (url is None):
         problems.append(Problem(name, dict(value), "either path or url"))
     if path is not None and not _is_path(path):
@@ -61,7 +63,7 @@ def _images(name: str, value: t.Any) -> list[Problem]:
     for psid, path in value.items():
         if not _is_psid(psid):
             problems.append(Problem(name, psid, "a PSID such as MT_0000000008"))
-        problems += _location_problems("%s[%s]" % (name, psid), path)
+        problems += _location_problems("%s[%s]" % (name, label(psid)), path)
     return problems
 
 
@@ -74,7 +76,7 @@ def _versions(name: str, value: t.Any) -> list[Problem]:
     for psid, version in value.items():
         if not (isinstance(version, str) and _VERSION.match(version)):
             hint = "" if isinstance(version, str) else "put it in quotes"
-            problems.append(Problem("%s[%s]" % (name, psid), version, "a version such as '16.35.3006'", hint))
+            problems.append(Problem("%s[%s]" % (name, label(psid)), version, "a version such as '16.35.3006'", hint))
     return problems
 
 
@@ -86,7 +88,7 @@ def _device_problems(name: str, entries: t.Any) -> list[Problem]:
         where = "%s[%d]" % (name, index)
         given = {key: value for key, value in entry.items() if value is not None} if isinstance(entry, t.Mapping) else {}
         everything = given.pop("all", False)
-        for key in sorted(set(map(str, given)) - set(SELECTORS)):
+        for key in sorted(set(map(label, given)) - set(SELECTORS)):
             problems.append(Problem("%s.%s" % (where, key), given.get(key), "all, " + ", ".join(SELECTORS), "no such selector"))
         wrong = [selector_problem("%s.%s" % (where, kind), kind, given[kind]) for kind in SELECTORS if kind in given]
         problems += [problem for problem in wrong if problem]

@@ -48,6 +48,7 @@ _HINTS = (
     ("cannot access nv register", "the card is locked: see flint hw_access, or the owner of the DPU"),
     ("livefish", "the card is in recovery mode: burn its firmware first"),
     ("erase count", "the card's flash allows no more writes now"),
+    ("nv access registers are supported", "another tool is at work on the card, or died, or its firmware still starts: see mstconfig clear_semaphore"),
     ("semaphore", "another tool is at work on the card, or died: see mstconfig clear_semaphore"),
 )
 _NOTHING_TO_SAVE = "nothing to backup"

@@ -15,12 +15,14 @@ from __future__ import annotations
 import re
 import typing as t
 
-_NAMED = re.compile(r"^(?P<text>[^\s()]+)\((?P<number>\d{1,20})\)$")
-_ARRAY = re.compile(r"^Array\[(\d{1,6})\.\.(\d{1,6})\]$")
-_DECIMAL = re.compile(r"^\d{1,20}$")
-_HEX = re.compile(r"^0[xX][0-9a-fA-F]+$")
-_DIGITS = re.compile(r"^[0-9a-fA-F]+$")
-_KEY = re.compile(r"^(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?:\[(?P<first>\d{1,4})(?:\.\.(?P<last>\d{1,4}))?\])?$")
+_NAMED = re.compile(r"^(?P<text>[^\s()]+)\((?P<number>[0-9]{1,20})\)\Z")
+_ARRAY = re.compile(r"^Array\[([0-9]{1,6})\.\.([0-9]{1,6})\]\Z")
+_DECIMAL = re.compile(r"^[0-9]{1,20}\Z")
+_HEX = re.compile(r"^0[xX][0-9a-fA-F]+\Z")
+# More digits than this are a string of bytes.
+_HEX_NUMBER = re.compile(r"^0[xX][0-9a-fA-F]{1,16}\Z")
+_DIGITS = re.compile(r"^[0-9a-fA-F]+\Z")
+_KEY = re.compile(r"^(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?:\[(?P<first>[0-9]{1,4})(?:\.\.(?P<last>[0-9]{1,4}))?\])?\Z")
 
 _BOOLEANS = {"true": 1, "yes": 1, "on": 1, "1": 1, "false": 0, "no": 0, "off": 0, "0": 0}
 _UNREADABLE = "N/A"
@@ -76,7 +78,7 @@ def number_of(text: str) -> int | None:
         return int(match.group("number"))
     if _DECIMAL.match(text):
         return int(text)
-    return int(text, 16) if _HEX.match(text) else None
+    return int(text, 16) if _HEX_NUMBER.match(text) else None
 
 
 def name_of(text: str) -> str:

@@ -26,6 +26,7 @@ VERIFY_TIMEOUT = 600.0
 
 _ERROR = re.compile(r"-E- *(?P<text>.*)")
 _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
+_TABLE_HEAD = re.compile(r"(?:UID\s+GuidsNumber|Node\s+Port1\s)")
 _NONE = ("", "N/A", "n/a")
 _FIRMWARE_CONTROL = "fw_ctrl"
 
@@ -105,7 +106,8 @@ def _plain(value: str) -> str:
 
 
 def _fields(text: str) -> tuple[dict[str, str], list[str]]:
-    """The first value of every key, and the ROMs. C(Description) comes twice: with C(full), and as the head of a table."""
+    """The first value of every key, and the ROMs. C(Description) comes twice: with C(full), and as the head of a table,
+    whose first column is C(UID), or C(Node) for FS2."""
     fields: dict[str, str] = {}
     roms: list[str] = []
     in_roms = False
@@ -117,7 +119,7 @@ def _fields(text: str) -> tuple[dict[str, str], list[str]]:
         in_roms = key == "Rom Info" and bool(colon)
         if in_roms:
             roms += [_plain(value)] if _plain(value) else []
-        elif key == "Description" and value.startswith("UID"):
+        elif key == "Description" and _TABLE_HEAD.match(value):
             continue
         elif colon and key not in fields:
             fields[key] = value

@@ -38,7 +38,11 @@ _VALUE = re.compile(r"Array\[\d+\.\.\d+\]|[^\s()\[\]]+\(\d+\)|[^\s()\[\]]+")
 _ERROR = re.compile(r"-E- (.*?)\s*$", re.MULTILINE)
 _LIMIT = re.compile(r"Parameter (\S+?)' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
 
-_BUSY = ("device is busy", "icmd semaphore", "interface busy", "semaphore locked", "resource unavailable")
+# The last one is all that is said of a semaphore that stays taken, after 13 seconds, and of firmware that still starts.
+_BUSY = (
+    *("device is busy", "icmd semaphore", "interface busy", "semaphore locked", "resource unavailable"),
+    "error when trying to check if nv access registers are supported",
+)
 _OTHER_TOOL = ("unsupported device", "device type is not supported", "nvqc access register is not supported", "failed to open the device")
 _UNKNOWN = ("unknown parameter", "failed to find param", "with no port does not exist", "failed to find tlv")
 _UNAVAILABLE = ("the device doesn't support",)
@@ -192,7 +196,14 @@ def _json_value(value: t.Any, where: str) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise UnexpectedOutput("mlxconfig wrote %r as the value of %s" % (value, where))
+    raise UnexpectedOutput("mlxconfig wrote a %s as the value of %s" % (type(value).__name__, where))
+
+
+def _json_text(device: t.Mapping[str, t.Any], key: str) -> str:
+    value = device.get(key, "")
+    if not isinstance(value, str):
+        raise UnexpectedOutput("mlxconfig wrote a %s as the %s of a device" % (type(value).__name__, key))
+    return value
 
 
 def parse_json(text: str) -> tuple[Answer, ...]:
@@ -212,8 +223,8 @@ def parse_json(text: str) -> tuple[Answer, ...]:
                 raise UnexpectedOutput("mlxconfig wrote no next_value of %s" % name)
             values = {key: _json_value(states[key], name) for key in ("next_value", "default_value", "current_value") if key in states}
             rows[name] = Row(name, values["next_value"], values.get("default_value"), values.get("current_value"), states.get("read_only") is True)
-        part = str(device.get("name", ""))
-        answers.append(Answer(str(device.get("device", "")), str(device.get("device_type", "")), "" if part == "N/A" else part, rows))
+        part = _json_text(device, "name")
+        answers.append(Answer(_json_text(device, "device"), _json_text(device, "device_type"), "" if part == "N/A" else part, rows))
     return tuple(answers)
 
 

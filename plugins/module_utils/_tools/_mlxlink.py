@@ -34,7 +34,7 @@ _ERROR = re.compile(r"-E- (.*)")
 _SPEEDS = re.compile(r"^(?:(0x[0-9a-fA-F]+)\s*)?\(([^()]*)\)$")
 _NUMBER = re.compile(r"^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _COUNT = re.compile(r"^[0-9]{1,20}")
-_BER = re.compile(r"^([0-9]{1,9})[eE](-?[0-9]{1,3})$")
+_BER = re.compile(r"^([0-9]{1,9})[eE](-[0-9]{1,3})$")
 # mlxlink writes a rate that no error has been seen for yet as this power of ten.
 _NO_ERRORS = -255
 _NOTHING = ("", "N/A")
@@ -133,10 +133,13 @@ def parse_json(text: str) -> Sections:
     error, and UnexpectedOutput for what is no such JSON."""
     text = _COLOUR.sub("", text)
     try:
-        data = json.loads(text[text.find("{") :] if "{" in text else text)
+        return _sections(json.loads(text[text.find("{") :] if "{" in text else text), text)
     # A deep nesting is a RecursionError, which a ValueError is not.
-    except (ValueError, RecursionError):
-        data = None
+    except (ValueError, RecursionError) as exc:
+        raise UnexpectedOutput("mlxlink printed %r, which is no JSON" % text.strip()[:500]) from exc
+
+
+def _sections(data: t.Any, text: str) -> Sections:
     if not isinstance(data, dict):
         raise UnexpectedOutput("mlxlink printed %r, which is no JSON object" % text.strip()[:500])
     status = data.get("status")
@@ -186,6 +189,7 @@ def _row(rows: t.Mapping[str, str], name: str) -> str:
 
 def _cable(rows: t.Mapping[str, str]) -> Cable:
     length = number_of(_row(rows, "Transfer Distance"))
+    temperature = _row(rows, "Temperature")
     return Cable(
         identifier=_row(rows, "Identifier"),
         type=_row(rows, "Cable Type"),
@@ -197,7 +201,8 @@ def _cable(rows: t.Mapping[str, str]) -> Cable:
         length_m=length if length else None,
         compliance=_row(rows, "Compliance"),
         firmware=_row(rows, "FW Version"),
-        temperature_c=number_of(_row(rows, "Temperature")),
+        # Limits of 0 and 0 are those of a cable without a sensor.
+        temperature_c=None if temperature.endswith("[0..0]") else number_of(temperature),
     )
 
 

@@ -8,7 +8,7 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device, describe_device, matches, read_devices, selector_problem
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, matches, read_devices, selector_problem
 
 MELLANOX = {"vendor": "0x15b3", "class": "0x020000"}
 
@@ -121,6 +121,7 @@ def test_selectors(kind: str, value: str, fits: bool) -> None:
 
 def test_an_unknown_model_is_not_chosen_by_an_empty_name() -> None:
     assert not matches(Device("0000:03:00.0"), "type", "-")
+    assert not any(matches(Device("0000:03:00.0"), kind, "") for kind in SELECTORS)
 
 
 @pytest.mark.parametrize(("kind", "value"), [("pci", "3:0"), ("pci", 3), ("guid", "12"), ("guid", 12), ("psid", ""), ("rdma", ["mlx5_0"]), ("netdev", "a b")])

@@ -18,8 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
-QUERIES = sorted((CORPUS / "flint_query").glob("*.txt"))
-TRANSCRIPTS = sorted((CORPUS / "flint_transcript").glob("*.txt"))
 
 
 class Step(t.NamedTuple):
@@ -48,15 +46,6 @@ def render(query: flint.Query) -> str:
     lines += [("Orig PSID", query.original_psid), ("Security Attributes", ", ".join(query.security)), ("Security Ver", query.security_version)]
     lines += [("Default Update Method", query.update_method)]
     return "".join("%-22s %s\n" % (key + ":" if key else "", value or "N/A") for key, value in lines)
-
-
-@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
-def test_every_recorded_query_is_understood(path: pathlib.Path) -> None:
-    found = flint.parse_query(path.read_text(encoding="utf-8"))
-    assert found.running == found.version and found.psid
-    assert re.match(r"^[0-9a-f]{16}$", found.base_guid) and found.base_mac
-    assert all(rom.startswith("type=") for rom in found.roms)
-    assert found.description != "UID                GuidsNumber"
 
 
 def test_a_full_query() -> None:
@@ -91,23 +80,6 @@ def test_psids_and_security(name: str, wanted: tuple[str, str, tuple[str, ...]])
     assert (found.psid, found.original_psid, found.security) == wanted
 
 
-@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_transcripts(path: pathlib.Path) -> None:
-    """Queries that ended well are understood, the others say why; verification is taken for nothing else."""
-    assert steps(path)
-    for step in steps(path):
-        words = step.command.split()
-        if words[0] == "mstflint" and "query" in words:
-            if step.rc == 0:
-                assert flint.parse_query(step.text).psid == "MT_0000000008"
-            else:
-                with pytest.raises(UnexpectedOutput):
-                    flint.parse_query(step.text)
-        assert flint.verified(step.rc, step.text) == ("verify" in words and step.rc == 0)
-        if step.rc:
-            assert flint.error_of(step.text) in step.text
-
-
 @pytest.mark.parametrize("release", ["4_21", "4_31"])
 def test_what_runs_and_what_is_burned(release: str) -> None:
     found = [
@@ -137,27 +109,18 @@ def test_errors(text: str, error: str) -> None:
     assert flint.error_of(text) == error
 
 
-def test_recorded_verifications() -> None:
-    good, bad = ((CORPUS / "flint_verify" / name).read_text(encoding="utf-8") for name in ("cx3pro_fs2_ok.txt", "cx3pro_fs2_bad_crc.txt"))
-    assert flint.verified(0, good) and not flint.verified(1, good) and not flint.verified(0, bad)
-    for path in (CORPUS / "flint_error").glob("*.txt"):
-        assert "-E-" not in flint.error_of(path.read_text(encoding="utf-8"))
-
-
 def test_commands() -> None:
     assert flint.query_device("mstflint", "0000:03:00.0") == ["mstflint", "-d", "0000:03:00.0", "query", "full"]
     assert flint.burn("flint", "0000:03:00.0", "/f.bin") == ["flint", "-y", "-d", "0000:03:00.0", "-i", "/f.bin", "burn"]
     assert "-allow_psid_change" in flint.burn("flint", "0000:03:00.0", "/f.bin", change_psid=True)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 999999), min_size=2, max_size=4))
 def test_leading_zeros_mean_nothing(parts: list[int]) -> None:
     plain, padded = ".".join(map(str, parts)), ".".join("%06d" % part for part in parts)
     assert flint.same_version(plain, padded) and flint.numbers(plain) == tuple(parts)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_no_text_raises_anything_but_our_error(text: str) -> None:
     for damaged in (text, "FW Version: " + text, "FW Version: 1.2.3\nFW Version(Running): %s\nRom Info: %s\n%s" % (text, text, text)):
@@ -192,7 +155,7 @@ queries = st.builds(
 )
 
 
-@settings(deadline=None)
+@settings(max_examples=30)
 @given(queries)
 def test_what_is_rendered_is_read_back(query: flint.Query) -> None:
     assert flint.parse_query(render(query)) == query

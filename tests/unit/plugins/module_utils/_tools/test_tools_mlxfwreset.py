@@ -12,7 +12,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, UnexpectedOutput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as tool
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
@@ -41,14 +41,6 @@ class Says:
 
     def has(self, name: str) -> bool:
         return name in self.tools
-
-
-@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
-def test_every_recorded_query_parses(path: pathlib.Path) -> None:
-    query = tool.parse_query(path.read_text())
-    assert {choice.number for choice in query.levels} >= {0, 3, 4}
-    assert [choice.default for choice in query.levels].count(True) == 1
-    assert query.can(tool.PCI_RESET) and query.can(tool.WARM_REBOOT) and len(query.types) >= 3 and len(query.syncs) == 2
 
 
 @pytest.mark.parametrize(
@@ -83,25 +75,9 @@ def test_no_level_at_all_is_none() -> None:
     assert tool.parse_query("Reset-levels:\n3: PCI reset -Not Supported\n").level is None
 
 
-@pytest.mark.parametrize("path", RESETS, ids=lambda path: path.stem)
-def test_every_recorded_reset_is_understood(path: pathlib.Path) -> None:
-    outcome = tool.parse_reset(path.read_text())
-    assert outcome.loaded is ("fsm" not in path.name), outcome
-    assert outcome.message == "" or not outcome.loaded
-
-
 def test_the_steps_of_a_reset() -> None:
     assert tool.parse_reset(recorded("mlxfwreset/emulated_4_21_reset.txt")).steps == STEPS
     assert tool.parse_reset(recorded("mlxfwreset/emulated_4_21_reset_driver_sync.txt")).steps == STEPS[:1]
-
-
-@pytest.mark.parametrize("path", ERRORS, ids=lambda path: path.stem)
-def test_every_recorded_error_is_named(path: pathlib.Path) -> None:
-    text = path.read_text()
-    error = tool.error_of(text)
-    assert error and "-E-" not in error and "\n" not in error and not error.endswith(".")
-    outcome = tool.parse_reset(text)
-    assert not outcome.loaded and outcome.message == error
 
 
 @pytest.mark.parametrize(
@@ -176,6 +152,7 @@ choices = st.builds(
 )
 
 
+@settings(max_examples=40)
 @given(st.lists(choices, min_size=1, max_size=5), st.lists(choices, max_size=5), st.lists(choices, max_size=3))
 def test_what_is_rendered_is_read_back(levels: list[tool.Choice], types: list[tool.Choice], syncs: list[tool.Choice]) -> None:
     text = "\n".join(
@@ -205,6 +182,7 @@ def read_all(text: str) -> None:
             tool.query(Says(rc, text, text), "mstfwreset", PCI)
 
 
+@settings(max_examples=40)
 @given(PIECES)
 def test_no_text_raises_anything_but_ours(text: str) -> None:
     read_all(text)

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as tool
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
@@ -85,12 +85,6 @@ def as_json(sections: dict[str, dict[str, str]]) -> str:
 
     output = {section: {key: value(section, text) for key, text in rows.items()} for section, rows in sections.items()}
     return json.dumps({"result": {"output": output}, "status": {"code": 0, "message": "success"}}, indent="\t")
-
-
-@pytest.mark.parametrize("path", LINKS, ids=lambda path: path.stem)
-def test_every_recorded_link_parses(path: pathlib.Path) -> None:
-    link = tool.link_of(tool.parse_text(path.read_text()))
-    assert link.state and link.speed and link.cable.part_number and link.counters.minutes is not None
 
 
 def test_text_says_all_of_a_link() -> None:
@@ -173,6 +167,7 @@ VALUES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 :,._-]{0,40}[A-Za-z0-9]", fullmat
 SECTIONS = st.dictionaries(NAMES.filter(lambda name: name != "Supported Info"), st.dictionaries(NAMES, VALUES, min_size=1, max_size=5), min_size=1, max_size=4)
 
 
+@settings(max_examples=30)
 @given(SECTIONS)
 def test_what_is_rendered_is_read_back(sections: dict[str, dict[str, str]]) -> None:
     lines = []

@@ -1,0 +1,205 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Whatever a firmware tool prints, reading it ends with an answer or with an error of this collection."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import typing as t
+from unittest import mock
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session, _values
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as mlxlink
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import parse_confs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from recordings import files, recorded
+
+DEVICE = "0000:03:00.0"
+NINES = "9" * 5000
+
+
+def use_rows(answers: t.Iterable[mlxconfig.Answer]) -> None:
+    for row in (row for answer in answers for row in answer.rows.values()):
+        for value in (row.next, row.default, row.current, row.new):
+            if value is not None:
+                use_value("0x10", value)
+
+
+def use_value(wish: str, shown: str) -> None:
+    _values.same(wish, shown)
+    _values.argument(wish, shown)
+    _values.agree(wish, shown)
+    _values.bounds(shown)
+    _values.parse_key(shown)
+
+
+def use_errors(text: str) -> None:
+    errors = mlxconfig.errors_of(text)
+    for judge in (mlxconfig.is_busy, mlxconfig.is_missing, mlxconfig.needs_other_tool, mlxconfig.limit_of):
+        judge(errors)
+    mlxconfig.writes_json(text)
+
+
+def use_flint(text: str) -> None:
+    flint.error_of(text)
+    flint.verified(0, text)
+    found = flint.parse_query(text)
+    flint.firmware_checks(found)
+    assert flint.same_version(found.version, found.version) and flint.numbers(found.running)
+
+
+def use_reset(text: str) -> None:
+    outcome = mlxfwreset.parse_reset(text, text)
+    assert outcome.loaded or outcome.message
+    mlxfwreset.hint_of(mlxfwreset.error_of(text))
+
+
+def use_confs(text: str) -> None:
+    for conf in parse_confs(text).values():
+        conf.allowed()
+
+
+READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
+    "mlxconfig, text": lambda text: use_rows(mlxconfig.parse_query(text)),
+    "mlxconfig, JSON": lambda text: use_rows(mlxconfig.parse_json(text)),
+    "mlxconfig, errors": use_errors,
+    "mlxconfig, database": use_confs,
+    "flint": use_flint,
+    "flint, version": flint.numbers,
+    "mlxfwreset, query": lambda text: mlxfwreset.parse_query(text).level,
+    "mlxfwreset, reset": use_reset,
+    "mlxlink, text": lambda text: mlxlink.link_of(mlxlink.parse_text(text)),
+    "mlxlink, JSON": lambda text: mlxlink.link_of(mlxlink.parse_json(text)),
+    "mlxlink, error": mlxlink.error_of,
+    "a value": lambda text: use_value(text, text),
+}
+
+
+def read_all(text: str) -> None:
+    for reader in READERS.values():
+        with contextlib.suppress(RdmaError):
+            reader(text)
+
+
+TOKENS = (
+    *(
+        "Device #1:\n",
+        "Device: x\n",
+        "Configurations: Default Current Next Boot\n",
+        "Configurations: New\n",
+        "*",
+        " RO ",
+        "SRIOV_EN ",
+        "True(1)",
+        "Array[0..",
+        "N/A\n",
+    ),
+    *("0x", "(", ")", "-E- ", "FW Version: ", "FW Version(Running): ", "Rom Info: ", "PSID: ", "Reset-levels:\n", "3: x -Supported", "-I- ", " -Done\n", ": "),
+    *("Operational Info\n----\n", "Status Opcode : ", "Symbol BER : 9E", "\x1b[31m", '{"Device #1": {"tlv_configuration": {"A": {"next_value": ', "}}}}", "["),
+    *(NINES, "-1", "1e999", "NaN", "²", "٣", "\x00", "\r", "\n", "\u2028", "\x85", "\ud800", "\udcff", "^M", " " * 100, "{", "}", "\\"),
+)
+PIECE = st.one_of(st.sampled_from(TOKENS), st.text(max_size=10))
+RECORDINGS = [recorded(path) for path in files()]
+
+
+@st.composite
+def damaged(draw: t.Any) -> str:
+    """A piece of a recording: cut, doubled, with parts lost and other text put in."""
+    text = draw(st.sampled_from(RECORDINGS))
+    start = draw(st.sampled_from([0, 0, max(0, len(text) - 1500), len(text) // 2]))
+    text = text[start : start + draw(st.integers(0, 1500))]
+    for at, lost, put in draw(st.lists(st.tuples(st.integers(0, 1500), st.integers(0, 30), PIECE), max_size=6)):
+        text = text[:at] + put + text[at + lost :]
+    return text * draw(st.sampled_from([1, 1, 2]))
+
+
+@settings(max_examples=120)
+@given(damaged())
+def test_damaged_recordings(text: str) -> None:
+    read_all(text)
+
+
+@settings(max_examples=120)
+@given(st.lists(PIECE, max_size=10).map("".join))
+def test_any_text(text: str) -> None:
+    read_all(text)
+
+
+SCALAR = st.one_of(
+    st.none(), st.booleans(), st.floats(), st.integers(), st.just(10**4000), st.text(max_size=6), st.sampled_from(["N/A", "True(1)", "0x10(16)", "5E-9"])
+)
+KEY = st.sampled_from(["name", "device", "device_type", "next_value", "current_value", "read_only", "State", "values", "mask", "code", "message", "x"])
+JSON = st.recursive(SCALAR, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEY, inner, max_size=4)), max_leaves=8)
+FORMS: t.Sequence[t.Callable[[t.Any, t.Any], t.Any]] = (
+    lambda one, two: one,
+    lambda one, two: {"Device #1": {"device": one, "tlv_configuration": two}},
+    lambda one, two: {"Device #1": {"name": one, "tlv_configuration": {"A": {"next_value": one, "default_value": two}, "B[0]": two}}},
+    lambda one, two: {"result": {"output": one}, "status": two},
+    lambda one, two: {"result": {"output": {"Operational Info": one, "Module Info": {"Rev": two}}}, "status": {"code": two, "message": one}},
+)
+
+
+@settings(max_examples=120)
+@given(st.sampled_from(FORMS), JSON, JSON)
+def test_any_json(form: t.Callable[[t.Any, t.Any], t.Any], one: t.Any, two: t.Any) -> None:
+    read_all(json.dumps(form(one, two)))
+
+
+PLACES = (
+    "%s",
+    '{"Device #1": {"name": %s, "tlv_configuration": {}}}',
+    '{"Device #1": {"tlv_configuration": {"A": {"next_value": %s}}}}',
+    '{"result": {"output": {"Operational Info": {"State": %s}}}}',
+    '{"result": {"output": {"Operational Info": {"State": {"mask": %s}}}}}',
+    '{"status": {"code": %s}}',
+    '{"status": {"code": 1, "message": %s}}',
+)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_deep_nesting_and_long_numbers(place: str) -> None:
+    # Somewhere in between the text can still be read, and is too deep for what is done with it.
+    for depth in (*range(100, 1000, 25), 10000, 100000):
+        read_all(place % ("[" * depth + "]" * depth))
+    for text in ('{"a":' * 100000, "[" * 100000, NINES, "-" + NINES, '"%s"' % NINES, '"0x%s"' % NINES, "1." + NINES, "1e" + NINES, '"\\ud800"', "NaN"):
+        read_all(place % text)
+
+
+@pytest.mark.parametrize(
+    "text", [NINES, "0x" + NINES, "X(%s)" % NINES, "NAME[%s]" % NINES, "Array[0..%s]" % NINES, "٣", "²", "0x٣", "X(٣)", "NAME[٣]", "", "\n", "1\n"]
+)
+def test_numbers_are_digits_and_not_too_many(text: str) -> None:
+    use_value(text, text)
+    assert _values.number_of(text) is None and _values.parse_key(text) is None and _values.bounds(text) is None
+
+
+@settings(max_examples=60)
+@given(st.booleans(), st.sampled_from([0, 2, 3]), st.one_of(damaged(), st.lists(PIECE, max_size=6).map("".join)))
+def test_a_session_ends_with_an_error_of_ours(json_too: bool, rc: int, text: str) -> None:
+    def run(argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        if "-j" in argv:
+            pathlib.Path(argv[argv.index("-j") + 1]).write_bytes(text.encode("utf-8", "surrogatepass"))
+        return Output(rc, text, text)
+
+    with mock.patch.object(_session, "WAITS", ()):
+        session = _session.Session(t.cast("t.Any", run), (_session.Tool("mstconfig", json_too), _session.Tool("mlxconfig", False)), DEVICE, "")
+        for do in (
+            session.query,
+            session.confs,
+            lambda: session.rehearse({"A": "1"}),
+            lambda: session.set({"A": "1"}),
+            lambda: session.backup("/f"),
+        ):
+            with contextlib.suppress(RdmaError):
+                do()
