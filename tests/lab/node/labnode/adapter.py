@@ -15,7 +15,7 @@ import struct
 import subprocess
 from typing import NamedTuple
 
-from cxemu import nvconfig
+from cxemu import image, nvconfig
 
 from .node import Hca
 from .tree import PCI_IDS, Tree
@@ -56,8 +56,13 @@ def functions(hca: Hca) -> tuple[str, ...]:
     return tuple(sorted({hca.pci, *("%s.%d" % (slot, number) for number in range(model.ports if model else 1))}))
 
 
+def _mac(hca: Hca) -> int:
+    """The GUID without the two bytes in the middle."""
+    return hca.guid >> 40 << 24 | hca.guid & 0xFFFFFF
+
+
 def keys(hca: Hca, model: Model) -> list[str]:
-    """The card in the words of "cxemu-ctl create". Its MAC is the GUID without the two bytes in the middle."""
+    """The card in the words of "cxemu-ctl create"."""
     return [
         "psid=" + hca.psid,
         "running=" + hca.firmware,
@@ -68,10 +73,17 @@ def keys(hca: Hca, model: Model) -> list[str]:
         "name=" + model.name,
         "description=" + model.description,
         "base_guid=%#x" % hca.guid,
-        "base_mac=%#x" % (hca.guid >> 40 << 24 | hca.guid & 0xFFFFFF),
+        "base_mac=%#x" % _mac(hca),
         "rom0=1:1:3.6.804",
         "rom1=2:1:14.29.14",
     ]
+
+
+def write_flash(hca: Hca, model: Model, path: str) -> None:
+    """The flash chip of a new card, with the firmware that it runs."""
+    identity = {"hw_id": model.hw_id, "pci_id": PCI_IDS[hca.type], "name": model.name, "guid": hca.guid, "mac": _mac(hca)}
+    with open(path, "wb") as stream:
+        stream.write(image.build(hca.psid, hca.firmware, "20221215", size=image.FLASH_SIZE, **identity))
 
 
 def start(hca: Hca, cold: bool) -> None:
@@ -82,6 +94,7 @@ def start(hca: Hca, cold: bool) -> None:
     place = directory(hca)
     if not os.path.exists(place + "/state"):
         os.makedirs(place, exist_ok=True)
+        write_flash(hca, model, place + "/flash")
         seed = "".join(line + "\n" for line in nvconfig.lines(model.ports, nvconfig.read_profile()))
         subprocess.run([CONTROL, place, "create", *keys(hca, model)], input=seed, text=True, check=True)
     elif cold:
