@@ -28,6 +28,8 @@ _ERROR = re.compile(r"-E- *(?P<text>.*)")
 _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
 _NONE = ("", "N/A", "n/a")
 _FIRMWARE_CONTROL = "fw_ctrl"
+SECURE = "secure-fw"
+"""The security attribute of firmware that takes signed images only, and lets nobody else at its flash."""
 
 
 class Query(t.NamedTuple):
@@ -50,6 +52,8 @@ class Query(t.NamedTuple):
     base_mac: str = ""
     """Digits as printed."""
     psid: str = ""
+    running_psid: str = ""
+    """The PSID of what an adapter runs, where both were asked for."""
     original_psid: str = ""
     """The PSID that the adapter left the factory with, where another one was burned."""
     security: tuple[str, ...] = ()
@@ -61,6 +65,11 @@ class Query(t.NamedTuple):
 
 def query_device(tool: str, device: str) -> list[str]:
     return [tool, "-d", device, "query", "full"]
+
+
+def query_flash(tool: str, device: str) -> list[str]:
+    """Without the firmware in between, which speaks of the PSID that it runs itself, and of no original one."""
+    return [tool, "--no_fw_ctrl", "-d", device, "query", "full"]
 
 
 def query_image(tool: str, image: str) -> list[str]:
@@ -76,7 +85,7 @@ def verify_device(tool: str, device: str) -> list[str]:
 
 
 def burn(tool: str, device: str, image: str, change_psid: bool = False) -> list[str]:
-    """Without a question: whether to burn was decided before."""
+    """Without a question: whether to burn was decided before. To change the PSID, the tool writes the flash itself."""
     return [tool, "-y", "-d", device, "-i", image, *(["-allow_psid_change"] if change_psid else []), "burn"]
 
 
@@ -164,6 +173,14 @@ def verified(rc: int, text: str) -> bool:
     return rc == 0 and "FW image verification succeeded" in text and "-E-" not in text
 
 
+def wrote_flash(text: str) -> bool:
+    """Did the tool that printed this write the flash itself?
+
+    It does for images that can't be checked by firmware too, whatever the adapter's default method is.
+    """
+    return "without signatures" in text
+
+
 def firmware_checks(found: Query) -> bool:
     """Does the adapter's own firmware check what it is given, before it takes it over?"""
     return found.update_method.lower() == _FIRMWARE_CONTROL
@@ -171,6 +188,7 @@ def firmware_checks(found: Query) -> bool:
 
 __all__ = (
     "QUERY_TIMEOUT",
+    "SECURE",
     "TOOLS",
     "VERIFY_TIMEOUT",
     "Query",
@@ -180,9 +198,11 @@ __all__ = (
     "numbers",
     "parse_query",
     "query_device",
+    "query_flash",
     "query_image",
     "same_version",
     "verified",
     "verify_device",
     "verify_image",
+    "wrote_flash",
 )

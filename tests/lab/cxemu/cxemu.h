@@ -99,17 +99,18 @@ struct cx_image {
     char psid[17];
 };
 
-/* The first three members are read by labnode/adapter.py too. */
+/* The first five members are read by labnode/adapter.py too. */
 struct cx_state {
     uint32_t magic, version;
     struct cx_version running;
+    char psid[20];
     uint8_t config[CX_CONFIG_SIZE];
     /* identity */
     uint32_t hw_id, hw_revision, pci_id, ports;
     uint32_t running_date; /* BCD, 0xYYYYMMDD */
     struct cx_rom roms[CX_MAX_ROMS];
     uint32_t secured, signed_fw, debug_fw, dev_fw, secure_boot, life_cycle;
-    char psid[17], name[64], description[256], vsd[256];
+    char name[64], description[256], vsd[256];
     uint64_t base_mac, base_guid;
     /* behaviour */
     uint32_t shows_default, shows_current, fw_control, not_ready, hangs;

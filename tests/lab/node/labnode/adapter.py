@@ -23,7 +23,7 @@ from .tree import PCI_IDS, Tree
 ADAPTERS = "/var/lib/rdmalab/adapters"
 CONTROL = "/opt/lab/bin/cxemu-ctl"
 CONFIG_MODE = 0o2644  # the set-group-ID bit marks files that the preload library lets the model answer
-_HEAD = struct.Struct("=5I")  # magic, version and running firmware: the start of struct cx_state
+_HEAD = struct.Struct("=5I20s")  # magic, version, running firmware and its PSID: the start of struct cx_state
 _CONFIG_SIZE = 4096
 
 
@@ -80,10 +80,11 @@ def keys(hca: Hca, model: Model) -> list[str]:
 
 
 def write_flash(hca: Hca, model: Model, path: str) -> None:
-    """The flash chip of a new card, with the firmware that it runs."""
+    """The flash chip of a new card, with the firmware that it runs. Those since ConnectX-6 are twice as large."""
+    size = image.FLASH_SIZE << (model.hw_id >= MODELS["MT4123"].hw_id)
     identity = {"hw_id": model.hw_id, "pci_id": PCI_IDS[hca.type], "name": model.name, "guid": hca.guid, "mac": _mac(hca)}
     with open(path, "wb") as stream:
-        stream.write(image.build(hca.psid, hca.firmware, "20221215", size=image.FLASH_SIZE, **identity))
+        stream.write(image.build(hca.psid, hca.firmware, "20221215", size=size, **identity))
 
 
 def start(hca: Hca, cold: bool) -> None:
@@ -110,7 +111,13 @@ def _head(hca: Hca, size: int) -> bytes:
 def running(hca: Hca) -> str:
     """The firmware that the card runs, as a driver shows it; "" for a card that is not emulated."""
     head = _head(hca, _HEAD.size)
-    return "%d.%d.%04d" % _HEAD.unpack(head)[2:] if len(head) == _HEAD.size else ""
+    return "%d.%d.%04d" % _HEAD.unpack(head)[2:5] if len(head) == _HEAD.size else ""
+
+
+def psid(hca: Hca) -> str:
+    """The PSID of the firmware that the card runs, as a driver shows it; "" for a card that is not emulated."""
+    head = _head(hca, _HEAD.size)
+    return _HEAD.unpack(head)[5].rstrip(b"\0").decode() if len(head) == _HEAD.size else ""
 
 
 def connect(tree: Tree, function: str, hca: Hca) -> None:
