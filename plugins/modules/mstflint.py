@@ -105,7 +105,8 @@ options:
         error before anything is burned.
       - O(images) is the image itself, or maps the PSID that the card has now to it. The card is known by that PSID later
         on too, if it was made with it. Don't use the PSID in O(devices), since another run would not find the card.
-      - The flash of each card is read for its PSID, which takes longer than to ask its firmware.
+      - The flash of each card is read for its PSID, which takes longer than to ask its firmware. Only this task does so.
+        A new PSID of the same firmware version is not noticed by M(rdma.ofed.mlxfwreset), and takes a reboot.
     type: bool
     default: false
   allow_in_container:
