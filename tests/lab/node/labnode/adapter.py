@@ -82,9 +82,9 @@ def keys(hca: Hca, model: Model) -> list[str]:
 def write_flash(hca: Hca, model: Model, path: str) -> None:
     """The flash chip of a new card, with the firmware that it runs. Those since ConnectX-6 are twice as large."""
     size = image.FLASH_SIZE << (model.hw_id >= MODELS["MT4123"].hw_id)
-    identity = {"hw_id": model.hw_id, "pci_id": PCI_IDS[hca.type], "name": model.name, "guid": hca.guid, "mac": _mac(hca)}
+    content = image.build(hca.psid, hca.firmware, "20221215", model.hw_id, PCI_IDS[hca.type], model.name, size=size, guid=hca.guid, mac=_mac(hca))
     with open(path, "wb") as stream:
-        stream.write(image.build(hca.psid, hca.firmware, "20221215", size=size, **identity))
+        stream.write(content)
 
 
 def start(hca: Hca, cold: bool) -> None:
