@@ -19,7 +19,8 @@ description:
   - Unreadable and corrupt images, images of another PSID, downgrades, unsigned images for cards with secure firmware,
     and cards without an image are found on all cards before the first one is burned.
   - Cards are burned one after the other, each under a lock, and asked afterwards what their flash holds. Where the tool
-    writes the flash by itself, because a card's firmware does not, the flash is read back and checked as well.
+    writes the flash by itself, because a card's firmware does not or a PSID is changed, the whole flash is read and checked
+    as well. This takes minutes on some cards.
   - A card runs its old firmware until it is reset. Nothing is reset here. What is burned and does not run yet is
     returned in RV(pending), run after run, and is not burned again.
 extends_documentation_fragment:
@@ -75,8 +76,13 @@ options:
     default: false
   allow_another_psid_that_may_destroy_the_adapter:
     description:
-      - Burn an image even if it was made for another PSID, and change the card's PSID to it.
-      - Firmware of another board can make a card unusable for good. Cards whose firmware controls updates refuse it.
+      - Burn an image even if it was made for another PSID, and change the card's PSID to it. The card keeps its GUIDs.
+      - Firmware of another board can make a card unusable for good. Cards with secure firmware don't take it, which is an
+        error before anything is burned.
+      - O(images) is the image itself, or maps the PSID that the card has now to it. The card is known by that PSID later
+        on too, if it was made with it. Don't use the PSID in O(devices), since another run would not find the card.
+      - The flash of each card is read for its PSID, which takes longer than to ask its firmware. Only this task does so.
+        A new PSID of the same firmware version is not noticed by M(rdma.ofed.mlxfwreset), and takes a reboot.
     type: bool
     default: false
   allow_in_container:
@@ -131,6 +137,13 @@ EXAMPLES = r"""
       - rdma: mlx5_0
     images: /srv/firmware/fw-ConnectX5-rel-16_28_1002-MCX556A-ECA_Ax.bin
     allow_downgrade: true
+
+- name: Turn a card of a system vendor into one of the maker, whatever this does to it
+  rdma.ofed.mstflint:
+    devices:
+      - pci: "0000:03:00.0"
+    images: /srv/firmware/fw-ConnectX5-rel-16_35_3006-MCX556A-ECA_Ax.bin
+    allow_another_psid_that_may_destroy_the_adapter: true
 """
 
 RETURN = r"""
@@ -173,10 +186,12 @@ adapters:
       type: list
       elements: str
     psid:
-      description: The PSID in the flash.
+      description:
+        - The PSID in the flash. Firmware that controls updates says the one that it runs, unless
+          O(allow_another_psid_that_may_destroy_the_adapter=true) has the flash read.
       type: str
     original_psid:
-      description: The PSID that the card was made with.
+      description: The PSID that the card was made with, where the tool tells it, else the same as RV(adapters[].psid).
       type: str
     part_number:
       description: The part number, where the firmware tells it.

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, location_of, mismatch
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import select_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Image, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Image, Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 
@@ -40,11 +40,30 @@ def _ask(run: Runner, argv: t.Sequence[str], timeout: float) -> tuple[Output, st
     return output, output.stdout + output.stderr
 
 
-def query_adapter(run: Runner, tool: str, pci: str) -> flint.Query:
-    output, text = _ask(run, flint.query_device(tool, pci), flint.QUERY_TIMEOUT)
+def _query(run: Runner, argv: t.Sequence[str], pci: str) -> flint.Query:
+    output, text = _ask(run, argv, flint.QUERY_TIMEOUT)
     if output.rc:
         raise CommandFailed("the adapter at %s can't be queried: %s" % (pci, flint.error_of(text)), rc=output.rc, stdout=text)
     return flint.parse_query(text)
+
+
+def query_adapter(run: Runner, tool: str, pci: str, psid_in_flash: bool = False) -> flint.Query:
+    """What an adapter says of itself.
+
+    Firmware that controls updates names the PSID that it runs, even where that of another board was burned and waits for a
+    reset. C(psid_in_flash) has the flash itself read as well. Secure firmware forbids that, and changes of the PSID too.
+    """
+    found = _query(run, flint.query_device(tool, pci), pci)
+    if not psid_in_flash or not flint.firmware_checks(found) or flint.SECURE in found.security:
+        return found
+    stored = _query(run, flint.query_flash(tool, pci), pci)
+    return found._replace(
+        psid=stored.psid,
+        running_psid=found.psid,
+        original_psid=stored.original_psid,
+        version=stored.version,
+        release_date=stored.release_date,
+    )
 
 
 def _together(work: t.Callable[[T], R], things: t.Sequence[T]) -> list[R]:
@@ -53,12 +72,12 @@ def _together(work: t.Callable[[T], R], things: t.Sequence[T]) -> list[R]:
         return list(pool.map(work, things))
 
 
-def query_all(run: Runner, tool: str, functions: t.Sequence[str]) -> dict[str, flint.Query]:
+def query_all(run: Runner, tool: str, functions: t.Sequence[str], psid_in_flash: bool = False) -> dict[str, flint.Query]:
     """One query for each card; what is wrong with any of them is said at once."""
 
     def query(pci: str) -> flint.Query | str:
         try:
-            return query_adapter(run, tool, pci)
+            return query_adapter(run, tool, pci, psid_in_flash)
         except RdmaError as exc:
             return exc.msg
 
@@ -72,13 +91,14 @@ def query_all(run: Runner, tool: str, functions: t.Sequence[str]) -> dict[str, f
 def select(run: Runner, tool: str, devices: t.Sequence[Device], parameters: t.Mapping[str, t.Any]) -> tuple[Adapter, ...]:
     """The cards that are meant, queried. Without a driver, only the firmware itself knows the PSID."""
     asked: dict[str, flint.Query] = {}
+    psid_in_flash = parameters[OVERRIDE_PSID]
     if any(entry.get("psid") for entry in parameters["devices"]):
-        asked = query_all(run, tool, [device.pci for device in devices if not device.psid])
+        asked = query_all(run, tool, [device.pci for device in devices if not device.psid], psid_in_flash)
         devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
     chosen, problems = select_devices("devices", parameters["devices"], devices, parameters["missing"])
     if problems:
         raise InvalidInput(problems)
-    asked.update(query_all(run, tool, [device.pci for device in chosen if device.pci not in asked]))
+    asked.update(query_all(run, tool, [device.pci for device in chosen if device.pci not in asked], psid_in_flash))
     return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
 
 

@@ -15,11 +15,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import Query, firmware_checks, numbers, same_version
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import SECURE, Query, firmware_checks, numbers, same_version
 
 ACTIVATION = "device_reset"
 OVERRIDE_PSID = "allow_another_psid_that_may_destroy_the_adapter"
-_SIGNED = ("secure-fw", "signed-fw")
+_SIGNED = (SECURE, "signed-fw")
 
 
 class Adapter(t.NamedTuple):
@@ -91,10 +91,17 @@ def _faults(images: t.Iterable[Image]) -> str:
     return "; not readable: %s" % ", ".join(faulty) if faulty else ""
 
 
+def psids_of(adapter: Adapter, rules: Rules) -> tuple[str, ...]:
+    """The PSIDs that an image may be mapped to. Where it may be changed, the one that the adapter was made with is one of them."""
+    found = adapter.query
+    return (found.psid, found.original_psid) if rules.allow_psid and found.original_psid else (found.psid,)
+
+
 def choose(adapter: Adapter, source: Source, rules: Rules) -> Image | Problem:
     """The image for an adapter: the one mapped to its PSID, the one file, or the newest of its PSID that may be meant."""
     psid = adapter.query.psid
-    image = source.by_psid.get(psid) or (source.candidates[0] if source.single and source.candidates else None)
+    mapped = [source.by_psid[one] for one in psids_of(adapter, rules) if one in source.by_psid]
+    image = next(iter(mapped or (source.candidates if source.single else ())), None)
     if image is not None:
         if image.fault:
             return Problem("image %s" % image.path, image.fault, "a whole firmware image", "take it from its source anew")
@@ -131,7 +138,16 @@ def _objections(adapter: Adapter, image: Image, rules: Rules) -> list[Problem]:
                 "firmware of another board can make the card unusable for good; %s burns it nevertheless" % OVERRIDE_PSID,
             )
         )
-    if "secure-fw" in found.security and not set(_SIGNED) & set(offered.security):
+    if offered.psid != found.psid and rules.allow_psid and SECURE in found.security:
+        problems.append(
+            Problem(
+                "image %s" % image.path,
+                "PSID %s" % (offered.psid or "none"),
+                "PSID %s, that of the %s" % (found.psid, name),
+                "secure firmware lets nobody change its PSID",
+            )
+        )
+    if SECURE in found.security and not set(_SIGNED) & set(offered.security):
         problems.append(Problem("image %s" % image.path, "not signed", "a signed image: %s runs secure firmware only" % name))
     if numbers(offered.version) < numbers(found.version) and not rules.allow_downgrade:
         problems.append(
@@ -146,9 +162,9 @@ def _objections(adapter: Adapter, image: Image, rules: Rules) -> list[Problem]:
 
 
 def is_settled(adapter: Adapter, rules: Rules) -> bool:
-    """Is the version declared, and in the flash? Then no image has to be looked at."""
+    """Is the version declared, and in the flash? Then no image has to be looked at, unless it may bring another PSID."""
     wanted = rules.versions.get(adapter.query.psid, "")
-    return bool(wanted) and same_version(wanted, adapter.query.version)
+    return bool(wanted) and same_version(wanted, adapter.query.version) and not rules.allow_psid
 
 
 def is_due(adapter: Adapter, image: Image) -> bool:
@@ -195,15 +211,27 @@ def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapt
         image = images.get(adapter.pci)
         if image is None:
             return adapter
-        return adapter._replace(query=adapter.query._replace(version=image.version, release_date=image.release_date, psid=image.psid))
+        found = adapter.query
+        original = (found.original_psid or found.psid) if image.psid != found.psid else found.original_psid
+        query = found._replace(version=image.version, release_date=image.release_date, psid=image.psid, original_psid=original)
+        return adapter._replace(query=query)
 
     return tuple(burned(adapter) for adapter in adapters)
 
 
 def waiting(adapters: t.Sequence[Adapter]) -> list[Change]:
     """Firmware that is in flash and does not run yet."""
-    pairs = [Change(name_of(one) + " running firmware", one.query.running, one.query.version, ACTIVATION) for one in sorted(adapters)]
-    return [change for change in pairs if not same_version(change.before, change.after)]
+    due: list[Change | None] = []
+    for one in sorted(adapters):
+        found, name = one.query, name_of(one)
+        due.append(Change(name + " running PSID", found.running_psid or found.psid, found.psid, ACTIVATION))
+        if not same_version(found.running, found.version):
+            due.append(Change(name + " running firmware", found.running, found.version, ACTIVATION))
+    return list(changes_of(*due))
+
+
+def _runs(found: Query) -> bool:
+    return same_version(found.version, found.running) and found.running_psid in ("", found.psid)
 
 
 def describe(adapter: Adapter, image: Image | None) -> dict[str, t.Any]:
@@ -220,7 +248,7 @@ def describe(adapter: Adapter, image: Image | None) -> dict[str, t.Any]:
         "image_type": found.image_type,
         "burned": found.version,
         "running": found.running,
-        "activated_by": "" if same_version(found.version, found.running) else ACTIVATION,
+        "activated_by": "" if _runs(found) else ACTIVATION,
         "release_date": found.release_date,
         "security": list(found.security),
         "firmware_checks_images": firmware_checks(found),
@@ -249,5 +277,6 @@ __all__ = (
     "is_settled",
     "name_of",
     "plan",
+    "psids_of",
     "waiting",
 )

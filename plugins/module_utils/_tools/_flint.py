@@ -29,6 +29,8 @@ _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
 _TABLE_HEAD = re.compile(r"(?:UID\s+GuidsNumber|Node\s+Port1\s)")
 _NONE = ("", "N/A", "n/a")
 _FIRMWARE_CONTROL = "fw_ctrl"
+SECURE = "secure-fw"
+"""The security attribute of firmware that takes signed images only, and lets nobody else at its flash."""
 
 
 class Query(t.NamedTuple):
@@ -51,6 +53,8 @@ class Query(t.NamedTuple):
     base_mac: str = ""
     """Digits as printed."""
     psid: str = ""
+    running_psid: str = ""
+    """The PSID of what an adapter runs, where both were asked for."""
     original_psid: str = ""
     """The PSID that the adapter left the factory with, where another one was burned."""
     security: tuple[str, ...] = ()
@@ -62,6 +66,14 @@ class Query(t.NamedTuple):
 
 def query_device(tool: str, device: str) -> list[str]:
     return [tool, "-d", device, "query", "full"]
+
+
+def query_flash(tool: str, device: str) -> list[str]:
+    """Without the firmware in between, which speaks of the PSID that it runs itself, and of no original one.
+
+    C(-qq) spares the reading of the ROMs, which are large.
+    """
+    return [tool, "--no_fw_ctrl", "-qq", "-d", device, "query"]
 
 
 def query_image(tool: str, image: str) -> list[str]:
@@ -77,7 +89,7 @@ def verify_device(tool: str, device: str) -> list[str]:
 
 
 def burn(tool: str, device: str, image: str, change_psid: bool = False) -> list[str]:
-    """Without a question: whether to burn was decided before."""
+    """Without a question: whether to burn was decided before. To change the PSID, the tool writes the flash itself."""
     return [tool, "-y", "-d", device, "-i", image, *(["-allow_psid_change"] if change_psid else []), "burn"]
 
 
@@ -166,6 +178,14 @@ def verified(rc: int, text: str) -> bool:
     return rc == 0 and "FW image verification succeeded" in text and "-E-" not in text
 
 
+def wrote_flash(text: str) -> bool:
+    """Did the tool that printed this write the flash itself?
+
+    It does for images that can't be checked by firmware too, whatever the adapter's default method is.
+    """
+    return "without signatures" in text
+
+
 def firmware_checks(found: Query) -> bool:
     """Does the adapter's own firmware check what it is given, before it takes it over?"""
     return found.update_method.lower() == _FIRMWARE_CONTROL
@@ -173,6 +193,7 @@ def firmware_checks(found: Query) -> bool:
 
 __all__ = (
     "QUERY_TIMEOUT",
+    "SECURE",
     "TOOLS",
     "VERIFY_TIMEOUT",
     "Query",
@@ -182,9 +203,11 @@ __all__ = (
     "numbers",
     "parse_query",
     "query_device",
+    "query_flash",
     "query_image",
     "same_version",
     "verified",
     "verify_device",
     "verify_image",
+    "wrote_flash",
 )

@@ -64,14 +64,19 @@ struct cx_adapter *cx_open(const char *directory, const char *function)
     return known[count] = adapter;
 }
 
-void cx_power_cycle(struct cx_state *state)
+/* Without an image in flash it goes on with what it had: recovery mode is not modelled here. */
+void cx_power_cycle(struct cx_adapter *adapter)
 {
+    struct cx_state *state = adapter->state;
+    struct cx_image image;
+
     cx_nv_boot(state);
-    if (state->is_pending) {
-        state->running = state->pending;
-        state->running_date = state->pending_date;
-        state->is_pending = 0;
+    if (cx_boot_image(adapter, &image)) {
+        state->running = image.version;
+        state->running_date = image.date;
+        memcpy(state->psid, image.psid, sizeof image.psid);
     }
+    state->chip.lock = state->chip.command = state->chip.opcode = state->chip.enabled = 0;
     state->semaphore = state->icmd_semaphore = state->flash_semaphore = state->icmd_control = 0;
     state->fsm_state = state->fsm_error = 0;
     state->armed = 0;

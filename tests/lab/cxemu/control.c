@@ -31,14 +31,14 @@ struct key {
 
 #define KEY(kind, member) {#member, kind, offsetof(struct cx_state, member), sizeof(((struct cx_state *)0)->member)}
 static const struct key keys[] = {
-    KEY(VERSION, running), KEY(VERSION, pending), KEY(NUMBER, is_pending), KEY(NUMBER, running_date), KEY(NUMBER, pending_date),
+    KEY(VERSION, running), KEY(NUMBER, running_date),
     KEY(NUMBER, hw_id), KEY(NUMBER, hw_revision), KEY(NUMBER, pci_id), KEY(NUMBER, ports), KEY(TEXT, psid), KEY(TEXT, name),
     KEY(TEXT, description), KEY(TEXT, vsd), KEY(LONG, base_mac), KEY(LONG, base_guid), KEY(NUMBER, secured), KEY(NUMBER, signed_fw),
     KEY(NUMBER, debug_fw), KEY(NUMBER, dev_fw), KEY(NUMBER, secure_boot), KEY(NUMBER, life_cycle), KEY(NUMBER, shows_default),
     KEY(NUMBER, shows_current), KEY(NUMBER, fw_control), KEY(NUMBER, not_ready), KEY(NUMBER, hangs), KEY(NUMBER, reset_levels),
     KEY(NUMBER, reset_types), KEY(NUMBER, driver_sync), KEY(NUMBER, last_reset), KEY(NUMBER, booted), KEY(NUMBER, resets),
     KEY(NUMBER, semaphore), KEY(NUMBER, icmd_semaphore), KEY(NUMBER, flash_semaphore), KEY(NUMBER, spaces), KEY(NUMBER, fsm_state),
-    KEY(NUMBER, fsm_handle), KEY(NUMBER, image_size), KEY(NUMBER, burns), KEY(NUMBER, fault_hits),
+    KEY(NUMBER, fsm_handle), KEY(NUMBER, flash_guard), KEY(NUMBER, chip.lock), KEY(NUMBER, burns), KEY(NUMBER, fault_hits),
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -94,8 +94,11 @@ static void set(struct cx_state *state, char *argument)
         die("unknown key", argument);
 }
 
-static void show(const struct cx_state *state)
+static void show(struct cx_adapter *adapter)
 {
+    const struct cx_state *state = adapter->state;
+    struct cx_image image;
+
     for (size_t i = 0; i < COUNT(keys); i++) {
         const uint8_t *at = (const uint8_t *)state + keys[i].offset;
         const struct cx_version *version = (const struct cx_version *)at;
@@ -110,6 +113,10 @@ static void show(const struct cx_state *state)
         else
             printf("%u.%u.%u\n", version->major, version->minor, version->sub);
     }
+    if (cx_boot_image(adapter, &image))
+        printf("flash=%u.%u.%u %s at 0x%x\n", image.version.major, image.version.minor, image.version.sub, image.psid, image.start);
+    else
+        printf("flash=no image\n");
 }
 
 /* A PCI Express endpoint with the capabilities power management (0x40), PCI Express (0x60), MSI-X (0x9c)
@@ -196,7 +203,7 @@ static void create(const char *directory, char **arguments)
     state->shows_default = state->shows_current = state->fw_control = 1;
     state->reset_levels = 0x48; /* PCI reset, warm reboot */
     state->reset_types = 1;
-    state->image_size = 0x400000;
+    state->chip.status[1] = 2; /* quad mode */
     state->spaces = 1u << 1 | 1u << 2 | 1u << 3 | 1u << 6 | 1u << 10;
     state->ticket = 1;
     state->booted = (uint32_t)time(NULL);
@@ -288,9 +295,9 @@ int main(int count, char **arguments)
     else if (!strcmp(command, "nofault"))
         memset(adapter->state->faults, 0, sizeof adapter->state->faults);
     else if (!strcmp(command, "powercycle"))
-        cx_power_cycle(adapter->state);
+        cx_power_cycle(adapter);
     else if (!strcmp(command, "show"))
-        show(adapter->state);
+        show(adapter);
     else if (!strcmp(command, "nv"))
         show_nv(adapter->state, *arguments != NULL);
     else

@@ -11,7 +11,9 @@
  *                and the command interface (ICMD) behind them
  *   registers.c  the firmware's access registers: identity, capabilities, reset
  *   nvconfig.c   the non-volatile configuration: default, current and next-boot values of each TLV
- *   update.c     the firmware update state machine: an image comes in, is checked and made pending
+ *   update.c     the firmware update state machine: an image comes in, is checked and made the one to boot
+ *   slots.c      the two places for an image in flash, and which of them is booted
+ *   flash.c      the flash chip, and the ways to it past the firmware
  *   control.c    cxemu-ctl: makes adapters, injects faults, cuts the power
  *
  * The layouts are those that the tools of mstflint 4.21 and 4.31 read and write. Where only a card could
@@ -24,7 +26,7 @@
 #include <sys/types.h>
 
 #define CX_MAGIC 0x43584d55u
-#define CX_VERSION 6u
+#define CX_VERSION 7u
 #define CX_CONFIG_SIZE 4096
 #define CX_TLV_SIZE 256
 #define CX_MAX_TLVS 640
@@ -33,8 +35,9 @@
 #define CX_MAX_ROMS 4
 #define CX_MAILBOX_SIZE 0x400
 #define CX_PATH_MAX 640
+#define CX_FLASH_BLOCK 256
 
-/* Where the adapters of a node are kept: a directory each, with the files "state" and "image". */
+/* Where the adapters of a node are kept: a directory each, with the files "state" and "flash". */
 #define CX_ADAPTERS "/var/lib/rdmalab/adapters"
 
 enum cx_method { CX_GET = 1, CX_SET = 2 };
@@ -83,19 +86,31 @@ struct cx_rom {
     struct cx_version version;
 };
 
-/* The first three members are read by labnode/adapter.py too. */
+/* The gateway to the flash chip, and what the chip remembers between two commands. opcode: 0 where none is under way. */
+struct cx_chip {
+    uint32_t lock, command, address, opcode, position, enabled, status[3];
+    uint8_t data[16];
+};
+
+/* A firmware image in flash. date: BCD, 0xYYYYMMDD. */
+struct cx_image {
+    uint32_t start, date, hw_id;
+    struct cx_version version;
+    char psid[17];
+};
+
+/* The first five members are read by labnode/adapter.py too. */
 struct cx_state {
     uint32_t magic, version;
     struct cx_version running;
+    char psid[20];
     uint8_t config[CX_CONFIG_SIZE];
     /* identity */
     uint32_t hw_id, hw_revision, pci_id, ports;
-    struct cx_version pending;
-    uint32_t is_pending;
-    uint32_t running_date, pending_date; /* BCD, 0xYYYYMMDD */
+    uint32_t running_date; /* BCD, 0xYYYYMMDD */
     struct cx_rom roms[CX_MAX_ROMS];
     uint32_t secured, signed_fw, debug_fw, dev_fw, secure_boot, life_cycle;
-    char psid[17], name[64], description[256], vsd[256];
+    char name[64], description[256], vsd[256];
     uint64_t base_mac, base_guid;
     /* behaviour */
     uint32_t shows_default, shows_current, fw_control, not_ready, hangs;
@@ -108,9 +123,12 @@ struct cx_state {
     /* command interface */
     uint32_t icmd_control, icmd_semaphore, flash_semaphore;
     uint8_t mailbox[CX_MAILBOX_SIZE];
-    /* firmware update */
-    uint32_t fsm_state, fsm_handle, fsm_size, fsm_error;
-    uint32_t image_size, burns;
+    /* flash. flash_guard: only the firmware gets at it, which the tools find out */
+    uint32_t flash_guard;
+    struct cx_chip chip;
+    /* firmware update. fsm_start: the place in flash that it fills */
+    uint32_t fsm_state, fsm_handle, fsm_size, fsm_error, fsm_start;
+    uint32_t burns;
     /* words of the configuration registers that somebody wrote */
     uint32_t words, word_address[CX_MAX_WORDS], word_value[CX_MAX_WORDS];
     uint32_t fault_hits;
@@ -123,11 +141,13 @@ struct cx_state {
 struct cx_adapter {
     struct cx_state *state;
     char directory[512], function[512];
+    uint8_t *flash; /* NULL until cx_flash() was called */
+    uint32_t flash_size;
 };
 
 /* NULL where the directory holds no adapter. function may be "". */
 struct cx_adapter *cx_open(const char *directory, const char *function);
-void cx_power_cycle(struct cx_state *state);
+void cx_power_cycle(struct cx_adapter *adapter);
 int cx_raw_open(const char *path, int flags, int mode);
 
 /* pread(2) and pwrite(2) on the function's configuration space. */
@@ -138,8 +158,38 @@ ssize_t cx_write(struct cx_adapter *adapter, const void *data, size_t length, of
 uint32_t cx_register(struct cx_adapter *adapter, uint32_t id, uint32_t method, uint8_t *data, size_t room);
 uint32_t cx_nv_register(struct cx_state *state, uint32_t id, uint32_t method, uint8_t *data, size_t room);
 uint32_t cx_update_register(struct cx_adapter *adapter, uint32_t id, uint32_t method, uint8_t *data);
+uint32_t cx_flash_register(struct cx_adapter *adapter, uint32_t id, uint32_t method, uint8_t *data);
 struct cx_tlv *cx_find_tlv(struct cx_state *state, uint32_t type);
 void cx_nv_boot(struct cx_state *state);
+
+/* The cells of the flash chip; NULL where the adapter has none. Sizes are powers of two. */
+uint8_t *cx_flash(struct cx_adapter *adapter);
+void cx_flash_erase(struct cx_adapter *adapter, uint32_t at, uint32_t size);
+void cx_flash_program(struct cx_adapter *adapter, uint32_t at, const uint8_t *data, uint32_t length);
+
+/* Registers of the flash gateway in CR space. The result is 0 where the address is another register's. */
+int cx_gateway_read(struct cx_adapter *adapter, uint32_t address, uint32_t *value);
+int cx_gateway_write(struct cx_adapter *adapter, uint32_t address, uint32_t value);
+
+/* The image at a place in flash, that which is booted next, and the same unless it runs already. The result is 0 for none. */
+int cx_read_image(struct cx_adapter *adapter, uint32_t start, struct cx_image *image);
+int cx_boot_image(struct cx_adapter *adapter, struct cx_image *image);
+int cx_pending_image(struct cx_adapter *adapter, struct cx_image *image);
+
+/* Where an image can be written without harm to the one that is booted, how much fits there and how much of it is used, and
+ * the step that makes it the one to boot. */
+uint32_t cx_free_slot(struct cx_adapter *adapter);
+uint32_t cx_slot_size(void);
+uint32_t cx_image_size(struct cx_adapter *adapter, uint32_t start);
+void cx_activate_slot(struct cx_adapter *adapter, uint32_t start);
+
+/* In registers, the bytes of data come in reverse order, dword by dword. */
+static inline void cx_swap(uint8_t *to, const uint8_t *from, uint32_t length)
+{
+    for (uint32_t i = 0; i + 3 < length; i += 4)
+        for (uint32_t k = 0; k < 4; k++)
+            to[i + k] = from[i + 3 - k];
+}
 
 static inline uint32_t cx_get32(const uint8_t *at)
 {

@@ -87,22 +87,30 @@ static void run_command(struct cx_adapter *adapter)
     state->icmd_control = (state->icmd_control & ~(0xff00u | BUSY)) | status << 8;
 }
 
-static uint32_t read_cr(const struct cx_state *state, uint32_t address)
+static uint32_t read_cr(struct cx_adapter *adapter, uint32_t address)
 {
+    const struct cx_state *state = adapter->state;
+    uint32_t value;
+
     if (address == CR_HARDWARE_ID)
         return state->hw_revision << 16 | state->hw_id;
     if (address == 0xb5e04 || address == 0xb5f04 || address == 0xb0004) /* ConnectX-5, -6 and -7, -4: firmware is not ready */
         return state->not_ready ? 1u << 31 : 0;
+    if (cx_gateway_read(adapter, address, &value))
+        return value;
     for (uint32_t i = 0; i < state->words; i++)
         if (state->word_address[i] == address)
             return state->word_value[i];
     return 0;
 }
 
-static void write_cr(struct cx_state *state, uint32_t address, uint32_t value)
+static void write_cr(struct cx_adapter *adapter, uint32_t address, uint32_t value)
 {
+    struct cx_state *state = adapter->state;
     uint32_t i = 0;
 
+    if (cx_gateway_write(adapter, address, value))
+        return;
     while (i < state->words && state->word_address[i] != address)
         i++;
     if (i == CX_MAX_WORDS)
@@ -123,15 +131,17 @@ static int in_mailbox(uint32_t address)
     return address >= ICMD_MAILBOX && address < ICMD_MAILBOX + CX_MAILBOX_SIZE;
 }
 
-static uint32_t read_space(struct cx_state *state, uint32_t space, uint32_t address)
+static uint32_t read_space(struct cx_adapter *adapter, uint32_t space, uint32_t address)
 {
+    struct cx_state *state = adapter->state;
+
     if (space == SPACE_SEMAPHORES) {
         const uint32_t *semaphore = semaphore_at(state, address);
 
         return semaphore ? *semaphore : 0;
     }
     if (space != SPACE_ICMD)
-        return read_cr(state, address);
+        return read_cr(adapter, address);
     if (address == 0)
         return state->icmd_control;
     if (address == ICMD_SIZE_ADDRESS)
@@ -150,7 +160,7 @@ static void write_space(struct cx_adapter *adapter, uint32_t space, uint32_t add
         if (semaphore && (!value || !*semaphore))
             *semaphore = value;
     } else if (space != SPACE_ICMD) {
-        write_cr(state, address, value);
+        write_cr(adapter, address, value);
     } else if (in_mailbox(address)) {
         cx_put32(state->mailbox + (address - ICMD_MAILBOX), value);
     } else if (address == 0) {
@@ -199,7 +209,7 @@ static void write_capability(struct cx_adapter *adapter, uint32_t at, uint32_t v
             write_space(adapter, space, address, state->data);
             state->address = value & 0x7fffffff;
         } else {
-            state->data = read_space(state, space, address);
+            state->data = read_space(adapter, space, address);
             state->address = value | 1u << 31;
         }
         break;
@@ -219,7 +229,7 @@ static void look_at_link(struct cx_adapter *adapter)
     if (syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0))
         return;
     if ((uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec > adapter->state->armed)
-        cx_power_cycle(adapter->state);
+        cx_power_cycle(adapter);
 }
 
 static int in_capability(const struct cx_state *state, size_t length, off_t offset)

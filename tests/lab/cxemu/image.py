@@ -13,8 +13,10 @@ import argparse
 import struct
 
 SIZE = 0x100000
+FLASH_SIZE = 0x1000000
 TOOLS, BOOT2, ITOC, INFO, MAIN, SIGNATURE, KEYS = 0x500, 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000
-DTOC, MFG_INFO, DEV_INFO = SIZE - 0x1000, SIZE - 0x3000, SIZE - 0x2000
+# What belongs to the card and not to the firmware, counted from the end.
+DTOC, MFG_INFO, DEV_INFO = 0x1000, 0x3000, 0x2000
 MAGIC = (0x4D544657, 0xABCDEF00, 0xFADE1234, 0x5678DEAD)
 TOC_MAGIC = (0x04081516, 0x2342CAFA, 0xBACAFE00)
 MELLANOX = 0x15B3
@@ -67,8 +69,8 @@ def _information(psid: str, version: tuple[int, int, int], date: str, hw_id: int
 
 
 class _Image:
-    def __init__(self) -> None:
-        self.content = bytearray(b"\xff" * SIZE)
+    def __init__(self, size: int) -> None:
+        self.content = bytearray(b"\xff" * size)
 
     def put(self, at: int, data: bytes) -> None:
         self.content[at : at + len(data)] = data
@@ -82,10 +84,36 @@ class _Image:
             self.put(at + 0x20 * number, _with_crc(struct.pack(">7I", kind << 24 | len(data) // 4 << 2, 0, 0, 0, 0, address, flags)))
 
 
-def build(psid: str, firmware: str, date: str = "20230515", hw_id: int = 0x20D, pci_id: int = 0x1017, name: str = "MCX556A-ECA_Ax") -> bytes:
-    """An image of that version for cards of that PSID and chip."""
+def _device_sections(image: _Image, psid: str, guid: int, mac: int) -> None:
+    """What the factory wrote: the PSID, and the addresses (eight of each where there are any)."""
+    addresses = b"".join(struct.pack(">HBBIQ", 0, 1, 8 if first else 0, 0, first) for first in (guid, mac))
+    manufacturing = bytearray(0x140)
+    manufacturing[0:16] = _text(psid, 16)
+    manufacturing[28] = 1
+    manufacturing[32:64] = addresses
+    device = bytearray(0x1FC)
+    struct.pack_into(">5I", device, 0, 0x6D446576, 0x496E666F, 0x2342CAFA, 0xBACAFE00, 0x200)
+    device[32:64] = addresses
+    end = len(image.content)
+    sections = [(0xE0, end - MFG_INFO, bytes(manufacturing), True), (0xE1, end - DEV_INFO, _with_crc(bytes(device)), True)]
+    image.table(end - DTOC, 0x44544F43, sections)
+
+
+def build(
+    psid: str,
+    firmware: str,
+    date: str = "20230515",
+    hw_id: int = 0x20D,
+    pci_id: int = 0x1017,
+    name: str = "MCX556A-ECA_Ax",
+    *,
+    size: int = SIZE,
+    guid: int = 0,
+    mac: int = 0,
+) -> bytes:
+    """An image of that version for cards of that PSID and chip; with size, GUID and MAC, the whole flash of such a card."""
     major, minor, sub = (int(part) for part in firmware.split("."))
-    image = _Image()
+    image = _Image(size)
     image.put(0, struct.pack(">4I", *MAGIC))
     image.put(0x10, struct.pack(">II", 1 << 24, 0))  # image format 1: FS4
     for number, pointer in enumerate([0, BOOT2, ITOC, TOOLS] + [0] * 12):
@@ -93,21 +121,14 @@ def build(psid: str, firmware: str, date: str = "20230515", hw_id: int = 0x20D, 
         image.put(0x18 + 8 * number, entry + struct.pack(">I", pointer_crc(entry + b"\0\0") if pointer else 0))
     image.put(TOOLS, _with_crc(struct.pack(">II", 0, 0x16 << 16 | 1 << 8) + bytes(0x34)))
     image.put(BOOT2, _with_crc(struct.pack(">II", 0, 12) + bytes(4 * 13)))
-    # The line that the emulated card reads (update.c).
-    code = _text("CXEMU-FW %d.%d.%d %s %x\n" % (major, minor, sub, date, hw_id), 0x400)
     signature = b"\x11" * 16 + bytes(0x140 - 16)
     info = _information(psid, (major, minor, sub), date, hw_id, pci_id, name)
     image.table(
         ITOC,
         0x49544F43,
-        [(0x03, MAIN, code, True), (0x10, INFO, info, True), (0xA0, SIGNATURE, signature, False), (0xA1, KEYS, bytes(0x900), True)],
+        [(0x03, MAIN, b"\x55" * 0x400, True), (0x10, INFO, info, True), (0xA0, SIGNATURE, signature, False), (0xA1, KEYS, bytes(0x900), True)],
     )
-    manufacturing = bytearray(0x140)
-    manufacturing[0:16] = _text(psid, 16)
-    manufacturing[28] = 1
-    device = bytearray(0x1FC)
-    struct.pack_into(">5I", device, 0, 0x6D446576, 0x496E666F, 0x2342CAFA, 0xBACAFE00, 0x200)
-    image.table(DTOC, 0x44544F43, [(0xE0, MFG_INFO, bytes(manufacturing), True), (0xE1, DEV_INFO, _with_crc(bytes(device)), True)])
+    _device_sections(image, psid, guid, mac)
     return bytes(image.content)
 
 

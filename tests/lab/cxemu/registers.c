@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * Access registers of the firmware: 0x9020 (MGIR: identity), 0x9064 (MQIS: texts), 0x907f (MCAM: which
- * registers there are), 0x9028 (MFRL: reset), 0x902c (MVTS: time stamp) and 0x905a (MPCIR: prepare a reset).
+ * registers there are), 0x9028 (MFRL: reset), 0x9029 (MFAI: which image to boot), 0x902c (MVTS: time stamp) and 0x905a
+ * (MPCIR: prepare a reset).
  */
 #include "cxemu.h"
 #include <string.h>
@@ -88,8 +89,9 @@ static uint32_t capabilities(const struct cx_state *state, uint8_t *data)
 
 /* A live patch, and a PCI reset that the driver takes part in, happen at once. Without the driver the card waits for
  * the link above to go down (gateway.c), and a warm reboot is left to "cxemu-ctl ADAPTER powercycle". */
-static uint32_t reset(struct cx_state *state, uint32_t method, uint8_t *data)
+static uint32_t reset(struct cx_adapter *adapter, uint32_t method, uint8_t *data)
 {
+    struct cx_state *state = adapter->state;
     uint32_t asked = cx_get32(data + 4), level = asked & 0xff;
     struct timespec now;
 
@@ -102,7 +104,7 @@ static uint32_t reset(struct cx_state *state, uint32_t method, uint8_t *data)
     if (level && !(level & (state->reset_levels | WARM_REBOOT)))
         return CX_BAD_PARAMETER;
     if (level & LIVE_PATCH || (level & PCI_RESET && asked >> 29 & 1)) {
-        cx_power_cycle(state);
+        cx_power_cycle(adapter);
     } else if (level & PCI_RESET) {
         clock_gettime(CLOCK_REALTIME_COARSE, &now);
         state->armed = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
@@ -117,8 +119,14 @@ uint32_t cx_register(struct cx_adapter *adapter, uint32_t id, uint32_t method, u
     switch (id) {
     case 0x9020:
         return identity(state, data);
+    case 0x9010:
+    case 0x9011:
+    case 0x9012:
+        return cx_flash_register(adapter, id, method, data);
+    case 0x9029: /* what is booted follows from the flash */
+        return CX_OK;
     case 0x9028:
-        return reset(state, method, data);
+        return reset(adapter, method, data);
     case 0x902c: /* no time stamp was ever set */
         if (method == CX_GET)
             memset(data + 4, 0, 16);

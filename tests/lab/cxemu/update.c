@@ -3,61 +3,27 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  *
  * The firmware update state machine, registers 0x9060 (MCQS: components), 0x9061 (MCQI: one component),
- * 0x9062 (MCC: instructions) and 0x9063 (MCDA: data). There is one component, the boot image. It is kept
- * in the adapter's file "image"; the line that cxemu/image.py leaves in it says what it is.
+ * 0x9062 (MCC: instructions) and 0x9063 (MCDA: data). There is one component, the boot image. It goes to the
+ * place in flash that is not booted from, and is made the one to boot when it is activated.
  */
-#define _GNU_SOURCE
 #include "cxemu.h"
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define BLOCK_SIZE 128
-#define IMAGE_MAX 0x1000000
-#define LABEL "CXEMU-FW "
 
 enum { IDLE = 0, LOCKED = 1, DOWNLOAD = 3, UPLOAD = 7 };
 enum { NO_IMAGE = 1, NOT_APPLICABLE = 3 };
 enum { LOCK = 1, RELEASE = 2, UPDATE = 3, VERIFY = 4, ACTIVATE = 6, READ_COMPONENT = 7, CANCEL = 8, FORCE_RELEASE = 0xa, READ_PENDING = 0xb };
 
-static int open_image(const struct cx_adapter *adapter, int flags)
+/* Look at the image that came in. 0, or an error of the state machine. */
+static uint32_t judge(struct cx_adapter *adapter)
 {
-    char path[CX_PATH_MAX];
+    struct cx_image image;
 
-    snprintf(path, sizeof path, "%s/image", adapter->directory);
-    return cx_raw_open(path, flags, 0600);
-}
-
-/* Look at the image that came in, and make it pending. 0, or an error of the state machine. */
-static uint32_t take_image(struct cx_adapter *adapter, int activate)
-{
-    struct cx_state *state = adapter->state;
-    unsigned major, minor, sub, date, hw_id;
-    uint32_t error = 0;
-    char *content, *label;
-    int fd = open_image(adapter, O_RDONLY);
-
-    if (fd < 0 || !state->image_size)
+    if (!cx_read_image(adapter, adapter->state->fsm_start, &image))
         return NO_IMAGE;
-    content = mmap(NULL, state->image_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    syscall(SYS_close, fd);
-    if (content == MAP_FAILED)
-        return NO_IMAGE;
-    label = memmem(content, state->image_size, LABEL, sizeof LABEL - 1);
-    if (!label || sscanf(label + sizeof LABEL - 1, "%u.%u.%u %x %x", &major, &minor, &sub, &date, &hw_id) != 5) {
-        error = NO_IMAGE;
-    } else if (hw_id != state->hw_id) {
-        error = NOT_APPLICABLE;
-    } else if (activate) {
-        state->pending = (struct cx_version){major, minor, sub};
-        state->pending_date = date;
-        state->is_pending = 1;
-    }
-    munmap(content, state->image_size);
-    return error;
+    return image.hw_id == adapter->state->hw_id && !strcmp(image.psid, adapter->state->psid) ? 0 : NOT_APPLICABLE;
 }
 
 static uint32_t components(uint8_t *data)
@@ -68,24 +34,27 @@ static uint32_t components(uint8_t *data)
     return CX_OK;
 }
 
-static uint32_t component(const struct cx_state *state, uint8_t *data)
+static uint32_t component(struct cx_adapter *adapter, uint8_t *data)
 {
+    const struct cx_state *state = adapter->state;
     uint32_t asked = cx_get32(data), kind = cx_get32(data + 8) & 0x1f;
-    int stored = asked >> 31;
+    struct cx_image pending, image;
+    int stored = asked >> 31, is_pending = cx_pending_image(adapter, &pending);
     uint8_t *out = data + 24;
 
-    if ((asked & 0xffff) || (kind == 1 && stored && !state->is_pending))
+    if ((asked & 0xffff) || (kind == 1 && stored && !is_pending))
         return CX_BAD_PARAMETER;
     memset(out, 0, 0x7c);
-    if (kind == 0) { /* capabilities: can be read, updated, and is checked */
+    if (kind == 0) { /* capabilities: can be read, and must fit chip and PSID */
         cx_put32(data + 12, 0x14);
         cx_put32(out, 1u << 0 | 1u << 1 | 1u << 5);
-        cx_put32(out + 4, state->image_size);
-        cx_put32(out + 8, IMAGE_MAX);
+        cx_put32(out + 4, cx_boot_image(adapter, &image) ? cx_image_size(adapter, image.start) : 0);
+        cx_put32(out + 8, cx_slot_size());
         cx_put32(out + 12, 2u << 28 | BLOCK_SIZE);
+        cx_put32(out + 16, 1u << 31 | (state->signed_fw & 1) << 30 | 1u << 29 | 1u << 28);
     } else if (kind == 1) { /* versions */
-        const struct cx_version *version = stored ? &state->pending : &state->running;
-        uint32_t date = stored ? state->pending_date : state->running_date, length;
+        const struct cx_version *version = stored ? &pending.version : &state->running;
+        uint32_t date = stored ? pending.date : state->running_date, length;
         char text[32];
 
         length = 1 + (uint32_t)snprintf(text, sizeof text, "%02u.%02u.%04u", version->major, version->minor, version->sub);
@@ -96,7 +65,7 @@ static uint32_t component(const struct cx_state *state, uint8_t *data)
         memcpy(out + 32, text, length);
     } else if (kind == 5) { /* activation */
         cx_put32(data + 12, 4);
-        cx_put32(out, state->is_pending ? 1u << 2 : 0);
+        cx_put32(out, is_pending ? 1u << 2 : 0);
     } else {
         return CX_BAD_PARAMETER;
     }
@@ -105,13 +74,15 @@ static uint32_t component(const struct cx_state *state, uint8_t *data)
 
 static uint32_t begin(struct cx_adapter *adapter, uint32_t size)
 {
-    int fd = open_image(adapter, O_WRONLY | O_CREAT | O_TRUNC);
+    struct cx_state *state = adapter->state;
 
-    if (fd < 0)
-        return CX_INTERNAL_ERROR;
-    syscall(SYS_close, fd);
-    adapter->state->fsm_size = size;
-    adapter->state->fsm_state = DOWNLOAD;
+    if (!cx_flash(adapter) || size > cx_slot_size())
+        return CX_BAD_PARAMETER;
+    state->fsm_start = cx_free_slot(adapter);
+    for (uint32_t at = 0; at < size; at += 0x1000)
+        cx_flash_erase(adapter, state->fsm_start + at, 0x1000);
+    state->fsm_size = size;
+    state->fsm_state = DOWNLOAD;
     return CX_OK;
 }
 
@@ -119,6 +90,7 @@ static uint32_t instruct(struct cx_adapter *adapter, const uint8_t *data)
 {
     struct cx_state *state = adapter->state;
     uint32_t handle = cx_get32(data + 8) & 0xffffff;
+    struct cx_image image;
 
     state->fsm_error = 0;
     switch (cx_get32(data) & 0xff) {
@@ -135,17 +107,22 @@ static uint32_t instruct(struct cx_adapter *adapter, const uint8_t *data)
     case UPDATE:
         return begin(adapter, cx_get32(data + 16));
     case VERIFY:
-        state->image_size = state->fsm_size;
         state->fsm_state = LOCKED;
-        state->fsm_error = take_image(adapter, 0);
+        state->fsm_error = judge(adapter);
         return state->fsm_error ? CX_BAD_PARAMETER : CX_OK;
     case ACTIVATE:
-        state->fsm_error = take_image(adapter, 1);
+        state->fsm_error = judge(adapter);
+        if (!state->fsm_error)
+            cx_activate_slot(adapter, state->fsm_start);
         state->burns++;
         state->fsm_state = LOCKED;
         return CX_OK;
     case READ_COMPONENT:
     case READ_PENDING:
+        if (!cx_boot_image(adapter, &image))
+            return CX_BAD_PARAMETER;
+        state->fsm_start = image.start;
+        state->fsm_size = cx_image_size(adapter, image.start);
         state->fsm_state = UPLOAD;
         return CX_OK;
     case CANCEL:
@@ -167,37 +144,21 @@ static uint32_t control(struct cx_adapter *adapter, uint32_t method, uint8_t *da
     return status;
 }
 
-/* Dwords travel byte swapped. */
-static void swap(uint8_t *to, const uint8_t *from, uint32_t length)
-{
-    for (uint32_t i = 0; i + 3 < length; i += 4)
-        for (uint32_t k = 0; k < 4; k++)
-            to[i + k] = from[i + 3 - k];
-}
-
 static uint32_t transfer(struct cx_adapter *adapter, uint32_t method, uint8_t *data)
 {
-    uint32_t offset = cx_get32(data + 4), length = cx_get32(data + 8) & 0xffff, status = CX_OK;
+    const struct cx_state *state = adapter->state;
+    uint32_t offset = cx_get32(data + 4), length = cx_get32(data + 8) & 0xffff;
     uint8_t block[BLOCK_SIZE];
-    int fd;
 
-    if (length > sizeof block)
-        return CX_BAD_PARAMETER;
-    fd = open_image(adapter, method == CX_SET ? O_WRONLY | O_CREAT : O_RDONLY);
-    if (fd < 0)
+    if (length > sizeof block || offset > state->fsm_size || length > state->fsm_size - offset || !cx_flash(adapter))
         return CX_BAD_PARAMETER;
     if (method == CX_SET) {
-        swap(block, data + 16, length);
-        if (syscall(SYS_pwrite64, fd, block, length, (off_t)offset) != (long)length)
-            status = CX_INTERNAL_ERROR;
+        cx_swap(block, data + 16, length);
+        cx_flash_program(adapter, state->fsm_start + offset, block, length);
     } else {
-        memset(block, 0xff, sizeof block);
-        if (syscall(SYS_pread64, fd, block, length, (off_t)offset) < 0)
-            status = CX_INTERNAL_ERROR;
-        swap(data + 16, block, length);
+        cx_swap(data + 16, adapter->flash + state->fsm_start + offset, length);
     }
-    syscall(SYS_close, fd);
-    return status;
+    return CX_OK;
 }
 
 uint32_t cx_update_register(struct cx_adapter *adapter, uint32_t id, uint32_t method, uint8_t *data)
@@ -208,7 +169,7 @@ uint32_t cx_update_register(struct cx_adapter *adapter, uint32_t id, uint32_t me
     case 0x9060:
         return components(data);
     case 0x9061:
-        return component(adapter->state, data);
+        return component(adapter, data);
     case 0x9062:
         return control(adapter, method, data);
     case 0x9063:

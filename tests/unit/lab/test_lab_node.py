@@ -337,7 +337,19 @@ def test_values_of_the_nv_configuration(tmp_path: pathlib.Path) -> None:
 def test_an_image_says_what_it_is() -> None:
     content = image.build("MT_0000000008", "16.35.3006")
     assert len(content) == image.SIZE
-    assert b"CXEMU-FW 16.35.3006 20230515 20d\n" in content
+    assert content[image.INFO + 4 : image.INFO + 20].hex() == "0010000000230bbe0000000020230515"
+    assert content[image.INFO + 36 : image.INFO + 49] == b"MT_0000000008"
     section, checksum = content[image.BOOT2 : image.BOOT2 + 0x3C], content[image.BOOT2 + 0x3C : image.BOOT2 + 0x40]
     assert struct.unpack(">I", checksum)[0] == image.crc16(section)
     assert sum(one != other for one, other in zip(content, image.corrupted(content))) == 1
+
+
+def test_the_flash_of_a_card_is_an_image_with_the_cards_own_sections_at_the_end() -> None:
+    file = image.build("MT_0000000008", "16.35.3006")
+    flash = image.build("MT_0000000008", "16.35.3006", size=image.FLASH_SIZE, guid=0x0002C90300001000, mac=0x0002C9001000)
+    assert len(flash) == image.FLASH_SIZE
+    assert flash[:0x10000] == file[:0x10000]
+    device = len(flash) - image.DEV_INFO
+    assert flash[device + 40 : device + 48].hex() == "0002c90300001000"
+    assert flash[device + 56 : device + 64].hex() == "00000002c9001000"
+    assert flash[0x10000 : len(flash) - image.MFG_INFO].count(0xFF) == len(flash) - image.MFG_INFO - 0x10000

@@ -15,7 +15,7 @@ import struct
 import subprocess
 from typing import NamedTuple
 
-from cxemu import nvconfig
+from cxemu import image, nvconfig
 
 from .node import Hca
 from .tree import PCI_IDS, Tree
@@ -23,7 +23,7 @@ from .tree import PCI_IDS, Tree
 ADAPTERS = "/var/lib/rdmalab/adapters"
 CONTROL = "/opt/lab/bin/cxemu-ctl"
 CONFIG_MODE = 0o2644  # the set-group-ID bit marks files that the preload library lets the model answer
-_HEAD = struct.Struct("=5I")  # magic, version and running firmware: the start of struct cx_state
+_HEAD = struct.Struct("=5I20s")  # magic, version, running firmware and its PSID: the start of struct cx_state
 _CONFIG_SIZE = 4096
 
 
@@ -56,8 +56,13 @@ def functions(hca: Hca) -> tuple[str, ...]:
     return tuple(sorted({hca.pci, *("%s.%d" % (slot, number) for number in range(model.ports if model else 1))}))
 
 
+def _mac(hca: Hca) -> int:
+    """The GUID without the two bytes in the middle."""
+    return hca.guid >> 40 << 24 | hca.guid & 0xFFFFFF
+
+
 def keys(hca: Hca, model: Model) -> list[str]:
-    """The card in the words of "cxemu-ctl create". Its MAC is the GUID without the two bytes in the middle."""
+    """The card in the words of "cxemu-ctl create"."""
     return [
         "psid=" + hca.psid,
         "running=" + hca.firmware,
@@ -68,10 +73,18 @@ def keys(hca: Hca, model: Model) -> list[str]:
         "name=" + model.name,
         "description=" + model.description,
         "base_guid=%#x" % hca.guid,
-        "base_mac=%#x" % (hca.guid >> 40 << 24 | hca.guid & 0xFFFFFF),
+        "base_mac=%#x" % _mac(hca),
         "rom0=1:1:3.6.804",
         "rom1=2:1:14.29.14",
     ]
+
+
+def write_flash(hca: Hca, model: Model, path: str) -> None:
+    """The flash chip of a new card, with the firmware that it runs. Those since ConnectX-6 are twice as large."""
+    size = image.FLASH_SIZE << (model.hw_id >= MODELS["MT4123"].hw_id)
+    content = image.build(hca.psid, hca.firmware, "20221215", model.hw_id, PCI_IDS[hca.type], model.name, size=size, guid=hca.guid, mac=_mac(hca))
+    with open(path, "wb") as stream:
+        stream.write(content)
 
 
 def start(hca: Hca, cold: bool) -> None:
@@ -82,6 +95,7 @@ def start(hca: Hca, cold: bool) -> None:
     place = directory(hca)
     if not os.path.exists(place + "/state"):
         os.makedirs(place, exist_ok=True)
+        write_flash(hca, model, place + "/flash")
         seed = "".join(line + "\n" for line in nvconfig.lines(model.ports, nvconfig.read_profile()))
         subprocess.run([CONTROL, place, "create", *keys(hca, model)], input=seed, text=True, check=True)
     elif cold:
@@ -97,7 +111,13 @@ def _head(hca: Hca, size: int) -> bytes:
 def running(hca: Hca) -> str:
     """The firmware that the card runs, as a driver shows it; "" for a card that is not emulated."""
     head = _head(hca, _HEAD.size)
-    return "%d.%d.%04d" % _HEAD.unpack(head)[2:] if len(head) == _HEAD.size else ""
+    return "%d.%d.%04d" % _HEAD.unpack(head)[2:5] if len(head) == _HEAD.size else ""
+
+
+def psid(hca: Hca) -> str:
+    """The PSID of the firmware that the card runs, as a driver shows it; "" for a card that is not emulated."""
+    head = _head(hca, _HEAD.size)
+    return _HEAD.unpack(head)[5].rstrip(b"\0").decode() if len(head) == _HEAD.size else ""
 
 
 def connect(tree: Tree, function: str, hca: Hca) -> None:

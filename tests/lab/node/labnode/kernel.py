@@ -161,6 +161,7 @@ class Kernel:
     def _show_firmware(self, hca: Hca) -> None:
         """What the card runs; a reset can change it under the driver's feet."""
         self.tree.write(sysfs.rdma_directory(self.node, hca) + "/fw_ver", (adapter.running(hca) or hca.firmware) + "\n")
+        self.tree.write(sysfs.rdma_directory(self.node, hca) + "/board_id", (adapter.psid(hca) or hca.psid) + "\n")
 
     def _show_port(self, hca: Hca, port: Port) -> None:
         state = self.states.get((hca.device, port.number), UNPLUGGED)

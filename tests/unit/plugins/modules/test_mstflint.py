@@ -26,7 +26,7 @@ FW Version:            %(version)s
 Description:           UID                GuidsNumber
 Base GUID:             0c42a10300000010        8
 PSID:                  %(psid)s
-Security Attributes:   N/A
+%(original)sSecurity Attributes:   %(security)s
 Default Update Method: %(method)s
 """
 DEFAULTS: dict[str, t.Any] = {
@@ -44,6 +44,9 @@ DEFAULTS: dict[str, t.Any] = {
 }
 
 
+CONSENT = {"allow_another_psid_that_may_destroy_the_adapter": True}
+
+
 class Module:
     def __init__(self, check_mode: bool, **params: t.Any) -> None:
         self.check_mode = check_mode
@@ -57,11 +60,14 @@ class Cards:
     def __init__(self, *functions: str, version: str = "16.35.2000", method: str = "fw_ctrl") -> None:
         self.flash = {pci: ["MT_1", version] for pci in functions}
         self.running = dict.fromkeys(functions, version)
+        self.running_psid = dict.fromkeys(functions, "MT_1")
         self.method = method
+        self.security = "N/A"
         self.faults: dict[str, str] = {}
         self.tools = ["mstflint"]
         self.calls: list[list[str]] = []
         self.burns_nothing = False
+        self.unsigned = False
 
     def has(self, tool: str) -> bool:
         return tool in self.tools
@@ -70,9 +76,21 @@ class Cards:
     def burns(self) -> list[str]:
         return [argv[argv.index("-d") + 1] for argv in self.calls if argv[-1] == "burn"]
 
-    def _query(self, psid: str, version: str, running: str) -> Output:
-        line = "FW Version(Running):   %s\n" % running if running != version else ""
-        return Output(0, QUERY % {"version": version, "running": line, "psid": psid, "method": self.method}, "")
+    def _query(self, psid: str, version: str, running: str, original: str = "") -> Output:
+        fields = {"version": version, "psid": psid, "method": self.method, "security": self.security}
+        fields["running"] = "FW Version(Running):   %s\n" % running if running != version else ""
+        fields["original"] = "Orig PSID:             %s\n" % original if original else ""
+        return Output(0, QUERY % fields, "")
+
+    def _query_device(self, device: str, direct: bool) -> Output:
+        psid, version = self.flash[device]
+        if direct or self.method == "Legacy":
+            return self._query(psid, version, self.running[device], "MT_1" if psid != "MT_1" else "")
+        return self._query(self.running_psid[device], version, self.running[device])
+
+    def reset(self) -> None:
+        for device, (psid, version) in self.flash.items():
+            self.running_psid[device], self.running[device] = psid, version
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         self.calls.append(list(argv))
@@ -86,10 +104,15 @@ class Cards:
             return Output(0, "-I- FW image verification succeeded. Image is bootable.\n", "")
         content = pathlib.Path(image).read_text(encoding="utf-8").split() if image else []
         if verb == "query":
-            return self._query(content[0], content[1], content[1]) if image else self._query(*self.flash[device], self.running[device])
+            return self._query(content[0], content[1], content[1]) if image else self._query_device(device, "--no_fw_ctrl" in argv)
         if not self.burns_nothing:
             self.flash[device] = content
-        return Output(0, "-I- To load new FW run mstfwreset or reboot machine.\n", "")
+        how = "Burning FW image without signatures - OK\n" if "-allow_psid_change" in argv or self.unsigned else "Writing Boot image component - OK\n"
+        return Output(0, how + "-I- To load new FW run mstfwreset or reboot machine.\n", "")
+
+    @property
+    def verified(self) -> list[str]:
+        return [argv[argv.index("-d") + 1] for argv in self.calls if argv[-1] == "verify" and "-d" in argv]
 
 
 @pytest.fixture
@@ -144,7 +167,7 @@ def test_two_functions_of_a_card_are_one_card(cards: Cards, root: pathlib.Path) 
 
 
 def test_without_a_driver_the_firmware_is_asked_for_the_psid(cards: Cards, root: pathlib.Path) -> None:
-    cards.flash["0000:83:00.0"][0] = "MT_2"
+    cards.flash["0000:83:00.0"][0] = cards.running_psid["0000:83:00.0"] = "MT_2"
     run(cards, root, devices=[{"psid": "MT_2"}])
     assert cards.burns == ["0000:83:00.0"]
     assert len([argv for argv in cards.calls if argv[1:3] == ["-d", "0000:03:00.0"]]) == 1
@@ -270,7 +293,14 @@ def test_the_flash_is_looked_at_afterwards(cards: Cards, root: pathlib.Path) -> 
 def test_flash_written_by_the_tool_is_read_back(root: pathlib.Path) -> None:
     cards = Cards("0000:03:00.0", "0000:83:00.0", method="Legacy")
     run(cards, root)
-    assert [argv for argv in cards.calls if argv[-1] == "verify" and "-d" in argv]
+    assert cards.verified == ["0000:03:00.0", "0000:83:00.0"]
+    cards = Cards("0000:03:00.0", "0000:83:00.0")
+    run(cards, root)
+    assert cards.verified == []
+    cards = Cards("0000:03:00.0", "0000:83:00.0")
+    cards.unsigned = True
+    run(cards, root)
+    assert cards.verified == ["0000:03:00.0", "0000:83:00.0"]
     cards = Cards("0000:03:00.0", "0000:83:00.0", method="Legacy")
     cards.faults = {"verify 0000:03:00.0": "-E- FW image verification failed: Bad CRC."}
     with pytest.raises(CommandFailed, match="Do not reset it"):
@@ -303,8 +333,36 @@ def test_a_locked_card_is_left_alone(cards: Cards, root: pathlib.Path) -> None:
 def test_another_psid_is_burned_only_with_consent(cards: Cards, root: pathlib.Path) -> None:
     with pytest.raises(InvalidInput, match="PSID MT_2"):
         run(cards, root, images=str(root / "fw/other.bin"))
-    run(cards, root, images=str(root / "fw/other.bin"), allow_another_psid_that_may_destroy_the_adapter=True)
+    run(cards, root, images=str(root / "fw/other.bin"), **CONSENT)
     assert all("-allow_psid_change" in argv for argv in cards.calls if argv[-1] == "burn") and len(cards.burns) == 2
+
+
+@pytest.mark.parametrize("method", ["fw_ctrl", "Legacy"])
+@pytest.mark.parametrize("mapped", [False, True])
+def test_a_psid_is_changed_once(root: pathlib.Path, method: str, mapped: bool) -> None:
+    """Firmware that controls updates names its own PSID until it is reset: the flash is read."""
+    cards = Cards("0000:03:00.0", "0000:83:00.0", method=method)
+    path = str(root / "fw/other.bin")
+    images = {"MT_1": path} if mapped else path
+    foreseen = run(cards, root, check=True, images=images, **CONSENT)
+    result = run(cards, root, images=images, **CONSENT)
+    assert foreseen == result and len(cards.burns) == 2
+    assert cards.verified == cards.burns
+    assert result["changes"][0] == "adapter 0000:03:00.0 (MT_1) PSID: MT_1 -> MT_2"
+    assert {(one["psid"], one["original_psid"], one["activated_by"]) for one in result["adapters"]} == {("MT_2", "MT_1", "device_reset")}
+    again = run(cards, root, images=images, **CONSENT)
+    assert not again["changed"] and again["pending"] == result["pending"]
+    assert any("running PSID: MT_1 -> MT_2" in line for line in result["pending"]) == (method == "fw_ctrl")
+    cards.reset()
+    settled = run(cards, root, images=images, **CONSENT)
+    assert not settled["changed"] and settled["pending"] == [] and len(cards.burns) == 2
+
+
+def test_secure_firmware_keeps_its_psid(cards: Cards, root: pathlib.Path) -> None:
+    cards.security = "secure-fw"
+    with pytest.raises(InvalidInput, match="secure firmware lets nobody change its PSID"):
+        run(cards, root, images=str(root / "fw/other.bin"), **CONSENT)
+    assert cards.burns == [] and not any("--no_fw_ctrl" in argv for argv in cards.calls)
 
 
 def test_a_container_does_not_own_the_cards(cards: Cards, root: pathlib.Path) -> None:

@@ -109,9 +109,22 @@ def test_errors(text: str, error: str) -> None:
     assert flint.error_of(text) == error
 
 
+@pytest.mark.parametrize(
+    ("text", "by_tool"),
+    [
+        ("Burning FW image without signatures - OK\nRestoring signature                     - OK\n", True),
+        ("Burning FS2 FW image without signatures - OK\n", True),
+        ("FSMST_INITIALIZE -   OK\nWriting Boot image component -   OK\nRestoring signature - OK\n", False),
+    ],
+)
+def test_who_wrote_the_flash(text: str, by_tool: bool) -> None:
+    assert flint.wrote_flash(text) == by_tool
+
+
 def test_commands() -> None:
     assert flint.query_device("mstflint", "0000:03:00.0") == ["mstflint", "-d", "0000:03:00.0", "query", "full"]
     assert flint.burn("flint", "0000:03:00.0", "/f.bin") == ["flint", "-y", "-d", "0000:03:00.0", "-i", "/f.bin", "burn"]
+    assert flint.query_flash("mstflint", "0000:03:00.0") == ["mstflint", "--no_fw_ctrl", "-qq", "-d", "0000:03:00.0", "query"]
     assert "-allow_psid_change" in flint.burn("flint", "0000:03:00.0", "/f.bin", change_psid=True)
 
 
@@ -148,6 +161,7 @@ queries = st.builds(
     base_guid=maybe,
     base_mac=maybe,
     psid=maybe,
+    running_psid=st.just(""),
     original_psid=maybe,
     security=st.lists(st.sampled_from(["secure-fw", "signed-fw", "dev"]), unique=True).map(tuple),
     security_version=maybe,
