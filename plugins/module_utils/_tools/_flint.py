@@ -68,8 +68,11 @@ def query_device(tool: str, device: str) -> list[str]:
 
 
 def query_flash(tool: str, device: str) -> list[str]:
-    """Without the firmware in between, which speaks of the PSID that it runs itself, and of no original one."""
-    return [tool, "--no_fw_ctrl", "-d", device, "query", "full"]
+    """Without the firmware in between, which speaks of the PSID that it runs itself, and of no original one.
+
+    C(-qq) spares the reading of the ROMs, which are large.
+    """
+    return [tool, "--no_fw_ctrl", "-qq", "-d", device, "query"]
 
 
 def query_image(tool: str, image: str) -> list[str]:

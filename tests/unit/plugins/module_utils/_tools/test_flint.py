@@ -159,7 +159,7 @@ def test_who_wrote_the_flash(text: str, by_tool: bool) -> None:
 def test_commands() -> None:
     assert flint.query_device("mstflint", "0000:03:00.0") == ["mstflint", "-d", "0000:03:00.0", "query", "full"]
     assert flint.burn("flint", "0000:03:00.0", "/f.bin") == ["flint", "-y", "-d", "0000:03:00.0", "-i", "/f.bin", "burn"]
-    assert flint.query_flash("mstflint", "0000:03:00.0") == ["mstflint", "--no_fw_ctrl", "-d", "0000:03:00.0", "query", "full"]
+    assert flint.query_flash("mstflint", "0000:03:00.0") == ["mstflint", "--no_fw_ctrl", "-qq", "-d", "0000:03:00.0", "query"]
     assert "-allow_psid_change" in flint.burn("flint", "0000:03:00.0", "/f.bin", change_psid=True)
 
 
