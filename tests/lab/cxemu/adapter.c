@@ -80,6 +80,7 @@ void cx_power_cycle(struct cx_adapter *adapter)
     state->semaphore = state->icmd_semaphore = state->flash_semaphore = state->icmd_control = 0;
     state->fsm_state = state->fsm_error = 0;
     state->armed = 0;
+    state->gone = state->hangs = 0;
     state->booted = (uint32_t)time(NULL);
     state->resets++;
 }

@@ -7,7 +7,8 @@
  *   create KEY=VALUE...   a new card; its TLVs come on standard input, from cxemu/nvconfig.py
  *   set KEY=VALUE...      change anything of it ("show" lists the keys)
  *   fault KEY=VALUE...    reg= method= tlv= status= icmd= mcc= instruction= skip= count=
- *   nofault               all faults gone
+ *   nofault [KEY=VALUE...]  these, or all of them, gone
+ *   lock TYPE, unlock [TYPE]  a TLV can only be read, or is as it was made
  *   powercycle            what a cold boot does to it
  *   show | nv [all]       the card; its configuration, only what was written unless "all"
  */
@@ -35,7 +36,8 @@ static const struct key keys[] = {
     KEY(NUMBER, hw_id), KEY(NUMBER, hw_revision), KEY(NUMBER, pci_id), KEY(NUMBER, ports), KEY(TEXT, psid), KEY(TEXT, name),
     KEY(TEXT, description), KEY(TEXT, vsd), KEY(LONG, base_mac), KEY(LONG, base_guid), KEY(NUMBER, secured), KEY(NUMBER, signed_fw),
     KEY(NUMBER, debug_fw), KEY(NUMBER, dev_fw), KEY(NUMBER, secure_boot), KEY(NUMBER, life_cycle), KEY(NUMBER, shows_default),
-    KEY(NUMBER, shows_current), KEY(NUMBER, fw_control), KEY(NUMBER, not_ready), KEY(NUMBER, hangs), KEY(NUMBER, reset_levels),
+    KEY(NUMBER, shows_current), KEY(NUMBER, fw_control), KEY(NUMBER, not_ready), KEY(NUMBER, hangs), KEY(NUMBER, busy),
+    KEY(NUMBER, busy_pid), KEY(NUMBER, slow), KEY(NUMBER, vanish_after), KEY(NUMBER, gone), KEY(NUMBER, icmd_control), KEY(NUMBER, reset_levels),
     KEY(NUMBER, reset_types), KEY(NUMBER, driver_sync), KEY(NUMBER, last_reset), KEY(NUMBER, booted), KEY(NUMBER, resets),
     KEY(NUMBER, semaphore), KEY(NUMBER, icmd_semaphore), KEY(NUMBER, flash_semaphore), KEY(NUMBER, spaces), KEY(NUMBER, fsm_state),
     KEY(NUMBER, fsm_handle), KEY(NUMBER, flash_guard), KEY(NUMBER, chip.lock), KEY(NUMBER, burns), KEY(NUMBER, fault_hits),
@@ -172,6 +174,7 @@ static void read_tlvs(struct cx_state *state)
         read_hex(text[0], tlv->initial, length);
         read_hex(text[1], tlv->current, length);
         read_hex(text[2], tlv->next, length);
+        tlv->stored = memcmp(tlv->next, tlv->initial, length) != 0;
     }
 }
 
@@ -221,7 +224,7 @@ static void create(const char *directory, char **arguments)
     free(state);
 }
 
-static void add_fault(struct cx_state *state, char **arguments)
+static struct cx_fault read_fault(char **arguments)
 {
     struct cx_fault fault = {0};
     const struct {
@@ -241,6 +244,13 @@ static void add_fault(struct cx_state *state, char **arguments)
             die("unknown key", *arguments);
         *names[i].to = (uint32_t)strtoul(value, NULL, 0);
     }
+    return fault;
+}
+
+static void add_fault(struct cx_state *state, char **arguments)
+{
+    struct cx_fault fault = read_fault(arguments);
+
     if (!fault.reg)
         die("missing", "reg=");
     for (int i = 0; i < CX_MAX_FAULTS; i++)
@@ -249,6 +259,31 @@ static void add_fault(struct cx_state *state, char **arguments)
             return;
         }
     die("no place for another fault", "nofault");
+}
+
+static void remove_faults(struct cx_state *state, char **arguments)
+{
+    struct cx_fault like = read_fault(arguments);
+
+    for (int i = 0; i < CX_MAX_FAULTS; i++) {
+        struct cx_fault *fault = &state->faults[i];
+
+        if ((!like.reg || like.reg == fault->reg) && (!like.method || like.method == fault->method) && (!like.tlv || like.tlv == fault->tlv) &&
+            (!like.instruction || like.instruction == fault->instruction))
+            memset(fault, 0, sizeof *fault);
+    }
+}
+
+/* type: NULL for all of them */
+static void set_lock(struct cx_state *state, const char *type, int locked)
+{
+    struct cx_tlv *tlv = type ? cx_find_tlv(state, (uint32_t)strtoul(type, NULL, 0)) : NULL;
+
+    if (type && !tlv)
+        die("no such TLV", type);
+    for (uint32_t i = 0; i < state->tlvs; i++)
+        if (!tlv || tlv == &state->tlv[i])
+            state->tlv[i].locked = (uint8_t)locked;
 }
 
 static void show_nv(const struct cx_state *state, int all)
@@ -273,7 +308,7 @@ int main(int count, char **arguments)
     const char *command;
 
     if (count < 3)
-        die("usage", "cxemu-ctl ADAPTER create|set|fault|nofault|powercycle|show|nv ...");
+        die("usage", "cxemu-ctl ADAPTER create|set|fault|nofault|lock|unlock|powercycle|show|nv ...");
     /* the functions of a card differ behind the point */
     if (strchr(arguments[1], '/'))
         snprintf(directory, sizeof directory, "%s", arguments[1]);
@@ -293,7 +328,11 @@ int main(int count, char **arguments)
     else if (!strcmp(command, "fault"))
         add_fault(adapter->state, arguments);
     else if (!strcmp(command, "nofault"))
-        memset(adapter->state->faults, 0, sizeof adapter->state->faults);
+        remove_faults(adapter->state, arguments);
+    else if (!strcmp(command, "lock") && *arguments)
+        set_lock(adapter->state, *arguments, 1);
+    else if (!strcmp(command, "unlock"))
+        set_lock(adapter->state, *arguments, 0);
     else if (!strcmp(command, "powercycle"))
         cx_power_cycle(adapter);
     else if (!strcmp(command, "show"))

@@ -26,7 +26,7 @@
 #include <sys/types.h>
 
 #define CX_MAGIC 0x43584d55u
-#define CX_VERSION 7u
+#define CX_VERSION 8u
 #define CX_CONFIG_SIZE 4096
 #define CX_TLV_SIZE 256
 #define CX_MAX_TLVS 640
@@ -60,7 +60,7 @@ struct cx_tlv {
     uint8_t readable, writable, version;
     uint8_t stored; /* a value was written to the NV area */
     uint8_t writer;
-    uint8_t reserved;
+    uint8_t locked; /* by a fault: it can be read only */
     uint8_t initial[CX_TLV_SIZE], current[CX_TLV_SIZE], next[CX_TLV_SIZE];
 };
 
@@ -99,11 +99,18 @@ struct cx_image {
     char psid[17];
 };
 
-/* The first five members are read by labnode/adapter.py too. */
+/* What the card does instead of completing a command. */
+enum cx_hang { CX_ANSWERS = 0, CX_HANGS = 1, CX_HANGS_AFTER_SET = 2 };
+
+/* Somebody else has its semaphores: for ever, or until the process that tries first has given up. */
+enum cx_busy { CX_FREE = 0, CX_BUSY = 1, CX_BUSY_ONCE = 2 };
+
+/* The first six members are read by labnode/adapter.py too. */
 struct cx_state {
     uint32_t magic, version;
     struct cx_version running;
     char psid[20];
+    uint32_t gone; /* it left the bus */
     uint8_t config[CX_CONFIG_SIZE];
     /* identity */
     uint32_t hw_id, hw_revision, pci_id, ports;
@@ -113,7 +120,10 @@ struct cx_state {
     char name[64], description[256], vsd[256];
     uint64_t base_mac, base_guid;
     /* behaviour */
-    uint32_t shows_default, shows_current, fw_control, not_ready, hangs;
+    uint32_t shows_default, shows_current, fw_control, not_ready;
+    uint32_t hangs, busy, busy_pid; /* enum cx_hang, enum cx_busy */
+    uint32_t slow;                  /* ms that each command takes */
+    uint32_t vanish_after;          /* commands until it leaves the bus; 0: it stays */
     uint32_t reset_levels, reset_types, driver_sync, last_reset;
     uint32_t booted; /* seconds since the epoch */
     uint32_t resets;

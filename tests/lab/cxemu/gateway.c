@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SPACE_CR = 2, SPACE_ICMD = 3, SPACE_SEMAPHORES = 0xa };
@@ -23,9 +24,11 @@ enum { CAP_CONTROL = 4, CAP_TICKET = 8, CAP_SEMAPHORE = 0xc, CAP_ADDRESS = 0x10,
 #define ICMD_SIZE_ADDRESS 0x1000
 #define ICMD_MAILBOX 0x100000
 #define ICMD_USABLE 0x340
+#define REGISTER_ID_NVDA 0x9024
 #define REGISTER_ID_MCC 0x9062
 #define REGISTER_AT 20 /* in the mailbox, behind the operation and register headers */
 #define BUSY 1u
+#define SOMEBODY 0xdeadu /* the owner of a semaphore that is no process */
 
 /* Is there a fault for this register access? Then its statuses are given, and the register does nothing. */
 static int faulty(struct cx_state *state, uint32_t id, uint32_t method, uint32_t *status, uint32_t *icmd_status)
@@ -71,12 +74,29 @@ static uint32_t access_register(struct cx_adapter *adapter)
     return icmd_status;
 }
 
+static int is_nv_set(const uint8_t *mailbox)
+{
+    return mailbox[4] == REGISTER_ID_NVDA >> 8 && mailbox[5] == (REGISTER_ID_NVDA & 0xff) && (mailbox[6] & 0x7f) == CX_SET;
+}
+
+static void take_time(uint32_t milliseconds)
+{
+    struct timespec left = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L};
+
+    while (nanosleep(&left, &left))
+        ;
+}
+
 static void run_command(struct cx_adapter *adapter)
 {
     struct cx_state *state = adapter->state;
     uint32_t status = 1, command = state->icmd_control >> 16;
 
-    if (state->hangs)
+    if (state->slow)
+        take_time(state->slow);
+    if (state->vanish_after && !--state->vanish_after)
+        state->gone = 1;
+    if (state->gone || state->hangs == CX_HANGS)
         return; /* busy for ever */
     if (command == ICMD_ACCESS_REGISTER) {
         status = access_register(adapter);
@@ -84,7 +104,10 @@ static void run_command(struct cx_adapter *adapter)
         memset(state->mailbox, 0, 16);
         status = 0;
     }
-    state->icmd_control = (state->icmd_control & ~(0xff00u | BUSY)) | status << 8;
+    if (state->hangs == CX_HANGS_AFTER_SET && command == ICMD_ACCESS_REGISTER && is_nv_set(state->mailbox))
+        state->hangs = CX_HANGS;
+    else
+        state->icmd_control = (state->icmd_control & ~(0xff00u | BUSY)) | status << 8;
 }
 
 static uint32_t read_cr(struct cx_adapter *adapter, uint32_t address)
@@ -126,6 +149,19 @@ static uint32_t *semaphore_at(struct cx_state *state, uint32_t address)
     return address == 0 ? &state->icmd_semaphore : address == 0x10 ? &state->flash_semaphore : NULL;
 }
 
+/* Has somebody else the semaphores? "Once" ends with the first process that tries: the next one finds them free. */
+static int is_held(struct cx_state *state)
+{
+    if (state->busy != CX_BUSY_ONCE)
+        return state->busy == CX_BUSY;
+    if (!state->busy_pid)
+        state->busy_pid = (uint32_t)getpid();
+    if (state->busy_pid == (uint32_t)getpid())
+        return 1;
+    state->busy = state->busy_pid = 0;
+    return 0;
+}
+
 static int in_mailbox(uint32_t address)
 {
     return address >= ICMD_MAILBOX && address < ICMD_MAILBOX + CX_MAILBOX_SIZE;
@@ -138,7 +174,7 @@ static uint32_t read_space(struct cx_adapter *adapter, uint32_t space, uint32_t 
     if (space == SPACE_SEMAPHORES) {
         const uint32_t *semaphore = semaphore_at(state, address);
 
-        return semaphore ? *semaphore : 0;
+        return !semaphore ? 0 : is_held(state) ? SOMEBODY : *semaphore;
     }
     if (space != SPACE_ICMD)
         return read_cr(adapter, address);
@@ -157,7 +193,7 @@ static void write_space(struct cx_adapter *adapter, uint32_t space, uint32_t add
         uint32_t *semaphore = semaphore_at(state, address);
 
         /* a taken semaphore keeps its owner */
-        if (semaphore && (!value || !*semaphore))
+        if (semaphore && !is_held(state) && (!value || !*semaphore))
             *semaphore = value;
     } else if (space != SPACE_ICMD) {
         write_cr(adapter, address, value);
@@ -253,7 +289,9 @@ ssize_t cx_read(struct cx_adapter *adapter, void *data, size_t length, off_t off
         return 0;
     if (length > (size_t)(CX_CONFIG_SIZE - offset))
         length = (size_t)(CX_CONFIG_SIZE - offset);
-    if (in_capability(state, length, offset)) {
+    if (state->gone)
+        memset(data, 0xff, length); /* nobody answers on the bus */
+    else if (in_capability(state, length, offset)) {
         uint32_t value = read_capability(state, (uint32_t)offset - state->capability);
 
         memcpy(data, &value, sizeof value);
@@ -268,6 +306,8 @@ ssize_t cx_write(struct cx_adapter *adapter, const void *data, size_t length, of
     struct cx_state *state = adapter->state;
     uint32_t value;
 
+    if (state->gone)
+        return (ssize_t)length;
     if (in_capability(state, length, offset)) {
         memcpy(&value, data, sizeof value);
         write_capability(adapter, (uint32_t)offset - state->capability, value);

@@ -55,7 +55,7 @@ static uint32_t set_value(struct cx_tlv *tlv, const uint8_t *data)
 {
     uint32_t asked = cx_get32(data);
 
-    if (!tlv->writable)
+    if (!tlv->writable || tlv->locked)
         return CX_BAD_PARAMETER;
     if ((asked & LENGTH_MASK) != tlv->length)
         return CX_BAD_LENGTH;
@@ -69,7 +69,7 @@ static uint32_t abilities(struct cx_state *state, uint8_t *data)
 {
     const struct cx_tlv *tlv = cx_find_tlv(state, cx_get32(data));
 
-    cx_put32(data + 4, tlv ? (tlv->readable ? 1u : 0) | (tlv->writable ? 2u : 0) | (uint32_t)(tlv->version & 0xf) << 4 : 0);
+    cx_put32(data + 4, tlv ? (tlv->readable ? 1u : 0) | (tlv->writable && !tlv->locked ? 2u : 0) | (uint32_t)(tlv->version & 0xf) << 4 : 0);
     return CX_OK;
 }
 

@@ -11,6 +11,7 @@ the tool under test; which of them a card has, and their defaults, come from a p
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -20,15 +21,27 @@ PROFILE = "/opt/lab/share/profile.json"
 # Classes of TLVs, and where their dword carries what they are about.
 GLOBAL, PHYSICAL_PORT, HOST_FUNCTION, HOST, MODULE = 0, 1, 3, 7, 9
 INITIAL, CURRENT, NEXT = range(3)
+# What each column of a profile decides: a default is also what is current and what comes next.
+COLUMNS = (("default", (INITIAL, CURRENT, NEXT)), ("current", (CURRENT, NEXT)), ("next", (NEXT,)))
+_PLACE = re.compile(r"^(.*?)(?:_P([1-9]))?(?:\[(\d+)\])?$")
 
 
 class Field(NamedTuple):
-    """Bits of a TLV; offset and size in bits."""
+    """Bits of a TLV; offset and size in bits, of an array in all. length: of an array, else 0."""
 
     offset: int
     size: int
     values: Mapping[str, int]
-    array: bool
+    length: int
+
+    def number(self, value: int | str) -> int:
+        """A number, a text of one, or one of the field's words."""
+        if isinstance(value, str) and value in self.values:
+            return self.values[value]
+        try:
+            return int(value, 0) if isinstance(value, str) else int(value)
+        except ValueError:
+            raise ValueError("%r is neither a number nor one of: %s" % (value, ", ".join(self.values) or "(no words)")) from None
 
 
 class Tlv(NamedTuple):
@@ -41,18 +54,35 @@ class Tlv(NamedTuple):
     fields: dict[str, Field]
 
     def code(self, port: int) -> int:
-        """The type dword, for host 0 and function 0."""
+        """The type dword, for host 0, function 0 and module 0."""
         return self.kind << 24 | (port << 16 if self.kind == PHYSICAL_PORT else 0) | self.number
 
-    def put(self, content: bytearray, name: str, value: int | str) -> None:
+    def put(self, content: bytearray, name: str, value: int | str | list[int | str], element: int | None = None) -> None:
+        """A value of an array is a list, or goes to one element, or to all."""
         field = self.fields[name]
-        if field.array or field.size > 32:
-            raise ValueError("%s.%s is an array" % (self.name, name))
-        number = field.values[value] if isinstance(value, str) else int(value)
+        if field.length:
+            self._put_array(content, field, value, element)
+            return
+        if isinstance(value, list) or element is not None or field.size > 32:
+            raise ValueError("%s.%s is no array" % (self.name, name) if field.size <= 32 else "%s.%s has more than 32 bits" % (self.name, name))
+        number = field.number(value)
         at = field.offset // 32 * 4
         mask = (1 << field.size) - 1
+        if not 0 <= number <= mask:
+            raise ValueError("%s.%s has %d bits, too few for %d" % (self.name, name, field.size, number))
         word = int.from_bytes(content[at : at + 4], "big") & ~(mask << field.offset % 32)
-        content[at : at + 4] = (word | (number & mask) << field.offset % 32).to_bytes(4, "big")
+        content[at : at + 4] = (word | number << field.offset % 32).to_bytes(4, "big")
+
+    def _put_array(self, content: bytearray, field: Field, value: int | str | list[int | str], element: int | None) -> None:
+        """All arrays that the tools show have elements of one byte, the first in the byte that the field begins in."""
+        if field.size != 8 * field.length:
+            raise ValueError("%s has an array whose elements are no bytes" % self.name)
+        values = value if isinstance(value, list) else [value] * (field.length if element is None else 1)
+        start = element or 0
+        if start + len(values) > field.length:
+            raise ValueError("an array of %s has elements 0 to %d" % (self.name, field.length - 1))
+        at = field.offset // 32 * 4 + 3 - field.offset % 32 // 8 + start
+        content[at : at + len(values)] = bytes(field.number(one) for one in values)
 
 
 def _bits(text: str) -> int:
@@ -76,15 +106,51 @@ def read_database(path: str) -> tuple[dict[str, Tlv], dict[str, tuple[str, str]]
     public = {}
     query = "select tlv_name, name, mlxconfig_name, offset, size, textual_values, array_length from params"
     for tlv, name, parameter, offset, size, values, array in database.execute(query):
-        tlvs[tlv].fields[name] = Field(_bits(offset), _bits(size), _values(values), bool(array))
+        tlvs[tlv].fields[name] = Field(_bits(offset), _bits(size), _values(values), int(array or 0))
         if parameter:
             public[parameter] = (tlv, name)
     database.close()
     return tlvs, public
 
 
-def lines(ports: int, profile: Mapping[str, Any], database: str = DATABASE) -> Iterator[str]:
-    """What "cxemu-ctl create" reads. Parameters that this release of the database does not have are left out."""
+class Place(NamedTuple):
+    """Where a parameter lives. port: 0 for all ports, element: None for the whole parameter."""
+
+    tlv: str
+    field: str
+    port: int
+    element: int | None
+
+
+def find(name: str, tlvs: Mapping[str, Tlv], public: Mapping[str, tuple[str, str]]) -> Place | None:
+    """A parameter as the tools write it (NAME, NAME_P1, NAME[3]), or TLV.FIELD for what they don't show."""
+    match = _PLACE.match(name)
+    assert match
+    stem, port, element = match[1], match[2], match[3]
+    if port and (stem + "_P" + port) in public:
+        stem, port = stem + "_P" + port, None
+    home, field = stem.split(".") if "." in stem else public.get(stem, ("", ""))
+    if home not in tlvs or field not in tlvs[home].fields:
+        return None
+    return Place(home, field, int(port or 0), None if element is None else int(element))
+
+
+def codes(name: str, profile: Mapping[str, Any], ports: int, database: str = DATABASE) -> list[int]:
+    """The type dwords of the TLVs that a parameter of a card is in; ValueError where it has none of that name."""
+    tlvs, public = read_database(database)
+    place = find(name, tlvs, public)
+    if not place or place.tlv not in profile["tlvs"]:
+        raise ValueError("the card has no parameter %s" % name)
+    tlv = tlvs[place.tlv]
+    numbers = range(1, ports + 1) if tlv.kind == PHYSICAL_PORT else (0,)
+    return [tlv.code(number) for number in numbers if place.port in (0, number)]
+
+
+def lines(ports: int, profile: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]] | None = None, database: str = DATABASE) -> Iterator[str]:
+    """What "cxemu-ctl create" reads. Parameters of the profile that this release of the database does not have are left out.
+
+    own: columns of this one card, on top of the profile's. What it names must be there: ValueError.
+    """
     tlvs, public = read_database(database)
     card = {
         (name, port): [bytearray(tlvs[name].size) for _value in (INITIAL, CURRENT, NEXT)]
@@ -92,19 +158,37 @@ def lines(ports: int, profile: Mapping[str, Any], database: str = DATABASE) -> I
         if name in tlvs
         for port in (range(1, ports + 1) if tlvs[name].kind == PHYSICAL_PORT else (0,))
     }
-    for column, wheres in (("default", (INITIAL, CURRENT, NEXT)), ("current", (CURRENT, NEXT)), ("next", (NEXT,))):
-        for key, value in profile.get(column, {}).items():
-            home, field = key.split(".") if "." in key else public.get(key, ("", ""))
-            for (owner, _port), contents in card.items():
-                if owner == home and field in tlvs[home].fields:
+    for values, strict in ((profile, False), (own or {}, True)):
+        for column, wheres in COLUMNS:
+            for key, value in values.get(column, {}).items():
+                place = find(key, tlvs, public)
+                homes = [contents for (owner, port), contents in card.items() if place and owner == place.tlv and place.port in (0, port)]
+                if strict and not homes:
+                    raise ValueError("%s %s: the card has no such parameter" % (column, key))
+                for contents in homes:
                     for where in wheres:
-                        tlvs[home].put(contents[where], field, value)
+                        assert place
+                        tlvs[place.tlv].put(contents[where], place.field, value, place.element)
     for (name, port), contents in card.items():
         tlv = tlvs[name]
         writable = 0 if tlv.is_capability or name in profile.get("read_only", ()) else 1
         yield "%08x %u 1 %u %s %s" % (tlv.code(port), tlv.size, writable, tlv.version, " ".join(content.hex() for content in contents))
 
 
-def read_profile(path: str = PROFILE) -> dict[str, Any]:
+def of_model(profile: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The profile of one model: what all cards have (or those "like" it), and the difference that the model makes."""
+    difference = profile["models"].get(model)
+    if difference is None:
+        return dict(profile)
+    if "like" in difference:
+        profile = {**of_model(profile, difference["like"]), "models": profile["models"]}
+    result: dict[str, Any] = {column: {**profile.get(column, {}), **difference.get(column, {})} for column, _wheres in COLUMNS}
+    without = difference.get("without", ())
+    result["tlvs"] = [name for name in (*profile["tlvs"], *difference.get("tlvs", ())) if name not in without]
+    result["read_only"] = [*profile.get("read_only", ()), *difference.get("read_only", ())]
+    return result
+
+
+def read_profile(model: str, path: str = PROFILE) -> dict[str, Any]:
     with open(path, encoding="utf-8") as stream:
-        return dict(json.load(stream))
+        return of_model(json.load(stream), model)

@@ -14,6 +14,7 @@ import sys
 import typing as t
 
 from . import _cluster, _engine, _fabric, _generate, _image, _status
+from ._docker import docker
 from ._say import LabError, say
 from ._settings import LAB, Settings, settings
 
@@ -84,9 +85,19 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
         sub = kinds.add_parser(name, help=text)
         sub.add_argument("node")
         sub.set_defaults(run=_fault_cut, up=name == "heal")
+    _add_card_fault(kinds)
     sub = kinds.add_parser("slow", help="let every request to the fabric wait for so many milliseconds")
     sub.add_argument("milliseconds", metavar="MS|off")
     sub.set_defaults(run=_fault_slow)
+
+
+def _add_card_fault(kinds: t.Any) -> None:
+    sub = kinds.add_parser("card", help="break or mend the firmware side of an emulated adapter", epilog="An unknown KIND is answered with all that there are.")
+    sub.add_argument("node")
+    sub.add_argument("adapter", help="such as mlx5_0 or 0000:03:00.0")
+    sub.add_argument("kind", help="such as busy, slow=20, read-only=NUM_OF_VFS, or none: everything is whole again")
+    sub.add_argument("state", nargs="?", default="on", choices=("on", "off", "once"))
+    sub.set_defaults(run=_fault_card)
 
 
 def _hosts(count: int) -> int:
@@ -169,6 +180,15 @@ def _fault_link(lab: Settings, arguments: argparse.Namespace) -> None:
 def _fault_cut(lab: Settings, arguments: argparse.Namespace) -> None:
     node = _cluster.node_named(lab, arguments.node)
     _tell(_fabric.set_links(lab, node, arguments.up), "%s is %s the fabric" % (node.name, "back on" if arguments.up else "cut off from"))
+
+
+def _fault_card(lab: Settings, arguments: argparse.Namespace) -> None:
+    node = _cluster.node_named(lab, arguments.node)
+    try:
+        docker("exec", lab.container(node.name), "/opt/lab/bin/rdmalab-fault", arguments.adapter, arguments.kind, arguments.state)
+    except LabError as exc:
+        raise LabError(str(exc).rpartition("rdmalab-fault: ")[2]) from exc
+    say("%s %s: %s %s" % (node.name, arguments.adapter, arguments.kind, "" if arguments.kind == "none" else arguments.state))
 
 
 def _tell(remarks: t.Sequence[str], done: str) -> None:

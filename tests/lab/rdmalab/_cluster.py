@@ -16,11 +16,11 @@ import typing as t
 
 from . import _image, _network
 from ._docker import docker, files, inspect
-from ._hardware import description, device_names
+from ._hardware import description, device_names, read
 from ._inventory import render
 from ._say import LabError, say
 from ._settings import LAB, REPOSITORY, Settings
-from ._topology import Node, Topology, parse
+from ._topology import Node, Topology
 
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_MODULE")
 SECURITY = ("seccomp=unconfined", "apparmor=unconfined")
@@ -81,7 +81,7 @@ def together(work: t.Callable[[Node], T], nodes: t.Sequence[Node]) -> list[T]:
 
 def read_topology(path: pathlib.Path) -> Topology:
     try:
-        return parse(path.read_text(encoding="utf-8"), str(path))
+        return read(path.read_text(encoding="utf-8"), str(path))
     except OSError as exc:
         raise LabError(
             "The topology %s cannot be read: %s. The ones that come with the lab: %s." % (path, exc.strerror, ", ".join(known_topologies()))
@@ -139,7 +139,7 @@ def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: s
         if asked:
             raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
         text, own_inventory = settings.topology.read_text(encoding="utf-8"), settings.inventory.read_text(encoding="utf-8")
-    topology = parse(text, source)
+    topology = read(text, source)
     suites = {node.name: node.suite or settings.suite for node in topology.nodes}
     images = _image.ensure_images(settings, suites.values())
     settings.state.mkdir(parents=True, exist_ok=True)
@@ -258,12 +258,18 @@ def _booted(settings: Settings, node: Node, end: float) -> None:
     """systemd is done, and the emulated adapters are there."""
     container = settings.container(node.name)
     wanted = ["/sys/class/infiniband/%s/ports/1/state" % name for name in device_names(node)]
-    script = 'state=$(systemctl is-system-running); case $state in running|degraded) for f; do test -e "$f" || exit 3; done; echo up;; *) echo "$state";; esac'
+    script = (
+        # What the agent says of a description that makes no sense to it; it waits then.
+        'systemctl show -P StatusText rdmalab-agent | grep "^cannot" && exit; state=$(systemctl is-system-running); '
+        'case $state in running|degraded) for f; do test -e "$f" || exit 3; done; echo up;; *) echo "$state";; esac'
+    )
     answer = ""
     while True:
         answer = docker("exec", container, "sh", "-c", script, "sh", *wanted, check=False).strip()
         if answer == "up":
             return
+        if answer.startswith("cannot"):
+            raise LabError("the agent in it %s" % answer)
         if time.monotonic() > end:
             break
         time.sleep(0.4)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ._topology import Device, Node
+from ._adapters import Own, cards, parse_own, problems_of_cards
+from ._say import LabError
+from ._topology import Device, Node, Topology, parse
 
 
 class Model(t.NamedTuple):
@@ -27,6 +29,35 @@ MODELS = {
     0x1021: Model("mlx5_core", "MT_0000000838", "28.38.1002", "MCX75310AAS-NEAT"),
 }
 USUAL = 0x1017
+
+
+def read(text: str, source: str = "topology") -> Topology:
+    """A topology whose hosts can be built. Raises LabError with everything that is wrong with their adapters."""
+    topology = parse(text, source)
+    problems = [problem for node in topology.nodes for problem in _problems(node)]
+    if problems:
+        raise LabError("%s is not usable as hardware:\n  %s" % (source, "\n  ".join(problems)))
+    return topology
+
+
+def _problems(node: Node) -> list[str]:
+    names = device_names(node)
+    problems = problems_of_cards(node.name, names, node.hcas)
+    places = dict(zip(names, cards(node.hcas)))
+    for name, attributes in node.adapters.items():
+        line = "'# lab %s/%s': " % (node.name, name)
+        if name not in names:
+            problems.append("%s%s has no such adapter, only %s" % (line, node.name, ", ".join(names)))
+            continue
+        own, wrong = parse_own(attributes)
+        problems += [line + problem for problem in wrong]
+        card, function = places[name]
+        if function:
+            first = next(other for other, place in places.items() if place == (card, 0))
+            problems.append("%sit is a function of the same card as %s: say it of that one" % (line, first))
+        if own.settings and name.startswith("mlx4"):
+            problems.append("%sthe configuration of a ConnectX-3 is not emulated" % line)
+    return problems
 
 
 def device_names(node: Node) -> tuple[str, ...]:
@@ -48,34 +79,39 @@ def port_names(node: Node) -> tuple[str, ...]:
 def description(node: Node, simulator: str, kernel: str) -> dict[str, t.Any]:
     """The content of C(/etc/lab/node.json)."""
     netdevs = iter(range(1000))
+    names, places = device_names(node), cards(node.hcas)
+    own = {places[names.index(name)][0]: parse_own(attributes)[0] for name, attributes in node.adapters.items()}
     return {
         "name": node.name,
         "simulator": simulator,
         "kernel": kernel,
         "network": node.network,
-        "hcas": [_hca(index, name, hca, netdevs) for index, (name, hca) in enumerate(zip(device_names(node), node.hcas))],
+        "hcas": [_hca(place, name, hca, own.get(place[0], Own()), netdevs) for place, name, hca in zip(places, names, node.hcas)],
     }
 
 
-def _hca(index: int, name: str, hca: Device, netdevs: t.Iterator[int]) -> dict[str, t.Any]:
+def _hca(place: tuple[int, int], name: str, hca: Device, own: Own, netdevs: t.Iterator[int]) -> dict[str, t.Any]:
     model = _model(hca)
+    card, function = place
     return {
         "device": name,
         "driver": model.driver,
-        # The second adapter sits on the second socket, as in most two-socket machines.
-        "pci": "0000:%02x:00.0" % (0x03 + 0x80 * (index % 2) + index // 2),
+        # The second card sits on the second socket, as in most two-socket machines.
+        "pci": "0000:%02x:00.%d" % (0x03 + 0x80 * (card % 2) + card // 2, function),
         "type": "MT%d" % (hca.device_id if hca.device_id in MODELS else USUAL),
-        "psid": model.psid,
-        "firmware": model.firmware,
+        "psid": own.psid or model.psid,
+        "firmware": own.firmware or model.firmware,
         "part_number": model.part_number,
         "node_guid": "0x%016x" % hca.guid,
-        "numa_node": index % 2,
+        "sys_image_guid": "0x%016x" % (hca.system_guid or hca.guid),
+        "numa_node": card % 2,
         # The mlx5 driver gives IPoIB its own "enhanced" netdev, which has no connected mode.
         "connected_capable": model.driver == "mlx4_core",
         "ports": [
             {"port": port, "port_guid": "0x%016x" % hca.port_guid(port), "node_description": hca.description, "netdev": "ib%d" % next(netdevs)}
             for port in range(1, hca.ports + 1)
         ],
+        **({"settings": {column: dict(values) for column, values in own.settings.items()}} if own.settings and not function else {}),
     }
 
 

@@ -5,7 +5,7 @@
 """A fabric as a file in the format of ibnetdiscover, which the simulator reads too. Pure: text in, tuples out.
 
 The file is the only source of truth: names, GUIDs, adapter models and cabling are read from it. What ibnetdiscover does
-not know about a node stands in a comment: C(# lab NODE network=ifupdown).
+not know about a node stands in a comment: C(# lab NODE network=ifupdown), C(# lab NODE/mlx5_0 firmware=16.35.3006).
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ class Device(t.NamedTuple):
     ports: int
     description: str
     links: tuple[Link, ...]
+    system_guid: int = 0
+    """What the functions of one card have in common, 0 where the file doesn't say."""
 
     def port_guid(self, port: int) -> int:
         """The simulator's rule, whatever the file says."""
@@ -61,6 +63,8 @@ class Node(t.NamedTuple):
     hcas: tuple[Device, ...]
     suite: str = ""
     """Of Debian; "" for the lab's default."""
+    adapters: t.Mapping[str, t.Mapping[str, str]] = {}
+    """What the file says of single adapters, by device name, as it stands there."""
 
 
 class Topology(t.NamedTuple):
@@ -92,7 +96,9 @@ def parse(text: str, source: str = "topology") -> Topology:
                 problems.append(
                     "line %d: %s has no %s= line before it: the lab needs its GUID" % (number, match[3], "switchguid" if kind == "Switch" else "caguid")
                 )
-            devices.append(Device(kind, match[3], guid or 0, pending.get("devid", 0), int(match[2]), match[4] or match[5] or match[3], ()))
+            devices.append(
+                Device(kind, match[3], guid or 0, pending.get("devid", 0), int(match[2]), match[4] or match[5] or match[3], (), pending.get("sysimgguid", 0))
+            )
             pending = {}
         elif match := _LINK.match(line):
             if not devices:
@@ -101,11 +107,13 @@ def parse(text: str, source: str = "topology") -> Topology:
             rate = _RATE.search(line)
             link = Link(int(match[1]), match[3], int(match[4]), rate[1] if rate else "")
             devices[-1] = devices[-1]._replace(links=(*devices[-1].links, link))
+    adapters = {name: attributes.pop(name) for name in list(attributes) if "/" in name}
     problems += _wrong(devices, attributes)
-    nodes = _nodes(devices, attributes)
+    nodes = tuple(node._replace(adapters=_of_host(node.name, adapters)) for node in _nodes(devices, attributes))
     if not nodes:
         problems.append("no host: not one Ca with a name in it")
-    problems += ["'# lab %s' names a host that is not in the file" % name for name in attributes if name not in {node.name for node in nodes}]
+    hosts = {node.name for node in nodes}
+    problems += ["'# lab %s' names a host that is not in the file" % name for name in (*attributes, *adapters) if name.partition("/")[0] not in hosts]
     if problems:
         raise LabError("%s is not usable as a fabric:\n  %s" % (source, "\n  ".join(problems)))
     return Topology(tuple(devices), nodes)
@@ -133,6 +141,10 @@ def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str
                 known = " ".join("%s=%s" % (attribute, "|".join(values)) for attribute, values in _ALLOWED.items())
                 problems.append("'# lab %s %s=%s': the lab knows %s" % (name, key, value, known))
     return problems
+
+
+def _of_host(host: str, adapters: t.Mapping[str, t.Mapping[str, str]]) -> dict[str, t.Mapping[str, str]]:
+    return {name.partition("/")[2]: values for name, values in adapters.items() if name.partition("/")[0] == host}
 
 
 def _nodes(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> tuple[Node, ...]:

@@ -11,7 +11,6 @@ import json
 import os
 import pathlib
 import socket
-import sqlite3
 import struct
 import sys
 import threading
@@ -25,7 +24,7 @@ if sys.version_info < (3, 11):
 LAB = pathlib.Path(__file__).parents[2] / "lab"
 sys.path[:0] = [str(LAB), str(LAB / "node")]
 
-from cxemu import image, nvconfig
+from cxemu import image
 from labnode import adapter, ipoib, modules, simulator, tree
 from labnode.modinfo import ModInfo, parse_modinfo
 from labnode.node import Node, parse_node
@@ -302,10 +301,12 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_second_function_and_mac_of_a_dual_port_card(node: Node) -> None:
     hca = node.hcas[0]
-    assert adapter.functions(hca) == ("0000:03:00.0", "0000:03:00.1")
-    assert adapter.functions(hca._replace(type="MT4123")) == ("0000:03:00.0",)
-    assert adapter.functions(hca._replace(type="MT4099")) == ("0000:03:00.0",)
-    assert {"base_mac=0x2c9001000", "hw_id=0x20d", "psid=MT_0000000008"} <= set(adapter.keys(hca, adapter.MODELS[hca.type]))
+    assert adapter.functions([hca], hca) == ("0000:03:00.0", "0000:03:00.1")
+    for model in ("MT4123", "MT4099"):
+        other = hca._replace(type=model)
+        assert adapter.functions([other], other) == ("0000:03:00.0",)
+        assert adapter.functions([other, other._replace(pci="0000:03:00.1")], other) == ("0000:03:00.0", "0000:03:00.1")
+    assert {"base_mac=0x2c9001000", "hw_id=0x20d", "psid=MT_0000000008", "ports=2"} <= set(adapter.keys(hca, adapter.MODELS[hca.type], 2))
     assert adapter.directory(hca) == adapter.directory(hca._replace(pci="0000:03:00.1"))
 
 
@@ -313,25 +314,6 @@ def test_links_end_in_the_name_of_their_target(tmp_path: pathlib.Path) -> None:
     """libmtcr takes the PCI address from the text of the link "device"."""
     tree.Tree(str(tmp_path)).link_all({"sys/devices/bus/0000:03:00.0/infiniband/mlx5_0/device": "sys/devices/bus/0000:03:00.0"})
     assert os.readlink(tmp_path / "sys/devices/bus/0000:03:00.0/infiniband/mlx5_0/device") == "../../../0000:03:00.0"
-
-
-def test_values_of_the_nv_configuration(tmp_path: pathlib.Path) -> None:
-    """A field is bits of a big endian dword, its place written as BYTE.BIT."""
-    path = tmp_path / "parameters.db"
-    database = sqlite3.connect(path)
-    database.execute("create table tlvs (name, id, class, size, cap, version)")
-    database.execute("create table params (tlv_name, name, mlxconfig_name, offset, size, textual_values, array_length)")
-    database.execute("insert into tlvs values ('link', 18, 1, 4, 0, 0), ('limits', 5, 0, 8, 1, 1)")
-    database.execute("insert into params values ('link', 'type', 'LINK_TYPE', '0x0.0', '0x0.2', 'IB=0x1,ETH=0x2', null)")
-    database.execute("insert into params values ('limits', 'vfs', null, '0x4.16', '0x2.0', null, null)")
-    database.commit()
-    database.close()
-    profile = {"tlvs": ["link", "limits", "of another release"], "default": {"LINK_TYPE": "IB", "limits.vfs": 127}, "next": {"LINK_TYPE": 2}}
-    assert list(nvconfig.lines(2, profile, str(path))) == [
-        "01010012 4 1 1 0 00000001 00000001 00000002",
-        "01020012 4 1 1 0 00000001 00000001 00000002",
-        "00000005 8 1 0 1 00000000007f0000 00000000007f0000 00000000007f0000",
-    ]
 
 
 def test_an_image_says_what_it_is() -> None:

@@ -33,6 +33,7 @@ def test_node_json() -> None:
                 "firmware": "16.35.2000",
                 "part_number": "MCX556A-ECAT",
                 "node_guid": "0x0002c90300001000",
+                "sys_image_guid": "0x0002c90300001000",
                 "numa_node": 0,
                 "connected_capable": False,
                 "ports": [{"port": 1, "port_guid": "0x0002c90300001001", "node_description": "node1", "netdev": "ib0"}],

@@ -13,6 +13,7 @@ import contextlib
 import os
 import struct
 import subprocess
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from cxemu import image, nvconfig
@@ -23,12 +24,12 @@ from .tree import PCI_IDS, Tree
 ADAPTERS = "/var/lib/rdmalab/adapters"
 CONTROL = "/opt/lab/bin/cxemu-ctl"
 CONFIG_MODE = 0o2644  # the set-group-ID bit marks files that the preload library lets the model answer
-_HEAD = struct.Struct("=5I20s")  # magic, version, running firmware and its PSID: the start of struct cx_state
+_HEAD = struct.Struct("=5I20sI")  # magic, version, running firmware, its PSID, whether the card left the bus: the start of struct cx_state
 _CONFIG_SIZE = 4096
 
 
 class Model(NamedTuple):
-    """What a card says of itself. ports: physical ports, each a PCI function of its own."""
+    """What a card says of itself. ports: physical ports, each a PCI function of its own; a node.json with more of them has a wider card."""
 
     hw_id: int
     ports: int
@@ -40,7 +41,7 @@ MODELS = {
     "MT4115": Model(0x209, 1, "MCX455A-ECA_Ax", "ConnectX-4 VPI adapter card; EDR IB (100Gb/s) and 100GbE; single-port QSFP28; PCIe3.0 x16"),
     "MT4119": Model(0x20D, 2, "MCX556A-ECA_Ax", "ConnectX-5 VPI adapter card; EDR IB (100Gb/s) and 100GbE; dual-port QSFP28; PCIe3.0 x16"),
     "MT4123": Model(0x20F, 1, "MCX653105A-HDA_Ax", "ConnectX-6 VPI adapter card; HDR IB (200Gb/s) and 200GbE; single-port QSFP56; PCIe4.0 x16"),
-    "MT4129": Model(0x218, 1, "MCX75310AAS-NEA_Ax", "ConnectX-7 adapter card; NDR IB (400Gb/s); single-port OSFP; PCIe5.0 x16"),
+    "MT4129": Model(0x218, 1, "MCX75310AAS-NEA_Ax", "ConnectX-7 VPI adapter card; 400GbE / NDR IB (default mode); single-port OSFP; PCIe5.0 x16"),
 }
 
 
@@ -49,19 +50,24 @@ def directory(hca: Hca) -> str:
     return "%s/%s" % (ADAPTERS, hca.pci.rpartition(".")[0])
 
 
-def functions(hca: Hca) -> tuple[str, ...]:
+def ports(hcas: Sequence[Hca], hca: Hca) -> int:
+    """Of the whole card, cabled or not."""
+    model = MODELS.get(hca.type)
+    return max(model.ports if model else 1, *(1 + int(other.pci.rpartition(".")[2]) for other in hcas if directory(other) == directory(hca)))
+
+
+def functions(hcas: Sequence[Hca], hca: Hca) -> tuple[str, ...]:
     """The PCI functions of the card. Those without an RDMA device in node.json are bare: no driver is bound."""
     slot = hca.pci.rpartition(".")[0]
-    model = MODELS.get(hca.type)
-    return tuple(sorted({hca.pci, *("%s.%d" % (slot, number) for number in range(model.ports if model else 1))}))
+    return tuple("%s.%d" % (slot, number) for number in range(ports(hcas, hca)))
 
 
-def _mac(hca: Hca) -> int:
+def _mac(guid: int) -> int:
     """The GUID without the two bytes in the middle."""
-    return hca.guid >> 40 << 24 | hca.guid & 0xFFFFFF
+    return guid >> 40 << 24 | guid & 0xFFFFFF
 
 
-def keys(hca: Hca, model: Model) -> list[str]:
+def keys(hca: Hca, model: Model, ports: int) -> list[str]:
     """The card in the words of "cxemu-ctl create"."""
     return [
         "psid=" + hca.psid,
@@ -69,11 +75,11 @@ def keys(hca: Hca, model: Model) -> list[str]:
         "running_date=0x20221215",
         "hw_id=%#x" % model.hw_id,
         "pci_id=%#x" % PCI_IDS[hca.type],
-        "ports=%d" % model.ports,
+        "ports=%d" % ports,
         "name=" + model.name,
         "description=" + model.description,
-        "base_guid=%#x" % hca.guid,
-        "base_mac=%#x" % _mac(hca),
+        "base_guid=%#x" % hca.system_guid,
+        "base_mac=%#x" % _mac(hca.system_guid),
         "rom0=1:1:3.6.804",
         "rom1=2:1:14.29.14",
     ]
@@ -82,24 +88,29 @@ def keys(hca: Hca, model: Model) -> list[str]:
 def write_flash(hca: Hca, model: Model, path: str) -> None:
     """The flash chip of a new card, with the firmware that it runs. Those since ConnectX-6 are twice as large."""
     size = image.FLASH_SIZE << (model.hw_id >= MODELS["MT4123"].hw_id)
-    content = image.build(hca.psid, hca.firmware, "20221215", model.hw_id, PCI_IDS[hca.type], model.name, size=size, guid=hca.guid, mac=_mac(hca))
+    guid = hca.system_guid
+    content = image.build(hca.psid, hca.firmware, "20221215", model.hw_id, PCI_IDS[hca.type], model.name, size=size, guid=guid, mac=_mac(guid))
     with open(path, "wb") as stream:
         stream.write(content)
 
 
-def start(hca: Hca, cold: bool) -> None:
-    """Make the card where there is none yet; a cold boot of one that is there."""
-    model = MODELS.get(hca.type)
-    if not model:
-        return
-    place = directory(hca)
-    if not os.path.exists(place + "/state"):
-        os.makedirs(place, exist_ok=True)
-        write_flash(hca, model, place + "/flash")
-        seed = "".join(line + "\n" for line in nvconfig.lines(model.ports, nvconfig.read_profile()))
-        subprocess.run([CONTROL, place, "create", *keys(hca, model)], input=seed, text=True, check=True)
-    elif cold:
-        subprocess.run([CONTROL, place, "powercycle"], check=True)
+def start(hcas: Sequence[Hca], cold: bool) -> None:
+    """Make the cards that are not there yet; a cold boot of those that are. ValueError where a card can't be as node.json wants it."""
+    for place, hca in {directory(hca): hca for hca in reversed(hcas)}.items():  # the first function's
+        model = MODELS.get(hca.type)
+        if not model:
+            continue
+        if not os.path.exists(place + "/state"):
+            count = ports(hcas, hca)
+            try:
+                seed = "".join(line + "\n" for line in nvconfig.lines(count, nvconfig.read_profile(hca.type), hca.settings))
+            except ValueError as exc:
+                raise ValueError("%s: %s" % (hca.device, exc)) from None
+            os.makedirs(place, exist_ok=True)
+            write_flash(hca, model, place + "/flash")
+            subprocess.run([CONTROL, place, "create", *keys(hca, model, count)], input=seed, text=True, check=True)
+        elif cold:
+            subprocess.run([CONTROL, place, "powercycle"], check=True)
 
 
 def _head(hca: Hca, size: int) -> bytes:
@@ -118,6 +129,12 @@ def psid(hca: Hca) -> str:
     """The PSID of the firmware that the card runs, as a driver shows it; "" for a card that is not emulated."""
     head = _head(hca, _HEAD.size)
     return _HEAD.unpack(head)[5].rstrip(b"\0").decode() if len(head) == _HEAD.size else ""
+
+
+def gone(hca: Hca) -> bool:
+    """Did the card leave the PCI bus?"""
+    head = _head(hca, _HEAD.size)
+    return len(head) == _HEAD.size and _HEAD.unpack(head)[6] != 0
 
 
 def connect(tree: Tree, function: str, hca: Hca) -> None:

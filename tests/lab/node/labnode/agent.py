@@ -16,6 +16,7 @@ import os
 import queue
 import selectors
 import shutil
+import signal
 import socket
 import struct
 import sys
@@ -91,11 +92,17 @@ class Agent:
         self.held: dict[socket.socket, str] = {}
 
     def run(self) -> None:
-        self.kernel.boot()
+        try:
+            self.kernel.boot()
+        except ValueError as exc:
+            # The lab reads the status and gives up; starting anew would end in the same way.
+            log("cannot emulate this node: %s" % exc)
+            _notify("STATUS=cannot emulate this node: %s" % exc)
+            signal.pause()
         self._watch_links()
         self._watch_ports()
         self._listen()
-        _notify_ready()
+        _notify("READY=1")
         cleaned = 0.0
         while True:
             for key, _events in self.selector.select(HOUSEKEEPING_SECONDS):
@@ -169,7 +176,7 @@ class Agent:
             self.kernel.hold(name, -1)
 
     def _obey(self, connection: socket.socket, text: str, fd: int) -> None:
-        """load FLAGS\nPARAMETERS with a file; unload FLAGS\nNAME; hold NAME; store PATH\nTEXT."""
+        """load FLAGS\nPARAMETERS with a file; unload FLAGS\nNAME; hold NAME; store PATH\nTEXT; look, at what the cards do."""
         head, _newline, body = text.partition("\n")
         verb, _space, argument = head.partition(" ")
         if verb == "hold":
@@ -184,6 +191,8 @@ class Agent:
             self.kernel.unload(body)
         elif verb == "store":
             self.kernel.store(argument, body)
+        elif verb == "look":
+            self.kernel.watch()
         else:
             raise OSError(errno.ENOSYS, "unknown request %r" % verb)
 
@@ -223,12 +232,12 @@ def remove_leftovers(directory: str) -> None:
                 shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
 
 
-def _notify_ready() -> None:
+def _notify(text: str) -> None:
     address = os.environ.get("NOTIFY_SOCKET")
     if address:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifier:
             notifier.connect("\0" + address[1:] if address.startswith("@") else address)
-            notifier.send(b"READY=1")
+            notifier.send(text.encode())
 
 
 def main() -> None:

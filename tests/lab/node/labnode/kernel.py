@@ -38,6 +38,8 @@ class Kernel:
         self.node_ids: dict[tuple[str, int], str] = {}
         saved = tree.read("modules.json")
         self.modules: dict[str, mod.Loaded] = mod.from_json(json.loads(saved)) if saved else {}
+        self.unbound = frozenset(tree.read("unbound").split())  # functions that were taken from their driver
+        self.absent: frozenset[str] = frozenset()  # functions of cards that left the bus
 
     def boot(self) -> None:
         """Before the first driver: the running kernel and the PCI bus. Again after an agent's restart."""
@@ -46,20 +48,26 @@ class Kernel:
         os.chmod(self.tree.path("umad2sim"), 0o1777)
         for name in ("sys/class", "sys/bus/pci/drivers", "sys/module"):
             os.makedirs(self.tree.path(name), exist_ok=True)
+        adapter.start(self.node.hcas, cold)
+        self.absent = frozenset(hca.pci for hca in self.node.hcas if adapter.gone(hca))
         for hca in self.node.hcas:
-            adapter.start(hca, cold)
-            for function in adapter.functions(hca):
-                self._show_function(hca._replace(pci=function))
+            self._show_functions(hca)
         self.tree.write("proc/sys/kernel/osrelease", self.node.kernel + "\n")
         self._converge()
 
-    def _show_function(self, hca: Hca) -> None:
+    def _show_functions(self, hca: Hca) -> None:
+        """Of the whole card."""
         self.tree.write_all(sysfs.bridge_files(self.node, hca))
-        self.tree.write(sysfs.bridge_directory(self.node, hca) + "/config", sysfs.bridge_config())
-        self.tree.write_all(sysfs.pci_files(self.node, hca))
-        self.tree.write(sysfs.pci_directory(self.node, hca) + "/vpd", sysfs.vpd(hca))
-        self.tree.link_all(sysfs.pci_links(self.node, hca))
-        adapter.connect(self.tree, sysfs.pci_directory(self.node, hca), hca)
+        self.tree.write(sysfs.bridge_directory(self.node, hca) + "/config", sysfs.bridge_config(hca))
+        for name in adapter.functions(self.node.hcas, hca):
+            function = hca._replace(pci=name)
+            if hca.pci in self.absent:
+                self.tree.remove(["sys/bus/pci/devices/" + name, sysfs.pci_directory(self.node, function)])
+                continue
+            self.tree.write_all(sysfs.pci_files(self.node, function))
+            self.tree.write(sysfs.pci_directory(self.node, function) + "/vpd", sysfs.vpd(function))
+            self.tree.link_all(sysfs.pci_links(self.node, function))
+            adapter.connect(self.tree, sysfs.pci_directory(self.node, function), function)
 
     def load(self, flags: int, arguments: str, image: bytes) -> None:
         info = parse_modinfo(image)
@@ -68,6 +76,7 @@ class Kernel:
 
     def unload(self, name: str) -> None:
         self.modules = mod.unload(self.modules, name, self.holds)
+        self.unbound -= {hca.pci for hca in self.node.hcas if hca.driver == name}
         self.tree.remove(["sys/module/" + name])
         self._converge()
 
@@ -79,11 +88,24 @@ class Kernel:
     def store(self, path: str, text: str) -> None:
         """A write to an attribute; path as in /sys."""
         directory, attribute = os.path.split(path.lstrip("/"))
+        if path.lstrip("/") in [file for hca in self.node.hcas for file in sysfs.bind_files(hca.driver)]:
+            self._rebind(os.path.basename(directory), attribute, text.strip())
+            return
         for interface in self._all_interfaces():
             if interface.directory == directory:
                 interface.store(attribute, text)
                 return
         raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+
+    def _rebind(self, driver: str, how: str, pci: str) -> None:
+        """As drivers/base/bus.c: ENODEV for a function that is not the driver's, EBUSY for one that has its driver."""
+        fitting = [hca for hca in self.node.hcas if (hca.pci, hca.driver) == (pci, driver) and pci not in self.absent]
+        if not fitting or (how == "unbind" and pci in self.unbound):
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+        if how == "bind" and pci not in self.unbound:
+            raise OSError(errno.EBUSY, os.strerror(errno.EBUSY))
+        self.unbound ^= {pci}
+        self._converge()
 
     def set_port_state(self, hca: Hca, port: Port, state: PortState, node_id: str) -> None:
         """node_id: what the simulator calls the node, "" while unknown."""
@@ -100,17 +122,34 @@ class Kernel:
             self.interfaces[key].show(state)
 
     def watch(self) -> None:
+        absent = frozenset(hca.pci for hca in self.node.hcas if adapter.gone(hca))
+        if absent != self.absent:
+            self._follow_bus(absent)
         for hca in self.node.hcas:
             if self._has_device(hca):
                 self._show_firmware(hca)
         for interface in self.interfaces.values():
             interface.watch()
 
+    def _follow_bus(self, absent: frozenset[str]) -> None:
+        """Cards were pulled, or came back. A driver lets go before its function disappears, and finds it after it appears."""
+        self.log("not on the PCI bus: %s" % (", ".join(sorted(absent)) or "none"))
+        back, self.absent = self.absent - absent, absent
+        self.unbound -= back
+        if not back:
+            self._converge()
+        for hca in self.node.hcas:
+            self._show_functions(hca)
+        self._converge()
+
     def _all_interfaces(self) -> list[Interface]:
         return [one for parent in self.interfaces.values() for one in (parent, *parent.children.values())]
 
+    def _is_bound(self, hca: Hca) -> bool:
+        return hca.driver in self.modules and hca.pci not in self.unbound and hca.pci not in self.absent
+
     def _has_device(self, hca: Hca) -> bool:
-        return RDMA_DRIVERS[hca.driver] in self.modules
+        return RDMA_DRIVERS[hca.driver] in self.modules and self._is_bound(hca)
 
     def _show_modules(self) -> None:
         for name in self.modules:
@@ -141,13 +180,17 @@ class Kernel:
                 for port in hca.ports:
                     self._add_interface(hca, port)
         self._show_modules()
+        self.tree.write("unbound", " ".join(sorted(self.unbound)))
 
     def _converge_device(self, hca: Hca) -> None:
         driver = sysfs.driver_links(self.node, hca)
         if hca.driver in self.modules:
+            for name in sysfs.bind_files(hca.driver):
+                self.tree.write(name, "", sysfs.ATTRIBUTE_MODE)
+        if self._is_bound(hca):
             self.tree.link_all(driver)
         else:
-            self.tree.remove(driver)
+            self.tree.remove([*driver, *(() if hca.driver in self.modules else ["sys/bus/pci/drivers/" + hca.driver])])
         os.makedirs(self.tree.path("sys/class/infiniband"), exist_ok=True)
         if not self._has_device(hca):
             self.tree.remove(["sys/class/infiniband/" + hca.device, sysfs.pci_directory(self.node, hca) + "/infiniband"])
@@ -170,13 +213,16 @@ class Kernel:
 
     def _converge_device_files(self) -> None:
         present = [hca for hca in self.node.hcas if self._has_device(hca)]
-        ports = [(hca, port) for hca in present for port in hca.ports]
+        ports = [(hca, port) for hca in self.node.hcas for port in hca.ports]
         if "ib_umad" not in self.modules or not present:
             self.tree.remove(["umad", "sys/class/infiniband_mad"])
             self._remove_device_files("umad", "issm")
         if "ib_umad" in self.modules:
             self.tree.write("sys/class/infiniband_mad/abi_version", "5\n")
             for index, (hca, port) in enumerate(ports):
+                if hca not in present:
+                    self._remove_umad(index)
+                    continue
                 # by its description a client finds the node too, but then libumad2sim prints a warning
                 place = self.node_ids.get((hca.device, port.number), port.node_description)
                 self.tree.write("umad/umad%d" % index, "%s\n%s\n" % (self.node.simulator, place))
@@ -190,11 +236,20 @@ class Kernel:
             self._remove_device_files("uverbs")
         if "ib_uverbs" in self.modules:
             self.tree.write("sys/class/infiniband_verbs/abi_version", "6\n")
-            for index, hca in enumerate(present):
+            for index, hca in enumerate(self.node.hcas):
                 base = "sys/class/infiniband_verbs/uverbs%d" % index
+                if hca not in present:
+                    self.tree.remove([base])
+                    self._remove_device_files("uverbs%d" % index)
+                    continue
                 self.tree.write_all({base + "/ibdev": hca.device + "\n", base + "/abi_version": "1\n"})
                 self.tree.link_all({base + "/device": sysfs.pci_directory(self.node, hca)})
                 self._device_file("uverbs%d" % index, VERBS_MAJOR, VERBS_MINOR + index)
+
+    def _remove_umad(self, index: int) -> None:
+        names = ("umad%d" % index, "issm%d" % index)
+        self.tree.remove(["umad/" + names[0], *("sys/class/infiniband_mad/" + name for name in names)])
+        self._remove_device_files(*names)
 
     def _device_file(self, name: str, major: int, minor: int) -> None:
         os.makedirs("/dev/infiniband", exist_ok=True)
@@ -202,9 +257,10 @@ class Kernel:
             os.mknod("/dev/infiniband/" + name, stat.S_IFCHR | 0o600, os.makedev(major, minor))
 
     def _remove_device_files(self, *kinds: str) -> None:
+        """All of a kind (umad), or one (umad0)."""
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir("/dev/infiniband"):
-                if name.startswith(kinds):
+                if name in kinds or name.rstrip("0123456789") in kinds:
                     os.unlink("/dev/infiniband/" + name)
 
     def _add_interface(self, hca: Hca, port: Port) -> None:

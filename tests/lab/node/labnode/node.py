@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 NODE_FILE = "/etc/lab/node.json"
@@ -24,7 +25,7 @@ class Port(NamedTuple):
 
 
 class Hca(NamedTuple):
-    """One adapter; guid is the node GUID."""
+    """One adapter; guid is the node GUID. The functions of a card share system_guid; settings are the card's, with its first function."""
 
     device: str
     driver: str
@@ -37,6 +38,8 @@ class Hca(NamedTuple):
     numa_node: int
     connected_capable: bool
     ports: tuple[Port, ...]
+    system_guid: int
+    settings: Mapping[str, Mapping[str, str]]
 
 
 class Node(NamedTuple):
@@ -65,6 +68,8 @@ def _hca(data: dict[str, Any]) -> Hca:
         numa_node=int(data.get("numa_node", 0)),
         connected_capable=bool(data.get("connected_capable", False)),
         ports=tuple(_port(port) for port in data["ports"]),
+        system_guid=int(data.get("sys_image_guid", data["node_guid"]), 16),
+        settings=data.get("settings", {}),
     )
 
 

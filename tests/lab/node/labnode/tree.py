@@ -39,12 +39,13 @@ def bridge_directory(node: Node, hca: Hca) -> str:
     return "sys/devices/pci0000:00/0000:00:%02x.%d" % (0x1C + bridge // 8, bridge % 8)
 
 
-def bridge_config() -> bytes:
-    """Configuration space of a root port, with the PCI Express capability at 0x40."""
+def bridge_config(hca: Hca) -> bytes:
+    """Configuration space of the root port above a card, with the PCI Express capability at 0x40."""
+    bus = int(hca.pci.split(":")[1], 16)
     config = bytearray(4096)
     values = (
         (0x00, 0x8086, 2), (0x02, 0x2030, 2), (0x04, 0x0147, 2), (0x06, 0x10, 2), (0x08, 0x06040004, 4), (0x0E, 1, 1),
-        (0x19, 3, 1), (0x1A, 3, 1), (0x34, 0x40, 1), (0x40, 0x10, 1), (0x42, 0x0142, 2), (0x4C, 0x00100043, 4), (0x52, 0x2103, 2),
+        (0x19, bus, 1), (0x1A, bus, 1), (0x34, 0x40, 1), (0x40, 0x10, 1), (0x42, 0x0142, 2), (0x4C, 0x00100043, 4), (0x52, 0x2103, 2),
     )  # fmt: skip
     for at, value, size in values:
         config[at : at + size] = value.to_bytes(size, "little")
@@ -123,14 +124,18 @@ def driver_links(node: Node, hca: Hca) -> dict[str, str]:
     return {base + "/driver": driver, "%s/%s" % (driver, hca.pci): base}
 
 
+def bind_files(driver: str) -> list[str]:
+    """The attributes of a driver that take a function from it and give one to it."""
+    return ["sys/bus/pci/drivers/%s/%s" % (driver, name) for name in ("bind", "unbind")]
+
+
 def rdma_files(node: Node, hca: Hca) -> dict[str, str]:
     """The RDMA device without what the fabric decides (portstate.port_files)."""
     base = rdma_directory(node, hca)
-    guid = groups(hca.guid, 4) + "\n"
     files = {
         base + "/node_type": "1: CA\n",
-        base + "/node_guid": guid,
-        base + "/sys_image_guid": guid,
+        base + "/node_guid": groups(hca.guid, 4) + "\n",
+        base + "/sys_image_guid": groups(hca.system_guid, 4) + "\n",
         base + "/node_desc": hca.ports[0].node_description + "\n",
         base + "/fw_ver": hca.firmware + "\n",
         base + "/hw_rev": "0\n",

@@ -100,7 +100,7 @@ __attribute__((constructor)) static void join_fabric(int argc, char **argv, char
         return;
     }
     /* without ib_umad there is no device to open, and sysfs needs no simulator */
-    if (found.umad && !getauxval(AT_SECURE) && is_there(LAB_ROOT "/umad/umad0") && is_there(LAB_LIBRARIES "/libumad2sim.so"))
+    if (found.umad && !getauxval(AT_SECURE) && is_there(LAB_ROOT "/umad") && is_there(LAB_LIBRARIES "/libumad2sim.so"))
         start_again(argv, environment);
 }
 

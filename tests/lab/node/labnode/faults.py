@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Breaks and mends the cards of this node."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+
+from cxemu import faults, nvconfig
+
+from . import adapter
+from .node import Hca, read_node
+from .tree import ROOT
+
+
+def card_named(hcas: Sequence[Hca], name: str) -> Hca:
+    """By RDMA device or PCI address, the domain 0000 left out or not; ValueError where there is none that is emulated."""
+    emulated = [hca for hca in hcas if hca.type in adapter.MODELS]
+    for hca in emulated:
+        if name in (hca.device, hca.pci, hca.pci.partition(":")[2]):
+            return hca
+    known = ", ".join("%s (%s)" % (hca.device, hca.pci) for hca in emulated)
+    raise ValueError("there is no emulated adapter '%s' here, only: %s" % (name, known or "none"))
+
+
+def _look() -> None:
+    """Tells the agent that a card may have left the bus, or be back."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
+        line.connect(ROOT + "/agent.sock")
+        line.send(b"look")
+        line.recv(32)
+
+
+def main(arguments: Sequence[str]) -> int:
+    if not 2 <= len(arguments) <= 3:
+        print("usage: rdmalab-fault ADAPTER KIND[=VALUE] [on|off]", file=sys.stderr)
+        return 2
+    try:
+        hcas = read_node().hcas
+        hca = card_named(hcas, arguments[0])
+        fault = faults.parse(*arguments[1:])
+        profile = nvconfig.read_profile(hca.type)
+        steps = faults.commands(fault, lambda name: nvconfig.codes(name, profile, adapter.ports(hcas, hca)))
+    except ValueError as exc:
+        print("rdmalab-fault: %s" % exc, file=sys.stderr)
+        return 1
+    for words in steps:
+        subprocess.run([adapter.CONTROL, adapter.directory(hca), *words], check=True)
+    _look()
+    return 0
