@@ -164,7 +164,7 @@ def lines(ports: int, profile: Mapping[str, Any], own: Mapping[str, Mapping[str,
                 place = find(key, tlvs, public)
                 homes = [contents for (owner, port), contents in card.items() if place and owner == place.tlv and place.port in (0, port)]
                 if strict and not homes:
-                    raise ValueError("%s %s: the card has no such parameter" % (column, key))
+                    raise ValueError("%s value of %s: the card has no such parameter" % (column, key))
                 for contents in homes:
                     for where in wheres:
                         assert place

@@ -94,7 +94,7 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
 def _add_card_fault(kinds: t.Any) -> None:
     sub = kinds.add_parser("card", help="break or mend the firmware side of an emulated adapter", epilog="An unknown KIND is answered with all that there are.")
     sub.add_argument("node")
-    sub.add_argument("adapter", help="such as mlx5_0 or 0000:03:00.0")
+    sub.add_argument("adapter", help="such as mlx5_0 or 0000:03:00.0, or all")
     sub.add_argument("kind", help="such as busy, slow=20, read-only=NUM_OF_VFS, or none: everything is whole again")
     sub.add_argument("state", nargs="?", default="on", choices=("on", "off", "once"))
     sub.set_defaults(run=_fault_card)

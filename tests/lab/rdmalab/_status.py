@@ -72,7 +72,7 @@ def rows(reports: t.Sequence[Report]) -> list[tuple[str, ...]]:
     for report in reports:
         for index, port in enumerate(report.ports or (Port("-", "-", 0, 0),)):
             master = port.lid and port.lid == port.sm_lid
-            role = "master" if master and report.opensm else ("runs" if report.opensm else ("stale master" if master else ""))
+            role = "master" if master and report.opensm else ("runs" if report.opensm and not index else ("stale master" if master else ""))
             head = (report.node, report.container, report.systemd) if index == 0 else ("", "", "")
             table.append((*head, port.name, port.state, str(port.lid or "-"), str(port.sm_lid or "-"), report.ib0 if index == 0 else "", role))
     return table

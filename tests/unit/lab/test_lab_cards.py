@@ -25,7 +25,7 @@ from cxemu import faults, nvconfig
 from labctl import _hardware, _settings, _topology
 from labctl._say import LabError
 from labnode import adapter, kernel, modules, tree
-from labnode.faults import card_named
+from labnode.faults import cards_named
 from labnode.node import Node, parse_node
 
 TOPOLOGY = (_settings.LAB / "topologies" / "firmware.topo").read_text(encoding="utf-8")
@@ -207,9 +207,10 @@ def test_faults_that_there_are_not(words: tuple[str, ...], message: str) -> None
 
 def test_a_card_is_found_by_any_of_its_names(node: Node) -> None:
     for name in ("mlx5_2", "0000:83:00.0", "83:00.0"):
-        assert card_named(node.hcas, name) == node.hcas[2]
+        assert cards_named(node.hcas, name) == (node.hcas[2],)
+    assert {hca.device for hca in cards_named(node.hcas, "all")} == {"mlx5_0", "mlx5_2", "mlx5_3"}
     with pytest.raises(ValueError, match=r"only: mlx5_0 \(0000:03:00.0\)"):
-        card_named(node.hcas, "mlx5_9")
+        cards_named(node.hcas, "mlx5_9")
 
 
 @pytest.fixture

@@ -17,14 +17,19 @@ from .node import Hca, read_node
 from .tree import ROOT
 
 
-def card_named(hcas: Sequence[Hca], name: str) -> Hca:
-    """By RDMA device or PCI address, the domain 0000 left out or not; ValueError where there is none that is emulated."""
+def cards_named(hcas: Sequence[Hca], name: str) -> tuple[Hca, ...]:
+    """By RDMA device or PCI address, the domain 0000 left out or not, or "all"; ValueError where there is none that is emulated."""
     emulated = [hca for hca in hcas if hca.type in adapter.MODELS]
-    for hca in emulated:
-        if name in (hca.device, hca.pci, hca.pci.partition(":")[2]):
-            return hca
+    found = [hca for hca in emulated if name in ("all", hca.device, hca.pci, hca.pci.partition(":")[2])]
+    if found:
+        return tuple({adapter.directory(hca): hca for hca in reversed(found)}.values())
     known = ", ".join("%s (%s)" % (hca.device, hca.pci) for hca in emulated)
     raise ValueError("there is no emulated adapter '%s' here, only: %s" % (name, known or "none"))
+
+
+def _commands(fault: faults.Fault, hca: Hca, ports: int) -> list[list[str]]:
+    profile = nvconfig.read_profile(hca.type)
+    return faults.commands(fault, lambda name: nvconfig.codes(name, profile, ports))
 
 
 def _look() -> None:
@@ -41,14 +46,13 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         hcas = read_node().hcas
-        hca = card_named(hcas, arguments[0])
+        cards = cards_named(hcas, arguments[0])
         fault = faults.parse(*arguments[1:])
-        profile = nvconfig.read_profile(hca.type)
-        steps = faults.commands(fault, lambda name: nvconfig.codes(name, profile, adapter.ports(hcas, hca)))
+        steps = [(adapter.directory(hca), words) for hca in cards for words in _commands(fault, hca, adapter.ports(hcas, hca))]
     except ValueError as exc:
         print("rdmalab-fault: %s" % exc, file=sys.stderr)
         return 1
-    for words in steps:
-        subprocess.run([adapter.CONTROL, adapter.directory(hca), *words], check=True)
+    for card, words in steps:
+        subprocess.run([adapter.CONTROL, card, *words], check=True)
     _look()
     return 0

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -160,6 +161,21 @@ EXPORT int pthread_join(pthread_t thread, void **result)
     _exit(exit_status);
 }
 
+/* umad2sim's descriptors are none of the kernel's. One on the device file itself, which opens nothing, shows in
+ * /proc/PID/fd that this process uses it. */
+static void show_use(const char *path)
+{
+    static char shown[8][64];
+    size_t i = 0;
+
+    while (i < sizeof shown / sizeof *shown && shown[i][0] && strcmp(shown[i], path))
+        i++;
+    if (i == sizeof shown / sizeof *shown || shown[i][0] || strlen(path) >= sizeof *shown)
+        return;
+    if (syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC, 0) >= 0)
+        strcpy(shown[i], path);
+}
+
 int lab_open_umad(const char *path, int flags)
 {
     static bool held, handled;
@@ -176,6 +192,7 @@ int lab_open_umad(const char *path, int flags)
     /* ib_umad is in use while one of its device files is open */
     if (!held && !lab_request_and_hold("hold ib_umad"))
         held = true;
+    show_use(path);
     fd = REAL(open)(!strncmp(device, "issm", 4) ? DEVICES "issm0" : DEVICES "umad0", flags, 0);
     /* registered after umad2sim's own handler, so called before it */
     if (!handled && !on_exit(note_exit, NULL))
