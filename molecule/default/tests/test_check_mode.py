@@ -16,7 +16,7 @@ sys.path.insert(0, str(PROJECT / "tests/tools"))
 
 import records
 
-FOLDER = PROJECT / "build/molecule"
+FOLDER = PROJECT / "build/molecule/default"
 
 
 def runs() -> t.Tuple[t.List[records.Event], t.List[records.Event]]:

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 from ansible.errors import AnsibleError
-from ansible_collections.rdma.ofed.plugins.action import fabric_table, validate_site
+from ansible_collections.rdma.ofed.plugins.action import fabric_table, pending_table, validate_site
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
@@ -125,3 +125,16 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
     result = plugin.run(task_vars=task_vars)
     assert result["deviations"] == {"node2": ["unreachable: no route"]}
     assert "1 of 2 hosts deviate" in printed[0]
+
+
+def test_what_is_pending_is_printed_for_all_hosts_of_the_play(capsys: pytest.CaptureFixture[str]) -> None:
+    hostvars = {"node1": {"rdma_pending": ["a reboot"]}, "node2": {}, "node3": {"rdma_pending": ["a reboot", "a reset"]}}
+    result = action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": hostvars})
+    assert result["changed"] is False
+    assert result["pending"] == {"node1": ["a reboot"], "node3": ["a reboot", "a reset"]}
+    assert "node[1,3]  a reboot\nnode3      a reset\n" in capsys.readouterr().out
+
+
+def test_nothing_pending_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": {host: {} for host in HOSTS}})["pending"] == {}
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The cards are as declared, and the run did no more than that."""
+
+from __future__ import annotations
+
+import pytest
+from firmware import CONNECTX5, CONNECTX6, CONNECTX7, Host, card, emulation, flash, module, restore, rows
+
+testinfra_hosts = ["ansible://mixed"]
+
+NEXT = [
+    pytest.param(CONNECTX5, {"LINK_TYPE_P1": "IB(1)", "LINK_TYPE_P2": "ETH(2)", "SRIOV_EN": "True(1)", "NUM_OF_VFS": "16"}, id="ConnectX-5"),
+    pytest.param(CONNECTX6, {"SRIOV_EN": "True(1)", "NUM_OF_VFS": "8"}, id="ConnectX-6"),
+    pytest.param(CONNECTX7, {"ADVANCED_PCI_SETTINGS": "True(1)", "MAX_ACC_OUT_READ": "32"}, id="ConnectX-7"),
+]
+BURNED = [
+    pytest.param(CONNECTX5, "16.35.3006", "16.35.2000", id="ConnectX-5"),
+    pytest.param(CONNECTX6, "20.39.1002", "20.37.1014", id="ConnectX-6"),
+    pytest.param(CONNECTX7, "28.39.1002", "28.38.1002", id="ConnectX-7"),
+]
+
+
+@pytest.mark.parametrize(("psid", "values"), NEXT)
+def test_the_next_start_brings_the_declared_values(host: Host, psid: str, values: dict[str, str]) -> None:
+    found = rows(host, card(host, psid), *values)
+    assert {name: row[2] for name, row in found.items()} == values
+
+
+def test_only_the_second_port_becomes_ethernet(host: Host) -> None:
+    found = rows(host, card(host, CONNECTX5), "LINK_TYPE_P1", "LINK_TYPE_P2")
+    assert found == {"LINK_TYPE_P1": ("IB(1)", "IB(1)", "IB(1)"), "LINK_TYPE_P2": ("IB(1)", "IB(1)", "ETH(2)")}
+
+
+@pytest.mark.parametrize(("psid", "burned", "running"), BURNED)
+def test_the_flash_holds_the_declared_version(host: Host, psid: str, burned: str, running: str) -> None:
+    found = flash(host, card(host, psid))
+    assert (found["FW Version"], found["FW Version(Running)"]) == (burned, running)
+
+
+@pytest.mark.parametrize("psid", [CONNECTX5, CONNECTX6, CONNECTX7])
+def test_each_card_was_burned_once(host: Host, psid: str) -> None:
+    assert int(emulation(host, card(host, psid))["burns"], 16) == 1
+
+
+def test_another_run_says_what_is_pending_and_changes_nothing(host: Host) -> None:
+    image = module(host, "mstflint", images="/srv/firmware/wanted")
+    assert (image["changed"], len(image["pending"])) == (False, 3)
+    config = restore(host)
+    assert (config["changed"], config["changes"]) == (False, [])
+    assert "%s NUM_OF_VFS: 0 -> 16 (needs reboot)" % card(host, CONNECTX5) in config["pending"]

@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Prints what is pending on all hosts of the play as one table. The documentation is in the module of the same name."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import render
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+
+class ActionModule(ActionBase):
+    """Collects and prints; what the table says is made by pure code."""
+
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        self.validate_argument_spec({})
+        # All hosts of the play: what was set on one that failed later is pending as well.
+        hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
+        pending = {host: [str(line) for line in plain(task_vars["hostvars"][host].get("rdma_pending") or [])] for host in hosts}
+        table = render(pending)
+        if table:
+            Display().display("\n%s\n" % table)
+        result.update(changed=False, pending={host: lines for host, lines in pending.items() if lines})
+        return result
