@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -62,3 +63,13 @@ def flash(host: Host, pci: str) -> dict[str, str]:
 def emulation(host: Host, pci: str) -> dict[str, str]:
     """The state of the emulated card itself."""
     return dict(line.split("=", 1) for line in host.check_output("cxemu-ctl %s show", pci).splitlines())
+
+
+@contextlib.contextmanager
+def broken(host: Host, adapter: str, fault: str) -> t.Iterator[None]:
+    """A card with a fault; it is whole again afterwards."""
+    host.check_output("rdmalab-fault %s %s", adapter, fault)
+    try:
+        yield
+    finally:
+        host.check_output("rdmalab-fault %s none", adapter)
