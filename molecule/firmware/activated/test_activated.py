@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from firmware import CONNECTX5, CONNECTX6, CONNECTX7, Host, card, declared, emulation, flash, module, restore, rows
+
 
 testinfra_hosts = ["ansible://rdma"]
 
