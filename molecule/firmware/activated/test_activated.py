@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from firmware import CONNECTX5, CONNECTX6, CONNECTX7, Host, card, declared, emulation, flash, module, restore, rows
 
-
 testinfra_hosts = ["ansible://rdma"]
 
 RUNNING = {CONNECTX5: "16.35.3006", CONNECTX6: "20.39.1002", CONNECTX7: "28.39.1002"}
