@@ -75,7 +75,7 @@ def test_what_the_topology_says_of_an_adapter() -> None:
         ("node1/mlx5_3", "node1/mlx5_9", "'# lab node1/mlx5_9': node1 has no such adapter, only mlx5_0, mlx5_1, mlx5_2, mlx5_3"),
         ("node1/mlx5_3", "node1/mlx5_1", "it is a function of the same card as mlx5_0: say it of that one"),
         ("node1/mlx5_3", "node9/mlx5_3", "'# lab node9/mlx5_3' names a host that is not in the file"),
-        ("pending=NUM_OF_VFS:16", "pending=NUM_OF_VFS=16", "'NUM_OF_VFS' is not NAME:VALUE, such as NUM_OF_VFS:16"),
+        ("pending=NUM_OF_VFS:16", "pending=NUM_OF_VFS=16", "'NUM_OF_VFS=16' is not NAME:VALUE, such as NUM_OF_VFS:16"),
         ("pending=NUM_OF_VFS:16", "next=NUM_OF_VFS:16", "an adapter has firmware=, psid=, default=, current=, pending="),
         ("pending=NUM_OF_VFS:16", "firmware=new", "a version such as 20.37.1014 is wanted"),
         ("sysimgguid=0x2c90300001100", "sysimgguid=0x2c90300001000", "mlx5_0 and mlx5_2 have the same sysimgguid=0x2c90300001000"),
