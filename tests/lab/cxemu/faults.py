@@ -69,7 +69,7 @@ ALL_OFF = (
     ("unlock",),
     ("set", "busy=0", "busy_pid=0", "hangs=0", "slow=0", "vanish_after=0", "gone=0", "not_ready=0"),
     # What a tool that was killed in the middle left behind.
-    ("set", "semaphore=0", "icmd_semaphore=0", "flash_semaphore=0", "icmd_control=0"),
+    ("set", "semaphore=0", "icmd_semaphore=0", "flash_semaphore=0", "icmd_control=0", "chip.lock=0"),
 )
 
 
