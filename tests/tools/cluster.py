@@ -68,10 +68,11 @@ class Cluster:
         return pathlib.Path(self.command("inventory").strip())
 
     def play(self, playbook: str, *arguments: str, inventory: pathlib.Path | None = None, timeout: float = 1800) -> Run:
-        """Run a playbook of the collection and keep what it says and does."""
+        """Run a playbook of the collection, or the file of a playbook, and keep what it says and does."""
         with tempfile.TemporaryDirectory() as folder:
             record = pathlib.Path(folder)
-            argv = [str(BIN / "ansible-playbook"), "-i", str(inventory or self.inventory), "rdma.ofed.%s" % playbook, *arguments]
+            name = playbook if playbook.endswith(".yml") else "rdma.ofed.%s" % playbook
+            argv = [str(BIN / "ansible-playbook"), "-i", str(inventory or self.inventory), name, *arguments]
             start = time.monotonic()
             done = subprocess.run(
                 argv,

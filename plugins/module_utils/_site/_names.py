@@ -49,6 +49,10 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
             "reboot_timeout",
             "remove",
             "serial",
+            "slurm_host",
+            "slurm_node",
+            "slurm_reason",
+            "slurm_timeout",
             "undrain_tasks",
             "verify",
         )

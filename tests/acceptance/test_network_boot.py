@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every example of docs/network_boot.md, set on an emulated card by the real tool."""
+
+from __future__ import annotations
+
+import collections.abc
+import pathlib
+import re
+import typing as t
+
+import pytest
+import records
+import yaml
+from cluster import Cluster
+from common import ROOT
+
+NODE, ADAPTER = "node2", "03:00.0"
+EXAMPLES = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/network_boot.md").read_text("utf-8"), re.M | re.S)]
+SECOND = "once more"
+
+
+def title(example: dict[str, t.Any]) -> str:
+    entry = example["hca_firmware_config"][0]
+    return "-".join(entry.get("names") or entry["parameters"])
+
+
+@pytest.fixture(scope="module")
+def card(lab: Cluster) -> collections.abc.Iterator[Cluster]:
+    """A node with the tool, and a card that differs from its defaults in what the examples say."""
+    different = "BOOT_PKEY=1 BOOT_VLAN_EN=1 BOOT_RETRY_CNT=UNLIMITED IP_VER=IPv6 LEGACY_BOOT_PROTOCOL=ISCSI LINK_TYPE_P1=ETH UEFI_HII_EN=0"
+    install = "DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends mstflint pciutils"
+    done = lab.shell(NODE, "%s >/dev/null && mstconfig -y -d %s set %s" % (install, ADAPTER, different))
+    assert done.returncode == 0, done.stdout + done.stderr
+    yield lab
+    lab.shell(NODE, "mstconfig -y -d %s reset; apt-get purge -qq -y mstflint pciutils >/dev/null" % ADAPTER)
+
+
+def values(lab: Cluster) -> dict[str, tuple[set[str], set[str]]]:
+    """Default and next value of each parameter, each in all its spellings: "PXE(1)" is pxe and 1."""
+    done = lab.shell(NODE, "mstconfig -d %s -e query" % ADAPTER)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = re.findall(r"^\*?\s+([A-Z]\w+)\s+(\S+)\s+\S+\s+(\S+)\s*$", done.stdout, re.M)
+    return {name: (set(re.findall(r"\w+", default.lower())), set(re.findall(r"\w+", following.lower()))) for name, default, following in rows}
+
+
+def test_the_document_has_its_examples() -> None:
+    assert len(EXAMPLES) >= 7
+    assert all(set(example) == {"hca_firmware_config"} for example in EXAMPLES)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=title)
+def test_example_is_set_for_the_next_boot_and_then_unchanged(card: Cluster, tmp_path: pathlib.Path, example: dict[str, t.Any]) -> None:
+    role = {"name": "rdma.ofed.hca_firmware"}
+    tasks = [
+        {"ansible.builtin.debug": {"msg": word}} if word else {"ansible.builtin.include_role": role, "vars": {**example, "hca_firmware_install_tools": False}}
+        for word in ("", SECOND, "")
+    ]
+    playbook = tmp_path / "example.yml"
+    playbook.write_text(yaml.safe_dump([{"hosts": NODE, "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
+    run = card.play(str(playbook))
+    assert run.status == 0, run.output
+    at = next(number for number, event in enumerate(run.events) if event.get("msg") == SECOND)
+    assert records.changes(run.events[:at])
+    assert records.changes(run.events[at:]) == {}
+    found = values(card)
+    entry = example["hca_firmware_config"][0]
+    for name, value in entry.get("parameters", {}).items():
+        assert str(value).lower() in found[name][1], (name, found[name])
+    for name in entry.get("names", ()):
+        assert found[name][0] == found[name][1], (name, found[name])
