@@ -89,18 +89,29 @@ def _is_there(name: str, rows: t.Mapping[str, Row]) -> bool:
     return limits is not None and index is not None and limits[0] <= index <= limits[1]
 
 
+def _marked(rows: dict[str, Row], everything: t.Callable[[], t.Mapping[str, Row]]) -> dict[str, Row]:
+    """Rows asked for by name, with only those marked read only that are.
+
+    Where one of them is, mstconfig 4.31 marks all that were asked for with it. Asked for everything, it marks the right ones.
+    """
+    if len(rows) < 2 or not any(row.read_only for row in rows.values()):
+        return rows
+    whole = everything()
+    return {name: row._replace(read_only=whole[base_name(name)].read_only) if base_name(name) in whole else row for name, row in rows.items()}
+
+
 def look(session: Session, target: Target) -> dict[str, Row]:
     """The declared parameters; all of the adapter where all shall be reset, or where one of the declared is missing."""
     names = list(target.wishes)
     if not target.reset_all:
         try:
-            return session.query(names)
+            return _marked(session.query(names), session.query)
         except Missing:
             pass
     rows = session.query()
     elements = whole_arrays(rows) if target.reset_all else [name for name in names if _is_there(name, rows)]
     if elements:
-        rows.update(session.query(elements))
+        rows.update(_marked(session.query(elements), lambda: rows))
     return rows
 
 

@@ -184,6 +184,9 @@ class Node:
                 rows[name.partition("[")[0]] = (one.array, one.array, one.array, False)
             else:
                 rows[name] = (one.shown(one.default), one.shown(one.current), one.shown(one.next), one.read_only)
+        if wanted and any(row[-1] for row in rows.values()):
+            # mstconfig 4.31: one such parameter marks all that were asked for by name.
+            rows = {name: (*row[:-1], True) for name, row in rows.items()}
         if "-j" in options:
             states = ("default_value", "current_value", "next_value") if card.knows_states else ("next_value",)
             table = {name: {**dict(zip(states, row[-1 - len(states) : -1])), "read_only": row[-1]} for name, row in rows.items()}

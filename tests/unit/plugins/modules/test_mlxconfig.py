@@ -238,6 +238,15 @@ def test_the_other_program_where_one_does_not_know_the_card(node: Node) -> None:
         run(node, {"NUM_OF_VFS": 4})
 
 
+@pytest.mark.parametrize("version", [TEXT, JSON])
+def test_a_read_only_parameter_does_not_lock_those_beside_it(node: Node, version: str) -> None:
+    node.versions["mstconfig"] = version
+    assert run(node, {"SAFE_MODE_ENABLE": True, "NUM_OF_VFS": 16})["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 16"]
+    with pytest.raises(InvalidInput) as caught:
+        run(node, {"SAFE_MODE_ENABLE": False, "NUM_OF_VFS": 8})
+    assert "SAFE_MODE_ENABLE" in caught.value.msg and "NUM_OF_VFS" not in caught.value.msg
+
+
 def test_an_unchanged_run_asks_each_of_eight_cards_once(node: Node) -> None:
     for index in range(1, 8):
         node.add("0000:a%d:00.0" % index, "mlx5_a%d" % index)
