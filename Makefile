@@ -14,6 +14,7 @@ COLLECTION := ansible_collections/rdma/ofed
 # The two halves of the lab, each with a package of its own: what runs here, what runs in the nodes.
 LAB_FOLDERS := tests/lab tests/lab/node
 LAB := $(PYTHON) tests/lab/lab
+SCENARIOS ?= default firmware
 
 # ansible-core wants a UTF-8 locale, which a bare machine does not set.
 export LC_ALL := C.UTF-8
@@ -33,7 +34,7 @@ help:
 	  'make unit        the unit tests only (under a minute)' \
 	  'make lint        the linters only' \
 	  'make sanity      ansible-test sanity only' \
-	  'make molecule    the scenario "default": converge, idempotence, check mode, restart' \
+	  'make molecule    the scenarios: the whole site with restarts, and firmware on emulated cards' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
 	  'make bench       module executions per host, time and memory of an unchanged run' \
 	  'make clean       remove what the other targets made'
@@ -82,8 +83,7 @@ sanity: venv
 molecule: collection
 	$(call say,the node image)
 	@$(LAB) image
-	$(call say,molecule test)
-	@NO_COLOR=1 molecule test
+	@for scenario in $(SCENARIOS); do printf '==> molecule test -s %s\n' $$scenario; NO_COLOR=1 molecule test -s $$scenario; done
 
 acceptance: collection
 	$(call say,acceptance tests on the lab)

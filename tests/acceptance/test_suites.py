@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections.abc
 import copy
-import json
 import pathlib
 import subprocess
 
@@ -17,7 +16,6 @@ import records
 import yaml
 from cluster import Cluster
 from conftest import converge
-from test_firmware import DECLARED, NODES, PSID, image
 
 PREFIX = "rdma-suites"
 RELEASES = {"node1": "bookworm", "node2": "trixie", "node3": "trixie"}
@@ -59,29 +57,6 @@ def test_all_nodes_come_back_from_a_reboot_as_they_were(two_suites: Cluster) -> 
     assert said(two_suites, "journalctl --list-boots --no-pager | grep -c '^ *0 '$(tr -d - <%s)" % BOOT_ID) == dict.fromkeys(RELEASES, "1")
     two_suites.wait_until_green(60)
     assert records.changes(converge(two_suites).events) == {}
-
-
-def test_firmware_becomes_effective_by_one_reboot(two_suites: Cluster, tmp_path: pathlib.Path) -> None:
-    new = image(tmp_path, "new.bin", "--psid", PSID, "--firmware", "16.35.3006")
-    for node in NODES:
-        two_suites.shell(node, "mkdir -p /srv/firmware")
-        subprocess.run(["docker", "cp", str(new), "%s-%s:/srv/firmware/" % (PREFIX, node)], check=True, capture_output=True)
-    before = said(two_suites, "cat " + BOOT_ID)
-    arguments = ("-e", json.dumps({**DECLARED, "rdma_allow_reboot": True}))
-    run = two_suites.play("firmware", *arguments)
-    assert run.status == 0, run.output
-    after = said(two_suites, "cat " + BOOT_ID)
-    assert {node for node in RELEASES if before[node] != after[node]} == set(NODES)
-    assert "needs" not in run.output.partition("PLAY [Say what is pending]")[2]
-    for node in NODES:
-        assert two_suites.shell(node, "cat /sys/class/infiniband/mlx5_0/fw_ver").stdout == "16.35.3006\n"
-        # Default, current, next boot.
-        values = two_suites.shell(node, "mstconfig -d 0000:03:00.0 -e query NUM_OF_VFS | grep NUM_OF_VFS").stdout.split()[-3:]
-        assert values == ["0", "16", "16"]
-    again = two_suites.play("firmware", *arguments)
-    assert records.changes(again.events) == {}
-    assert said(two_suites, "cat " + BOOT_ID) == after
-    assert two_suites.play("verify").status == 0
 
 
 def test_a_node_that_is_shut_down_stays_down(two_suites: Cluster) -> None:
