@@ -68,8 +68,8 @@ def emulation(host: Host, pci: str) -> dict[str, str]:
 @contextlib.contextmanager
 def broken(host: Host, adapter: str, fault: str) -> t.Iterator[None]:
     """A card with a fault; it is whole again afterwards."""
-    host.check_output("rdmalab-fault %s %s", adapter, fault)
+    host.check_output("/opt/lab/bin/rdmalab-fault %s %s", adapter, fault)
     try:
         yield
     finally:
-        host.check_output("rdmalab-fault %s none", adapter)
+        host.check_output("/opt/lab/bin/rdmalab-fault %s none", adapter)

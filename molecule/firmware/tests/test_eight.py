@@ -38,10 +38,10 @@ def slow(host: Host) -> collections.abc.Iterator[None]:
     host.check_output("printf %s %s > /usr/local/bin/mstconfig; chmod 755 /usr/local/bin/mstconfig; rm -f /srv/calls", "%s", WRAPPER)
     adapters = host.check_output("ls /sys/class/infiniband").split()
     for adapter in adapters:
-        host.check_output("rdmalab-fault %s slow=%s", adapter, str(MILLISECONDS))
+        host.check_output("/opt/lab/bin/rdmalab-fault %s slow=%s", adapter, str(MILLISECONDS))
     yield
     for adapter in adapters:
-        host.check_output("rdmalab-fault %s none", adapter)
+        host.check_output("/opt/lab/bin/rdmalab-fault %s none", adapter)
     host.check_output("rm -f /usr/local/bin/mstconfig /srv/calls")
 
 
