@@ -46,7 +46,8 @@ def halfway(host: Host, tmp_path: os.PathLike[str]) -> str:
     with broken(host, pci, "silent-after-set"):
         run = start(host, os.path.join(tmp_path, "log"))
         wait_until_set(host, pci, before)
-        host.run("pkill --signal KILL mstconfig; pkill --signal KILL --full mlxconfig")
+        # The module first, so that it can't react to what becomes of the tool.
+        host.check_output("pkill --signal KILL --full --exact /usr/bin/python3; pkill --signal KILL -x timeout; pkill --signal KILL -x mstconfig")
         assert run.wait(60) != 0
     return pci
 
