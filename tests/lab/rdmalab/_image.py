@@ -21,7 +21,7 @@ from ._settings import LAB, Settings
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-apt", "iproute2", "kmod", "procps", "udev", "ca-certificates", "ifupdown")
 REPOSITORY = "rdmalab"
 CONTEXT = ("image", "simulator", "node", "cxemu")
-_STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
+STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
 
 
 class Images(t.NamedTuple):
@@ -60,11 +60,17 @@ def ensure_images(settings: Settings) -> Images:
     images = tags(settings)
     if exists(images.node) and exists(images.simulator):
         return images
-    if not exists(base_tag(settings)):
-        _debootstrap(settings)
+    ensure_base(settings)
     for target, tag in (("simulator", images.simulator), ("node", images.node)):
         _build(settings, target, tag)
     return images
+
+
+def ensure_base(settings: Settings) -> str:
+    """The tag of the plain Debian that everything else is a layer on."""
+    if not exists(base_tag(settings)):
+        _debootstrap(settings)
+    return base_tag(settings)
 
 
 def kernel(image: str) -> str:
@@ -125,4 +131,4 @@ def _build(settings: Settings, target: str, tag: str) -> None:
     for line in stream(*argv, "--target", target, "--tag", tag, str(LAB)):
         if step and "Using cache" not in line:
             say("  " + step[1])
-        step = _STEP.match(line)
+        step = STEP.match(line)
