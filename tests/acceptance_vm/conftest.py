@@ -24,7 +24,7 @@ PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-machines"
 def lab() -> collections.abc.Iterator[Cluster]:
     cluster = Cluster(PREFIX)
     try:
-        cluster.command("up", "--kind", "vm", "--topology", "2-machines")
+        cluster.command("up", "--kind", "vm", "--topology", "machines")
         yield cluster
     finally:
         if not os.environ.get("RDMA_KEEP"):

@@ -92,7 +92,7 @@ def test_large_packets_reach_the_other_machine(lab: Cluster) -> None:
 
 def test_enhanced_ipoib_refuses_connected_mode(lab: Cluster) -> None:
     assert run(lab, "node1", "cut -c -2 /sys/class/net/ib2/address") == "00"
-    refused = lab.shell("node1", "echo connected >/sys/class/net/ib2/mode")
+    refused = lab.shell("node1", "/bin/echo connected >/sys/class/net/ib2/mode")
     assert refused.returncode != 0
     assert "Invalid argument" in refused.stderr
 

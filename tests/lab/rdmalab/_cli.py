@@ -16,7 +16,7 @@ from . import _cluster, _engine, _fabric, _generate, _image, _kinds, _seed
 from ._say import LabError, say
 from ._settings import LAB, Settings, settings
 
-DEFAULT_TOPOLOGY = {"container": "3-nodes", "vm": "2-machines"}
+DEFAULT_TOPOLOGY = {"container": "3-nodes", "vm": "machines"}
 
 
 def main(argv: t.Sequence[str]) -> int:

@@ -31,10 +31,10 @@ def folder(lab: Settings, node: Node) -> pathlib.Path:
     return lab.machines / node.name
 
 
-def ssh(lab: Settings, node: Node, *command: str, timeout: int = 10) -> list[str]:
-    """The command line that runs a command on a node, or a shell."""
+def ssh(lab: Settings, node: Node, *command: str) -> list[str]:
+    """The command line that runs a command on a node, or a shell. It ends when the node goes away without a word."""
     port = str(_qemu.load(folder(lab, node)).ssh_port)
-    options = ["-i", str(lab.machines / "key"), "-p", port, *SSH_OPTIONS, "-o", "BatchMode=yes", "-o", "ConnectTimeout=%d" % timeout]
+    options = ["-i", str(lab.machines / "key"), "-p", port, *SSH_OPTIONS, "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5"]
     return ["ssh", *options, "root@127.0.0.1", *([shlex.join(command)] if command else [])]
 
 
@@ -64,13 +64,13 @@ class Machines:
                 raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
             text = present
         topology = parse(text, source)
-        disks = _vmimage.ensure_disks(lab, [node.network for node in topology.nodes])
+        disks = _vmimage.ensure_disks(lab, [_wants(lab, node) for node in topology.nodes])
         lab.machines.mkdir(parents=True, exist_ok=True)
         lab.topology.write_text(text, encoding="utf-8")
         _key(lab)
         missing = [(number, node) for number, node in enumerate(topology.nodes, 1) if not (folder(lab, node) / "machine.json").exists()]
         for number, node in missing:
-            _create(lab, topology, node, number, disks[node.network], self.names)
+            _create(lab, topology, node, number, disks[_wants(lab, node)], self.names)
         self.start(lab, topology.nodes)
         if not lab.inventory.exists():
             ports = {node.name: _qemu.load(folder(lab, node)).ssh_port for node in topology.nodes}
@@ -93,7 +93,7 @@ class Machines:
             if not _qemu.pid(folder(lab, node)):
                 return
             before = run(lab, node, "cat /proc/sys/kernel/random/boot_id")
-            run(lab, node, "systemctl reboot", check=False)
+            run(lab, node, "systemctl --no-block reboot", check=False)
             end = time.monotonic() + BOOT_SECONDS
             while run(lab, node, "cat /proc/sys/kernel/random/boot_id", check=False) in ("", before):
                 if time.monotonic() > end:
@@ -145,6 +145,11 @@ class Machines:
     def set_parameter(self, lab: Settings, nodes: t.Sequence[Node], name: str, value: str) -> None:
         """Of the adapters' driver: now and after a reboot."""
         _cluster.together(lambda node: run(lab, node, "%s %s %s" % (_seed.SET, name, shlex.quote(value))), nodes)
+
+
+def _wants(lab: Settings, node: Node) -> tuple[str, str]:
+    """Suite and network stack of a node."""
+    return str(getattr(node, "suite", "") or lab.suite), node.network
 
 
 def _key(lab: Settings) -> None:

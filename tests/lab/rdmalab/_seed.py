@@ -17,7 +17,7 @@ from ._say import LabError
 from ._topology import Device, Node, Topology
 
 WIRE = "labwire"
-"""The Ethernet interface that carries the fabric (vm/files/etc/udev)."""
+"""The Ethernet interface that carries the fabric (vm/node/etc/udev)."""
 FIRST_LID = 2
 SET = "/usr/lib/rdmalab/ibdummy-set"
 MANAGEMENT = {"kernel": "eth0", "predictable": "enp0s3"}

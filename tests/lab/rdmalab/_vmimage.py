@@ -48,11 +48,11 @@ def disk(settings: Settings, stack: str) -> Disk:
     return Disk(folder / "root.ext4", folder / "vmlinuz", folder / "initrd.img")
 
 
-def ensure_disks(settings: Settings, stacks: t.Iterable[str]) -> dict[str, Disk]:
-    """Builds those that are missing; a second lab that wants the same waits for the first."""
-    disks = {stack: disk(settings, stack) for stack in sorted(set(stacks))}
+def ensure_disks(settings: Settings, wanted: t.Iterable[tuple[str, str]]) -> dict[tuple[str, str], Disk]:
+    """By suite and network stack. Builds those that are missing; a second lab that wants the same waits for the first."""
+    disks = {(suite, stack): disk(settings._replace(suite=suite), stack) for suite, stack in sorted(set(wanted))}
     _engine.install(*COMMANDS)
-    missing = [stack for stack, found in disks.items() if not found.root.exists()]
+    missing = [key for key, found in disks.items() if not found.root.exists()]
     if missing:
         if os.geteuid() != 0:
             raise LabError("Only root can make the disks of virtual machines: files in them belong to many users. Run 'lab up' as root once.")
@@ -63,9 +63,9 @@ def ensure_disks(settings: Settings, stacks: t.Iterable[str]) -> dict[str, Disk]
             raise LabError("The directory %s for disk images cannot be made: %s. Name another one in RDMALAB_CACHE." % (settings.cache, exc.strerror)) from exc
         with (settings.cache / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            for stack in [stack for stack in missing if not disks[stack].root.exists()]:
-                _build(settings, stack)
-                _export(settings, stack, disks[stack])
+            for suite, stack in [key for key in missing if not disks[key].root.exists()]:
+                _build(settings._replace(suite=suite), stack)
+                _export(settings._replace(suite=suite), stack, disks[suite, stack])
     return disks
 
 
@@ -73,7 +73,7 @@ def _build(settings: Settings, stack: str) -> None:
     base, wanted = _image.ensure_base(settings), tag(settings, stack)
     if _image.exists(wanted):
         return
-    say("building the image of virtual machines with %s (some minutes the first time)" % stack)
+    say("building the image of virtual machines: Debian %s with %s (some minutes the first time)" % (settings.suite, stack))
     argv = ["build", "--build-arg", "BASE=" + base, "--build-arg", "STACK=" + stack, "--file", str(LAB / "vm" / "Dockerfile"), "--label", "rdmalab=vm"]
     step = None
     for line in stream(*argv, "--target", "node", "--tag", wanted, str(LAB)):

@@ -15,7 +15,7 @@ echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/lab
 apt-get update
 apt-get --yes upgrade
 
-cp -a /tmp/files/. /
+cp -a /tmp/initramfs/. /
 # Only what the machine needs to find its disk: unpacking an initramfs with every driver takes longer than the rest of the boot.
 mkdir -p /etc/initramfs-tools/conf.d
 echo MODULES=list >/etc/initramfs-tools/conf.d/lab
