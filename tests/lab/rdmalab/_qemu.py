@@ -42,7 +42,7 @@ def argv(folder: pathlib.Path, machine: Machine) -> list[str]:
     mac = "52:54:00:1b:%02x:%%02x" % machine.number
     kernel = "root=LABEL=root rw console=ttyS0 quiet" + (" net.ifnames=0" if machine.names == "kernel" else "")
     arguments = ["qemu-system-x86_64", "-name", machine.node, "-nodefaults", "-no-user-config", "-display", "none"]
-    arguments += ["-machine", "q35,sata=off", "-accel", machine.accelerator, "-cpu", "max,-svm,-vmx" if machine.accelerator.startswith("tcg") else "host"]
+    arguments += ["-machine", "q35,sata=off", "-accel", machine.accelerator, "-cpu", "max" if machine.accelerator.startswith("tcg") else "host"]
     arguments += ["-smp", "1", "-m", str(MEMORY), "-kernel", machine.kernel, "-initrd", machine.initrd, "-append", kernel]
     arguments += ["-serial", "file:%s" % (folder / "console.log"), "-pidfile", str(folder / "pid"), "-daemonize"]
     arguments += ["-drive", "file=%s,format=qcow2,if=none,id=root" % (folder / "disk.qcow2"), "-device", "virtio-blk-pci,drive=root,addr=2"]

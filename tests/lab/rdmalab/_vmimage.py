@@ -36,7 +36,7 @@ class Disk(t.NamedTuple):
 
 def tag(settings: Settings, stack: str, root: pathlib.Path = LAB) -> str:
     """The image that the sources as they are now lead to, for nodes with that network stack."""
-    sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file())
+    sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and path.suffix != ".md")
     texts = [_image.base_tag(settings).encode(), stack.encode(), SIZE.encode()]
     for path in sources:
         texts += [str(path.relative_to(root)).encode(), path.read_bytes()]
