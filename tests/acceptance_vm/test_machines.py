@@ -71,7 +71,7 @@ def declare(lab: Cluster, tmp_path: pathlib.Path) -> t.Callable[[str, bool], pat
         for number, variables in enumerate(inventory["all"]["children"]["rdma"]["hosts"].values(), 1):
             variables["ipoib_interfaces"] = [{"name": "ib0", "addresses": ["10.20.0.%d/24" % number], "mode": mode}]
             if child:
-                variables["ipoib_interfaces"] += [{"parent": "ib0", "pkey": 0x8001, "name": "ib0.8001", "addresses": ["10.21.0.%d/24" % number]}]
+                variables["ipoib_interfaces"] += [{"parent": "ib0", "pkey": 0x8001, "name": "ib0.8001", "addresses": ["10.21.0.%d/24" % number], "mode": mode}]
         path = tmp_path / ("%s.yml" % mode)
         path.write_text(yaml.safe_dump(inventory), encoding="utf-8")
         return path
@@ -123,3 +123,10 @@ def test_a_pulled_cable_and_a_missing_subnet_manager_take_the_carrier(lab: Clust
     assert not look(lab, "node1", "ib1").carrier
     lab.command("fault", "sm", "on")
     assert within(30, lambda: look(lab, "node1", "ib1").carrier)
+
+
+def test_the_multicast_groups_limit_datagram_mode(lab: Cluster) -> None:
+    run(lab, "node1", "ip link set ib1 up")
+    for fabric, interface in (("4096", 4092), ("2048", 2044)):
+        lab.command("fault", "mtu", fabric)
+        assert within(30, lambda interface=interface: look(lab, "node1", "ib1").mtu == interface), fabric  # type: ignore[misc]

@@ -53,13 +53,12 @@ static struct packet_type ether_type = {
 	.func = ether_rcv,
 };
 
-int ether_start(void)
+void ether_start(void)
 {
 	skb_queue_head_init(&rx);
 	skb_queue_head_init(&tx);
 	if (*ibd_wire)
 		dev_add_pack(&ether_type);
-	return 0;
 }
 
 void ether_stop(void)

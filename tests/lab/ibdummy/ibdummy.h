@@ -271,7 +271,7 @@ void ud_deliver(struct ibd_qp *dq, struct ibd_dgram *g);
 void ud_route(struct ibd_dgram *g);
 
 /* ether.c */
-int ether_start(void);
+void ether_start(void);
 void ether_stop(void);
 void ether_work(void);
 void ether_ud(const struct ibd_dgram *g);

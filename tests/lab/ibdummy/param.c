@@ -52,9 +52,6 @@ module_param_named(wire, ibd_wire, charp, 0444);
 MODULE_PARM_DESC(wire, "Ethernet interface that reaches the ports of other machines (default: none)");
 
 unsigned int ibd_mcast_mtu = 2048;
-module_param_named(mcast_mtu, ibd_mcast_mtu, uint, 0444);
-MODULE_PARM_DESC(mcast_mtu, "MTU of the multicast groups: 2048 (opensm's default) or 4096");
-
 int ibd_driver_id = RDMA_DRIVER_QIB;
 module_param_named(driver_id, ibd_driver_id, int, 0444);
 MODULE_PARM_DESC(driver_id, "uverbs driver id; qib's (default) lets rdma-core's ipathverbs provider open the device");
@@ -117,10 +114,6 @@ int check_parameters(void)
 		pr_err("there can be 1 to %d HCAs, not %u\n", IBD_MAX_DEV, ibd_hcas);
 		return -EINVAL;
 	}
-	if (ibd_mcast_mtu != 2048 && ibd_mcast_mtu != 4096) {
-		pr_err("mcast_mtu is 2048 or 4096, not %u\n", ibd_mcast_mtu);
-		return -EINVAL;
-	}
 	return 0;
 }
 
@@ -179,6 +172,24 @@ static int sa_set(const char *val, const struct kernel_param *kp)
 static const struct kernel_param_ops sa_ops = { .set = sa_set, .get = param_get_bool };
 module_param_cb(sa, &sa_ops, &fab.sa, 0644);
 MODULE_PARM_DESC(sa, "answer SA queries (default Y); N is a fabric without a subnet manager; may be written any time");
+
+static int mtu_set(const char *val, const struct kernel_param *kp)
+{
+	unsigned int mtu;
+	int ret = kstrtouint(val, 0, &mtu);
+
+	if (ret || (mtu != 2048 && mtu != 4096)) {
+		pr_err("mcast_mtu is 2048 or 4096, not %s\n", val);
+		return -EINVAL;
+	}
+	ibd_mcast_mtu = mtu;
+	event_all(IB_EVENT_CLIENT_REREGISTER, ~0UL);
+	return 0;
+}
+
+static const struct kernel_param_ops mtu_ops = { .set = mtu_set, .get = param_get_uint };
+module_param_cb(mcast_mtu, &mtu_ops, &ibd_mcast_mtu, 0644);
+MODULE_PARM_DESC(mcast_mtu, "MTU of the multicast groups: 2048 (opensm's default) or 4096; may be written any time");
 
 /* Calls each() with the words between the commas of val; returns how many there were. */
 static int each_word(const char *val, int max, int (*each)(void *into, int n, char *word), void *into)

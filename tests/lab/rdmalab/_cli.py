@@ -12,7 +12,7 @@ import pathlib
 import sys
 import typing as t
 
-from . import _cluster, _engine, _fabric, _generate, _image, _kinds, _seed
+from . import _cluster, _engine, _fabric, _generate, _image, _kinds, _seed, _vmimage
 from ._say import LabError, say
 from ._settings import LAB, Settings, settings
 
@@ -93,6 +93,9 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
     sub = kinds.add_parser("sm", help="virtual machines: a fabric with or without a subnet manager")
     sub.add_argument("to", choices=("off", "on"))
     sub.set_defaults(run=_fault_sm)
+    sub = kinds.add_parser("mtu", help="virtual machines: the MTU of the fabric's multicast groups, which limits datagram mode")
+    sub.add_argument("mtu", choices=("2048", "4096"))
+    sub.set_defaults(run=_fault_mtu)
     sub = kinds.add_parser("pkeys", help="virtual machines: the P_Key table that a subnet manager would give the ports of a node")
     sub.add_argument("node")
     sub.add_argument("keys", help="such as 0xffff,0x8001")
@@ -133,7 +136,7 @@ def _down(lab: Settings, arguments: argparse.Namespace) -> None:
     gone = _kinds.kind(lab).down(lab)
     say("removed %s" % (", ".join(gone) if gone else "nothing: no lab with the prefix '%s' was there" % lab.prefix))
     if arguments.image:
-        say("removed images: %s" % (", ".join(_image.remove_images()) or "none"))
+        say("removed images: %s" % (", ".join([*_image.remove_images(), *_vmimage.remove_disks(lab)]) or "none"))
 
 
 def _show_status(lab: Settings, arguments: argparse.Namespace) -> None:
@@ -197,6 +200,11 @@ def _tell(remarks: t.Sequence[str], done: str) -> None:
 def _fault_sm(lab: Settings, arguments: argparse.Namespace) -> None:
     _kinds.kind(lab).set_parameter(lab, _cluster.running_topology(lab).nodes, "sa", "Y" if arguments.to == "on" else "N")
     say("the fabric has %s subnet manager" % ("a" if arguments.to == "on" else "no"))
+
+
+def _fault_mtu(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.kind(lab).set_parameter(lab, _cluster.running_topology(lab).nodes, "mcast_mtu", arguments.mtu)
+    say("multicast groups have an MTU of %s: %d in datagram mode" % (arguments.mtu, int(arguments.mtu) - 4))
 
 
 def _fault_pkeys(lab: Settings, arguments: argparse.Namespace) -> None:

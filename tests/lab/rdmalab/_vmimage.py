@@ -69,6 +69,25 @@ def ensure_disks(settings: Settings, wanted: t.Iterable[tuple[str, str]]) -> dic
     return disks
 
 
+def remove_disks(settings: Settings) -> list[str]:
+    """Those that no machine runs on; the names of what went."""
+    commands = [_command(path) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
+    gone = []
+    for folder in sorted(path for path in settings.cache.glob("*-*") if (path / "root.ext4").exists()):
+        if not any(str(folder).encode() in command for command in commands):
+            shutil.rmtree(folder)
+            gone.append(folder.name)
+    return gone
+
+
+def _command(path: pathlib.Path) -> bytes:
+    """Nothing where the process has ended meanwhile."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
 def _build(settings: Settings, stack: str) -> None:
     base, wanted = _image.ensure_base(settings), tag(settings, stack)
     if _image.exists(wanted):
