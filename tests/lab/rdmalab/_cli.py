@@ -164,6 +164,7 @@ def _restart(lab: Settings, arguments: argparse.Namespace) -> None:
 
 
 def _show_fabric(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.need_simulator(lab)
     print(_fabric.link_table(lab, arguments.all), end="")
 
 
@@ -177,6 +178,7 @@ def _show_recipe(lab: Settings, arguments: argparse.Namespace) -> None:
 
 
 def _console(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.need_simulator(lab)
     print(_fabric.console(lab, *(arguments.words or ["help"])), end="")
 
 
@@ -220,5 +222,6 @@ def _fault_slow(lab: Settings, arguments: argparse.Namespace) -> None:
         delay = -1
     if not 0 <= delay <= 60000:
         raise LabError("'%s' is not a delay: give milliseconds from 0 to 60000, or 'off'." % text)
+    _kinds.need_simulator(lab)
     _fabric.slow(lab, delay)
     say("the fabric answers %s" % ("%g ms late" % delay if delay else "at its normal speed"))

@@ -85,6 +85,11 @@ def running(lab: Settings) -> str:
     return "vm" if lab.machines.exists() else "container"
 
 
+def need_simulator(lab: Settings) -> None:
+    if running(lab) == "vm":
+        raise LabError("That is a matter of the fabric simulator, which virtual machines have no use for. See tests/lab/vm/README.md for what they can do.")
+
+
 def kind(lab: Settings, wanted: str = "", names: str = "") -> Kind:
     """That of the running lab, else the wanted one, else containers."""
     found = running(lab)

@@ -126,6 +126,8 @@ def test_the_kind_of_a_running_lab_stays(tmp_path: pathlib.Path) -> None:
         _kinds.kind(settings, "vm")
     settings.machines.mkdir()
     assert isinstance(_kinds.kind(settings), _kinds.Machines)
+    with pytest.raises(LabError, match="virtual machines have no use"):
+        _kinds.need_simulator(settings)
 
 
 def test_containers_refuse_the_stacks_of_machines(tmp_path: pathlib.Path) -> None:
