@@ -36,8 +36,8 @@ def run(lab: Cluster, node: str, script: str) -> str:
 
 def look(lab: Cluster, node: str, name: str) -> Look:
     words = run(lab, node, "ip -d link show %s" % name).split()
-    script = "cat /sys/class/net/%s/mtu /sys/class/net/%s/carrier; ip -brief -4 address show %s" % (name, name, name)
-    mtu, carrier, _name, _state, *addresses = run(lab, node, script).split()
+    script = "cd /sys/class/net/%s && cat mtu carrier; ip -oneline -4 address show %s | awk '{print $4}'" % (name, name)
+    mtu, carrier, *addresses = run(lab, node, script).split()
     return Look(words[words.index("mode", words.index("ipoib")) + 1], int(mtu), carrier == "1", tuple(addresses))
 
 
