@@ -62,7 +62,8 @@ def _network(target: Target, children: t.Sequence[str]) -> str:
 
 
 def _netdev(target: Target) -> str:
-    lines = ["[NetDev]", "Name=%s" % target.name, "Kind=ipoib", "", "[IPoIB]", "PartitionKey=0x%04x" % target.pkey, "Mode=%s" % target.mode]
+    # Left alone, networkd invents a hardware address: its GUID is no port's, and no other node finds a path to it.
+    lines = ["[NetDev]", "Name=%s" % target.name, "Kind=ipoib", "MACAddress=none", "", "[IPoIB]", "PartitionKey=0x%04x" % target.pkey, "Mode=%s" % target.mode]
     return HEADER + "\n".join(lines) + "\n"
 
 

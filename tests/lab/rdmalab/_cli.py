@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
 import sys
 import typing as t
 
-from . import _cluster, _engine, _fabric, _generate, _image, _status
+from . import _cluster, _engine, _fabric, _generate, _image, _kinds, _seed, _vmimage
 from ._docker import docker
 from ._say import LabError, say
 from ._settings import LAB, Settings, settings
 
-DEFAULT_TOPOLOGY = "3-nodes"
+DEFAULT_TOPOLOGY = {"container": "3-nodes", "vm": "machines"}
 
 
 def main(argv: t.Sequence[str]) -> int:
@@ -48,10 +47,16 @@ def _parser() -> argparse.ArgumentParser:
     sub = command("up", _up, "build what is missing, start the nodes, and wait until they are at work")
     which = sub.add_mutually_exclusive_group()
     which.add_argument(
-        "--topology", default="", help="a name in tests/lab/topologies, or a file that ibnetdiscover wrote (default: the running one, or %s)" % DEFAULT_TOPOLOGY
+        "--topology",
+        default="",
+        help="a name in tests/lab/topologies, or a file that ibnetdiscover wrote (default: the running one, or %(container)s, or %(vm)s)" % DEFAULT_TOPOLOGY,
     )
     which.add_argument("--nodes", type=int, default=0, help="a generated fabric with so many nodes")
-    sub = command("down", _down, "remove the lab's containers and its network")
+    sub.add_argument("--kind", default="", choices=_kinds.KINDS, help="of nodes: containers (default), or virtual machines with a real kernel")
+    sub.add_argument(
+        "--names", default="", choices=sorted(_seed.MANAGEMENT), help="of the interfaces in virtual machines: ib0 (kernel, default), or as udev names them"
+    )
+    sub = command("down", _down, "remove the lab's nodes, and what connects them")
     sub.add_argument("--image", action="store_true", help="remove the images too")
     command("status", _show_status, "the nodes, their ports, and who is master")
     sub = command("shell", _shell, "a shell, or a command, on a node")
@@ -61,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("nodes", nargs="*", metavar="NODE")
     sub.add_argument("--all", action="store_true")
     sub.add_argument("--simulator", action="store_true", help="the simulator too: every switch loses power at once")
+    command("kill", _kill, "cut the power of a node; 'up' brings it back").add_argument("node")
     command("fabric", _show_fabric, "what iblinkinfo says").add_argument(
         "--all", action="store_true", help="with the switch ports that nothing is plugged into"
     )
@@ -86,6 +92,16 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("node")
         sub.set_defaults(run=_fault_cut, up=name == "heal")
     _add_card_fault(kinds)
+    sub = kinds.add_parser("sm", help="virtual machines: a fabric with or without a subnet manager")
+    sub.add_argument("to", choices=("off", "on"))
+    sub.set_defaults(run=_fault_sm)
+    sub = kinds.add_parser("mtu", help="virtual machines: the MTU of the fabric's multicast groups, which limits datagram mode")
+    sub.add_argument("mtu", choices=("2048", "4096"))
+    sub.set_defaults(run=_fault_mtu)
+    sub = kinds.add_parser("pkeys", help="virtual machines: the P_Key table that a subnet manager would give the ports of a node")
+    sub.add_argument("node")
+    sub.add_argument("keys", help="such as 0xffff,0x8001")
+    sub.set_defaults(run=_fault_pkeys)
     sub = kinds.add_parser("slow", help="let every request to the fabric wait for so many milliseconds")
     sub.add_argument("milliseconds", metavar="MS|off")
     sub.set_defaults(run=_fault_slow)
@@ -106,11 +122,11 @@ def _hosts(count: int) -> int:
     return count
 
 
-def _topology(arguments: argparse.Namespace) -> tuple[str, str, str]:
+def _topology(lab: Settings, arguments: argparse.Namespace) -> tuple[str, str, str]:
     """Text, name for messages, and text of an own inventory."""
     if arguments.nodes:
         return _generate.generate(_hosts(arguments.nodes)), "the generated topology", ""
-    name = arguments.topology or DEFAULT_TOPOLOGY
+    name = arguments.topology or DEFAULT_TOPOLOGY[_kinds.running(lab) or arguments.kind or "container"]
     path = LAB / "topologies" / (name + ".topo")
     if not path.exists():
         path = pathlib.Path(name)
@@ -121,28 +137,32 @@ def _topology(arguments: argparse.Namespace) -> tuple[str, str, str]:
 
 def _up(lab: Settings, arguments: argparse.Namespace) -> None:
     asked = bool(arguments.topology or arguments.nodes)
-    text, source, inventory = _topology(arguments)
-    _engine.ensure_engine(lab)
-    _cluster.up(lab, text, asked, source, inventory)
+    nodes = _kinds.kind(lab, arguments.kind, arguments.names)
+    text, source, inventory = _topology(lab, arguments)
+    nodes.up(lab, text, asked, source, inventory)
     say("the lab is up: %d nodes, inventory %s" % (len(_cluster.running_topology(lab).nodes), lab.inventory))
 
 
 def _down(lab: Settings, arguments: argparse.Namespace) -> None:
-    gone = _cluster.down(lab)
+    gone = _kinds.kind(lab).down(lab)
     say("removed %s" % (", ".join(gone) if gone else "nothing: no lab with the prefix '%s' was there" % lab.prefix))
     if arguments.image:
-        say("removed images: %s" % (", ".join(_image.remove_images()) or "none"))
+        say("removed images: %s" % (", ".join([*_image.remove_images(), *_vmimage.remove_disks(lab)]) or "none"))
 
 
 def _show_status(lab: Settings, arguments: argparse.Namespace) -> None:
-    print(_status.status(lab), end="")
+    print(_kinds.kind(lab).status(lab), end="")
 
 
-def _shell(lab: Settings, arguments: argparse.Namespace) -> int:
-    container = lab.container(_cluster.node_named(lab, arguments.node).name)
-    terminal = ["--interactive", "--tty"] if sys.stdin.isatty() and sys.stdout.isatty() else ["--interactive"]
+def _shell(lab: Settings, arguments: argparse.Namespace) -> t.NoReturn:
+    node = _cluster.node_named(lab, arguments.node)
     sys.stdout.flush()
-    os.execvp("docker", ["docker", "exec", *terminal, container, *(arguments.argv or ["bash", "-l"])])
+    _kinds.kind(lab).shell(lab, node, arguments.argv, sys.stdin.isatty() and sys.stdout.isatty())
+
+
+def _kill(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.kind(lab).kill(lab, _cluster.node_named(lab, arguments.node))
+    say("%s has no power" % arguments.node)
 
 
 def _restart(lab: Settings, arguments: argparse.Namespace) -> None:
@@ -150,11 +170,12 @@ def _restart(lab: Settings, arguments: argparse.Namespace) -> None:
     if not (arguments.nodes or arguments.all or arguments.simulator):
         raise LabError("Which nodes? Name them, or say --all. There are: %s." % ", ".join(node.name for node in topology.nodes))
     nodes = topology.nodes if arguments.all else [_cluster.node_named(lab, name) for name in arguments.nodes]
-    _cluster.restart(lab, nodes, arguments.simulator)
+    _kinds.kind(lab).restart(lab, nodes, arguments.simulator)
     say("all of them are at work again")
 
 
 def _show_fabric(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.need_simulator(lab)
     print(_fabric.link_table(lab, arguments.all), end="")
 
 
@@ -168,18 +189,19 @@ def _show_recipe(lab: Settings, arguments: argparse.Namespace) -> None:
 
 
 def _console(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.need_simulator(lab)
     print(_fabric.console(lab, *(arguments.words or ["help"])), end="")
 
 
 def _fault_link(lab: Settings, arguments: argparse.Namespace) -> None:
     node = _cluster.node_named(lab, arguments.node)
     port = arguments.port or _fabric.first_port(node)
-    _tell(_fabric.set_links(lab, node, arguments.to == "up", port), "%s %s is %s" % (node.name, port, arguments.to))
+    _tell(_kinds.kind(lab).set_links(lab, node, arguments.to == "up", port), "%s %s is %s" % (node.name, port, arguments.to))
 
 
 def _fault_cut(lab: Settings, arguments: argparse.Namespace) -> None:
     node = _cluster.node_named(lab, arguments.node)
-    _tell(_fabric.set_links(lab, node, arguments.up), "%s is %s the fabric" % (node.name, "back on" if arguments.up else "cut off from"))
+    _tell(_kinds.kind(lab).set_links(lab, node, arguments.up, ""), "%s is %s the fabric" % (node.name, "back on" if arguments.up else "cut off from"))
 
 
 def _fault_card(lab: Settings, arguments: argparse.Namespace) -> None:
@@ -193,8 +215,23 @@ def _fault_card(lab: Settings, arguments: argparse.Namespace) -> None:
 
 def _tell(remarks: t.Sequence[str], done: str) -> None:
     for remark in remarks:
-        say("the simulator remarks: %s" % remark)
+        say(remark)
     say(done)
+
+
+def _fault_sm(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.kind(lab).set_parameter(lab, _cluster.running_topology(lab).nodes, "sa", "Y" if arguments.to == "on" else "N")
+    say("the fabric has %s subnet manager" % ("a" if arguments.to == "on" else "no"))
+
+
+def _fault_mtu(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.kind(lab).set_parameter(lab, _cluster.running_topology(lab).nodes, "mcast_mtu", arguments.mtu)
+    say("multicast groups have an MTU of %s: %d in datagram mode" % (arguments.mtu, int(arguments.mtu) - 4))
+
+
+def _fault_pkeys(lab: Settings, arguments: argparse.Namespace) -> None:
+    _kinds.kind(lab).set_parameter(lab, [_cluster.node_named(lab, arguments.node)], "pkeys", arguments.keys)
+    say("the P_Keys of %s are %s" % (arguments.node, arguments.keys))
 
 
 def _fault_slow(lab: Settings, arguments: argparse.Namespace) -> None:
@@ -205,5 +242,6 @@ def _fault_slow(lab: Settings, arguments: argparse.Namespace) -> None:
         delay = -1
     if not 0 <= delay <= 60000:
         raise LabError("'%s' is not a delay: give milliseconds from 0 to 60000, or 'off'." % text)
+    _kinds.need_simulator(lab)
     _fabric.slow(lab, delay)
     say("the fabric answers %s" % ("%g ms late" % delay if delay else "at its normal speed"))

@@ -16,6 +16,7 @@ from ._say import LabError, say
 from ._settings import Settings
 
 PACKAGES = {"dockerd": "docker.io", "docker": "docker.io", "iptables": "iptables", "debootstrap": "debootstrap"}
+PACKAGES |= {"qemu-system-x86_64": "qemu-system-x86", "qemu-img": "qemu-utils", "mke2fs": "e2fsprogs", "ssh": "openssh-client", "ssh-keygen": "openssh-client"}
 SOCKET_SECONDS = 60
 
 

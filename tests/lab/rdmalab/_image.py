@@ -21,7 +21,7 @@ from ._settings import LAB, Settings
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-apt", "iproute2", "kmod", "procps", "udev", "ca-certificates", "ifupdown")
 REPOSITORY = "rdmalab"
 CONTEXT = ("image", "simulator", "node", "cxemu")
-_STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
+STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
 
 
 class Images(t.NamedTuple):
@@ -64,10 +64,16 @@ def ensure_images(settings: Settings, suites: t.Iterable[str] = ()) -> Images:
     for target, suite, tag in [*(("node", suite, tag) for suite, tag in images.nodes.items()), ("simulator", settings.suite, images.simulator)]:
         if not exists(tag):
             wanted = settings._replace(suite=suite)
-            if not exists(base_tag(wanted)):
-                _debootstrap(wanted)
+            ensure_base(wanted)
             _build(wanted, target, tag)
     return images
+
+
+def ensure_base(settings: Settings) -> str:
+    """The tag of the plain Debian that everything else is a layer on."""
+    if not exists(base_tag(settings)):
+        _debootstrap(settings)
+    return base_tag(settings)
 
 
 def kernel(image: str) -> str:
@@ -128,4 +134,4 @@ def _build(settings: Settings, target: str, tag: str) -> None:
     for line in stream(*argv, "--target", target, "--tag", tag, str(LAB)):
         if step and "Using cache" not in line:
             say("  " + step[1])
-        step = _STEP.match(line)
+        step = STEP.match(line)

@@ -6,12 +6,43 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 from ._hardware import port_names
 from ._topology import Node
 
 ADDRESSES = "10.20.%d.%d/%d"
+
+
+def render_machines(nodes: t.Sequence[Node], ssh_ports: t.Mapping[str, int], key: pathlib.Path, options: t.Sequence[str]) -> str:
+    """YAML: all nodes in C(rdma), with an address each. Something else manages the subnet: there is no group C(opensm)."""
+    lines = [
+        "# Written by tests/lab/lab: the virtual machines of the running lab.",
+        "---",
+        "all:",
+        "  vars:",
+        "    ansible_host: 127.0.0.1",
+        "    ansible_user: root",
+        "    ansible_ssh_private_key_file: %s" % key,
+        "    ansible_ssh_common_args: %s" % " ".join(options),
+        "    ansible_python_interpreter: /usr/bin/python3",
+        "    # The subnet is managed by the driver of the adapters.",
+        "    opensm_state: absent",
+        "  children:",
+        "    rdma:",
+        "      hosts:",
+    ]
+    for number, node in enumerate(nodes, 1):
+        lines += [
+            "        %s:" % node.name,
+            "          ansible_port: %d" % ssh_ports[node.name],
+            "          ipoib_interfaces:",
+            "            - name: ib0",
+            "              addresses: [%s]" % (ADDRESSES % (0, number, 24)),
+            "              mode: auto",
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def render(nodes: t.Sequence[Node], containers: t.Mapping[str, str]) -> str:

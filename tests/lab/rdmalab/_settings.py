@@ -31,6 +31,8 @@ class Settings(t.NamedTuple):
     """Where packages come from, "" for debootstrap's own default."""
     suite: str
     """Of Debian, for the simulator and for nodes whose topology doesn't name one."""
+    cache: pathlib.Path = pathlib.Path("/var/cache/rdmalab")
+    """Directory of the disk images of virtual machines, shared by all checkouts."""
 
     def container(self, node: str) -> str:
         return "%s-%s" % (self.prefix, node)
@@ -47,6 +49,11 @@ class Settings(t.NamedTuple):
     def topology(self) -> pathlib.Path:
         """The topology of the running lab."""
         return self.state / "fabric.topo"
+
+    @property
+    def machines(self) -> pathlib.Path:
+        """Directory of the virtual machines: disks, consoles, process ids."""
+        return self.state / "vm"
 
 
 def _machine_mirror() -> str:
@@ -74,4 +81,5 @@ def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) ->
         subnet=environment.get("RDMALAB_SUBNET", ""),
         mirror=environment.get("RDMALAB_MIRROR", "") or _machine_mirror(),
         suite=suite,
+        cache=pathlib.Path(environment.get("RDMALAB_CACHE", "") or "/var/cache/rdmalab").absolute(),
     )

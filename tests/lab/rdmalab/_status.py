@@ -17,7 +17,7 @@ from ._topology import Node
 COLUMNS = ("node", "container", "systemd", "port", "state", "LID", "SM LID", "ib0", "subnet manager")
 
 # One line a fact, "what|...".
-_PROBE = """
+PROBE = """
 echo "systemd|$(systemctl is-system-running)"
 for p in /sys/class/infiniband/*/ports/*; do
     test -e "$p/state" || continue
@@ -93,7 +93,7 @@ def status(settings: Settings) -> str:
     def probe(node: Node) -> Report:
         container = settings.container(node.name)
         running = state(container) == "running"
-        return parse_probe(node.name, state(container), docker("exec", container, "sh", "-c", _PROBE, check=False) if running else "")
+        return parse_probe(node.name, state(container), docker("exec", container, "sh", "-c", PROBE, check=False) if running else "")
 
     text = layout([COLUMNS, *rows(together(probe, topology.nodes))])
     simulator = state(settings.simulator)

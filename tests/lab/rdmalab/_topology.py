@@ -23,7 +23,8 @@ _ATTRIBUTES = re.compile(r"^#\s*lab\s+(\S+)\s+(.+)$")
 # Descriptions that name a product and no host.
 _NAMELESS = re.compile(r"^(MT\d+|Mellanox|ConnectX|NVIDIA|Aggregation)", re.IGNORECASE)
 
-NETWORKS = ("networkd", "ifupdown")
+# The first is the default; the last two are for virtual machines only.
+NETWORKS = ("networkd", "ifupdown", "networkmanager", "netplan")
 SUITES = ("bookworm", "trixie")
 _ALLOWED = {"network": NETWORKS, "suite": SUITES}
 

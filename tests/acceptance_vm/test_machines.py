@@ -1,0 +1,132 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""IPoIB on a real kernel: the driver ib_ipoib, systemd-networkd, udev and the boot are those of Debian."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import time
+import typing as t
+
+import pytest
+import yaml
+from cluster import BIN, Cluster, Run, environment
+from common import ROOT
+
+NODES = ("node1", "node2")
+
+
+class Look(t.NamedTuple):
+    """An IPoIB interface as the kernel has it."""
+
+    mode: str
+    mtu: int
+    carrier: bool
+    addresses: tuple[str, ...]
+
+
+def run(lab: Cluster, node: str, script: str) -> str:
+    done = lab.shell(node, script)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+def look(lab: Cluster, node: str, name: str) -> Look:
+    words = run(lab, node, "ip -d link show %s" % name).split()
+    script = "cd /sys/class/net/%s && cat mtu carrier; ip -oneline -4 address show %s | awk '{print $4}'" % (name, name)
+    mtu, carrier, *addresses = run(lab, node, script).split()
+    return Look(words[words.index("mode", words.index("ipoib")) + 1], int(mtu), carrier == "1", tuple(addresses))
+
+
+def within(seconds: float, check: t.Callable[[], bool]) -> bool:
+    end = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > end:
+            return False
+        time.sleep(1)
+    return True
+
+
+def site(lab: Cluster, inventory: pathlib.Path) -> Run:
+    done = lab.play("site", inventory=inventory)
+    assert done.status == 0, done.output
+    return done
+
+
+def reboot(inventory: pathlib.Path) -> None:
+    argv = [str(BIN / "ansible"), "-i", str(inventory), "rdma", "-m", "ansible.builtin.reboot", "-a", "reboot_timeout=600"]
+    done = subprocess.run(argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=1200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def declare(lab: Cluster, tmp_path: pathlib.Path) -> t.Callable[[str, bool], pathlib.Path]:
+    """An inventory with ib0 in that mode on all nodes, with or without a P_Key child."""
+
+    def write(mode: str, child: bool) -> pathlib.Path:
+        inventory = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))
+        for number, variables in enumerate(inventory["all"]["children"]["rdma"]["hosts"].values(), 1):
+            variables["ipoib_interfaces"] = [{"name": "ib0", "addresses": ["10.20.0.%d/24" % number], "mode": mode}]
+            if child:
+                variables["ipoib_interfaces"] += [{"parent": "ib0", "pkey": 0x8001, "name": "ib0.8001", "addresses": ["10.21.0.%d/24" % number], "mode": mode}]
+        path = tmp_path / ("%s.yml" % mode)
+        path.write_text(yaml.safe_dump(inventory), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_connected_mode(lab: Cluster, declare: t.Callable[[str, bool], pathlib.Path]) -> None:
+    site(lab, declare("connected", False))
+    for number, node in enumerate(NODES, 1):
+        assert within(30, lambda node=node: look(lab, node, "ib0").carrier)  # type: ignore[misc]
+        assert look(lab, node, "ib0") == Look("connected", 65520, True, ("10.20.0.%d/24" % number,))
+
+
+def test_large_packets_reach_the_other_machine(lab: Cluster) -> None:
+    run(lab, "node1", "ping -c 3 -i 0.3 -W 5 -M do -s 65000 10.20.0.2")
+
+
+def test_enhanced_ipoib_refuses_connected_mode(lab: Cluster) -> None:
+    assert run(lab, "node1", "cut -c -2 /sys/class/net/ib2/address") == "00"
+    refused = lab.shell("node1", "/bin/echo connected >/sys/class/net/ib2/mode")
+    assert refused.returncode != 0
+    assert "Invalid argument" in refused.stderr
+
+
+def test_datagram_mode_and_a_child_outlive_a_reboot(lab: Cluster, declare: t.Callable[[str, bool], pathlib.Path]) -> None:
+    inventory = declare("datagram", True)
+    site(lab, inventory)
+    again = site(lab, inventory)
+    assert "changed=0" in again.output
+    assert not any("changed=%d" % number in again.output for number in range(1, 20)), again.output
+    for rebooted in (False, True):
+        if rebooted:
+            reboot(inventory)
+        for number, node in enumerate(NODES, 1):
+            assert within(60, lambda node=node: look(lab, node, "ib0.8001").carrier), rebooted  # type: ignore[misc]
+            assert look(lab, node, "ib0") == Look("datagram", 2044, True, ("10.20.0.%d/24" % number,)), rebooted
+            assert look(lab, node, "ib0.8001") == Look("datagram", 2044, True, ("10.21.0.%d/24" % number,)), rebooted
+        run(lab, "node1", "ping -c 2 -W 5 10.20.0.2 && ping -c 2 -W 5 10.21.0.2")
+
+
+def test_a_pulled_cable_and_a_missing_subnet_manager_take_the_carrier(lab: Cluster) -> None:
+    lab.command("fault", "link", "node1", "down")
+    assert within(30, lambda: not look(lab, "node1", "ib0").carrier)
+    lab.command("fault", "link", "node1", "up")
+    assert within(30, lambda: look(lab, "node1", "ib0").carrier)
+    lab.command("fault", "sm", "off")
+    run(lab, "node1", "ip link set ib1 down && ip link set ib1 up && sleep 3")
+    assert not look(lab, "node1", "ib1").carrier
+    lab.command("fault", "sm", "on")
+    assert within(30, lambda: look(lab, "node1", "ib1").carrier)
+
+
+def test_the_multicast_groups_limit_datagram_mode(lab: Cluster) -> None:
+    run(lab, "node1", "ip link set ib1 up")
+    for fabric, interface in (("4096", 4092), ("2048", 2044)):
+        lab.command("fault", "mtu", fabric)
+        assert within(30, lambda interface=interface: look(lab, "node1", "ib1").mtu == interface), fabric  # type: ignore[misc]

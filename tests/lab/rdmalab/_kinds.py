@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The two kinds of labs behind one interface: containers on a simulated fabric, and virtual machines with a real kernel."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from . import _cluster, _engine, _fabric, _status
+from ._docker import docker
+from ._hardware import read
+from ._machines import Machines
+from ._say import LabError
+from ._settings import Settings
+from ._topology import Node
+
+KINDS = ("container", "vm")
+CONTAINER_NETWORKS = ("networkd", "ifupdown")
+
+
+class Kind(t.Protocol):
+    def up(self, lab: Settings, text: str, asked: bool, source: str, inventory: str) -> None:
+        """Idempotent. C(text) is the wanted topology; where nobody C(asked) for it, the one of the lab that is there stays."""
+
+    def down(self, lab: Settings) -> list[str]:
+        """The names of what went."""
+
+    def status(self, lab: Settings) -> str: ...
+
+    def shell(self, lab: Settings, node: Node, command: t.Sequence[str], terminal: bool) -> t.NoReturn: ...
+
+    def restart(self, lab: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
+        """All at the same time, in good order."""
+
+    def kill(self, lab: Settings, node: Node) -> None:
+        """A power cut; C(up) brings the node back."""
+
+    def set_links(self, lab: Settings, node: Node, up: bool, port: str) -> list[str]:
+        """Pulls or plugs the cable of a port, or all of the node where it is ""; remarks on what was so already."""
+
+    def set_parameter(self, lab: Settings, nodes: t.Sequence[Node], name: str, value: str) -> None:
+        """Of the adapters' driver, in virtual machines."""
+
+
+class Containers:
+    def up(self, lab: Settings, text: str, asked: bool, source: str, inventory: str) -> None:
+        for node in read(text, source).nodes:
+            if node.network not in CONTAINER_NETWORKS:
+                raise LabError(
+                    "%s wants network=%s, which runs in virtual machines only: 'lab up --kind vm'. Containers do %s."
+                    % (node.name, node.network, ", ".join(CONTAINER_NETWORKS))
+                )
+        _engine.ensure_engine(lab)
+        _cluster.up(lab, text, asked, source, inventory)
+
+    def down(self, lab: Settings) -> list[str]:
+        return _cluster.down(lab)
+
+    def status(self, lab: Settings) -> str:
+        return _status.status(lab)
+
+    def shell(self, lab: Settings, node: Node, command: t.Sequence[str], terminal: bool) -> t.NoReturn:
+        options = ["--interactive", *(["--tty"] if terminal else [])]
+        os.execvp("docker", ["docker", "exec", *options, lab.container(node.name), *(command or ["bash", "-l"])])
+
+    def restart(self, lab: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
+        _cluster.restart(lab, nodes, simulator)
+
+    def kill(self, lab: Settings, node: Node) -> None:
+        docker("kill", lab.container(node.name))
+
+    def set_links(self, lab: Settings, node: Node, up: bool, port: str) -> list[str]:
+        return ["the simulator: " + remark for remark in _fabric.set_links(lab, node, up, port)]
+
+    def set_parameter(self, lab: Settings, nodes: t.Sequence[Node], name: str, value: str) -> None:
+        raise LabError("The adapters of containers have no driver to tell that. 'lab up --kind vm' starts virtual machines.")
+
+
+def running(lab: Settings) -> str:
+    """The kind of the lab that is there, "" where there is none."""
+    if not lab.topology.exists():
+        return ""
+    return "vm" if lab.machines.exists() else "container"
+
+
+def need_simulator(lab: Settings) -> None:
+    if running(lab) == "vm":
+        raise LabError("That is a matter of the fabric simulator, which virtual machines have no use for. See tests/lab/vm/README.md for what they can do.")
+
+
+def kind(lab: Settings, wanted: str = "", names: str = "") -> Kind:
+    """That of the running lab, else the wanted one, else containers."""
+    found = running(lab)
+    if found and wanted not in ("", found):
+        raise LabError("A lab of the kind '%s' is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up')." % found)
+    if (found or wanted) == "vm":
+        return Machines(names or "kernel")
+    return Containers()

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One virtual machine as a process: the command line of QEMU, and its life by process id."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+import typing as t
+
+from ._say import LabError
+
+MEMORY = 1024
+"""MiB a machine."""
+WIRE_MTU = 9000
+
+
+class Machine(t.NamedTuple):
+    """What a machine was made with; kept in its folder, so that it comes back the same."""
+
+    node: str
+    ssh_port: int
+    """On 127.0.0.1 of this host."""
+    kernel: str
+    initrd: str
+    adapters: int
+    wire: str
+    """Multicast address and port that are the Ethernet between the machines."""
+    number: int
+    names: str
+    accelerator: str = "tcg,thread=multi"
+
+
+def argv(folder: pathlib.Path, machine: Machine) -> list[str]:
+    mac = "52:54:00:1b:%02x:%%02x" % machine.number
+    kernel = "root=LABEL=root rw console=ttyS0 quiet" + (" net.ifnames=0" if machine.names == "kernel" else "")
+    arguments = ["qemu-system-x86_64", "-name", machine.node, "-nodefaults", "-no-user-config", "-display", "none"]
+    arguments += ["-machine", "q35,sata=off", "-accel", machine.accelerator, "-cpu", "max" if machine.accelerator.startswith("tcg") else "host"]
+    arguments += ["-smp", "1", "-m", str(MEMORY), "-kernel", machine.kernel, "-initrd", machine.initrd, "-append", kernel]
+    arguments += ["-serial", "file:%s" % (folder / "console.log"), "-pidfile", str(folder / "pid"), "-daemonize"]
+    arguments += ["-drive", "file=%s,format=qcow2,if=none,id=root" % (folder / "disk.qcow2"), "-device", "virtio-blk-pci,drive=root,addr=2"]
+    arguments += ["-drive", "file=%s,format=raw,if=none,id=seed,readonly=on" % (folder / "seed.tar")]
+    arguments += ["-device", "virtio-blk-pci,drive=seed,addr=5,serial=rdmalab-seed", "-device", "virtio-rng-pci,addr=6"]
+    arguments += ["-netdev", "user,id=management,ipv6=off,hostfwd=tcp:127.0.0.1:%d-:22" % machine.ssh_port]
+    arguments += ["-device", "virtio-net-pci,netdev=management,addr=3,romfile=,mac=" + mac % 3]
+    arguments += ["-netdev", "socket,id=wire,mcast=%s,localaddr=127.0.0.1" % machine.wire]
+    arguments += ["-device", "virtio-net-pci,netdev=wire,addr=4,romfile=,host_mtu=%d,mac=%s" % (WIRE_MTU, mac % 4)]
+    for index in range(machine.adapters):
+        arguments += ["-device", "pci-testdev,addr=0x%x" % (0x10 + index)]
+    return arguments
+
+
+def save(folder: pathlib.Path, machine: Machine) -> None:
+    (folder / "machine.json").write_text(json.dumps(machine._asdict(), indent=2) + "\n", encoding="utf-8")
+
+
+def load(folder: pathlib.Path) -> Machine:
+    try:
+        return Machine(**json.loads((folder / "machine.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as exc:
+        raise LabError("%s does not describe a machine: %s. 'lab down' and 'lab up' make the lab anew." % (folder / "machine.json", exc)) from exc
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def pid(folder: pathlib.Path) -> int:
+    """Of the machine's process, 0 where it does not run. A process that took over the number is not it."""
+    try:
+        number = int((folder / "pid").read_text())
+        command = pathlib.Path("/proc/%d/cmdline" % number).read_bytes().split(b"\0")
+    except (OSError, ValueError):
+        return 0
+    return number if str(folder / "pid").encode() in command else 0
+
+
+def start(folder: pathlib.Path) -> None:
+    if pid(folder):
+        return
+    with (folder / "qemu.log").open("wb") as log:
+        done = subprocess.run(argv(folder, load(folder)), stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+    if done.returncode:
+        raise LabError("QEMU does not start: %s" % (folder / "qemu.log").read_text(errors="replace").strip())
+
+
+def stop(folder: pathlib.Path, seconds: float = 15) -> None:
+    """A power cut, and the wait until the process is gone."""
+    number = pid(folder)
+    if not number:
+        return
+    os.kill(number, signal.SIGKILL)
+    end = time.monotonic() + seconds
+    while pid(folder):
+        if time.monotonic() > end:
+            raise LabError("process %d was killed and does not end" % number)
+        time.sleep(0.05)
+    (folder / "pid").unlink(missing_ok=True)

@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What makes a virtual machine the node of a topology: the files on its second disk. Pure: tuples in, texts out."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+import typing as t
+
+from ._hardware import description as describe
+from ._hardware import device_names, port_names
+from ._say import LabError
+from ._topology import Device, Node, Topology
+
+WIRE = "labwire"
+"""The Ethernet interface that carries the fabric (vm/node/etc/udev)."""
+FIRST_LID = 2
+SET = "/usr/lib/rdmalab/ibdummy-set"
+MANAGEMENT = {"kernel": "eth0", "predictable": "enp0s3"}
+"""The management interface, by how interfaces are named."""
+_ROUTER = "10.0.2.3"
+
+
+class File(t.NamedTuple):
+    content: str
+    mode: int = 0o644
+
+
+def adapter_options(topology: Topology, node: Node) -> str:
+    """The parameters of the driver for one machine: its own adapters, and where the ports of the others are."""
+    lids = lids_of(topology)
+    hcas = describe(node, "", "")["hcas"]
+    own = {
+        "ports": [str(len(hca["ports"])) for hca in hcas],
+        "name": [hca["device"] for hca in hcas],
+        "type": [hca["type"] for hca in hcas],
+        "board": [hca["psid"] for hca in hcas],
+        "driver": [hca["driver"] for hca in hcas],
+        "guid": [hca["node_guid"] for hca in hcas],
+        "lid": [str(lids[hca.guid]) for hca in node.hcas],
+        "enhanced": ["0" if hca["connected_capable"] else "1" for hca in hcas],
+    }
+    peers = [
+        "0x%x:%d" % (hca.guid + port, lids[hca.guid] + port - 1) for hca in _adapters(topology) if hca not in node.hcas for port in range(1, hca.ports + 1)
+    ]
+    words = ["%s=%s" % (key, ",".join(values)) for key, values in own.items()]
+    words += ["wire=" + WIRE] + (["peers=" + ",".join(peers)] if peers else []) + ["ports_down=0x%x" % uncabled(node)]
+    return "options ibdummy %s\n" % " ".join(words)
+
+
+def lids_of(topology: Topology) -> dict[int, int]:
+    """The LID of the first port of each adapter, by node GUID: given out in the order of the file."""
+    lids: dict[int, int] = {}
+    free = FIRST_LID
+    for hca in _adapters(topology):
+        lids[hca.guid] = free
+        free += hca.ports
+    return lids
+
+
+def port_bit(node: Node, port: str) -> int:
+    """The bit of a port such as C(mlx4_0/2) in the driver's C(ports_down)."""
+    bit = 1
+    for name, hca in zip(device_names(node), node.hcas):
+        for number in range(1, hca.ports + 1):
+            if port == "%s/%d" % (name, number):
+                if port not in port_names(node):
+                    raise LabError("%s of %s has no cable in the topology." % (port, node.name))
+                return bit
+            bit <<= 1
+    raise LabError("%s has no port '%s'. It has: %s." % (node.name, port, ", ".join(port_names(node))))
+
+
+def uncabled(node: Node) -> int:
+    """The bits of the ports that the topology has no link for."""
+    total = (1 << sum(hca.ports for hca in node.hcas)) - 1
+    for port in port_names(node):
+        total &= ~port_bit(node, port)
+    return total
+
+
+def _adapters(topology: Topology) -> list[Device]:
+    return [hca for node in topology.nodes for hca in node.hcas]
+
+
+def seed(topology: Topology, node: Node, public_key: str, identity: str, names: str) -> dict[str, File]:
+    """Files by path. C(identity) makes the machine's id; C(names) is a key of C(MANAGEMENT)."""
+    return {
+        "/etc/hostname": File(node.name + "\n"),
+        "/etc/hosts": File("127.0.0.1 localhost\n127.0.1.1 %s\n::1 localhost ip6-localhost ip6-loopback\n" % node.name),
+        "/etc/machine-id": File(hashlib.sha256(identity.encode()).hexdigest()[:32] + "\n"),
+        "/etc/modprobe.d/ibdummy.conf": File(adapter_options(topology, node)),
+        "/etc/resolv.conf": File("nameserver %s\n" % _ROUTER),
+        "/root/.ssh/authorized_keys": File(public_key, 0o600),
+        **management(node.network, MANAGEMENT[names]),
+    }
+
+
+def management(stack: str, interface: str) -> dict[str, File]:
+    """The management interface with DHCP, as that network stack wants to be told."""
+    if stack == "networkd":
+        return {"/etc/systemd/network/10-management.network": File("[Match]\nName=%s\n\n[Network]\nDHCP=ipv4\n" % interface)}
+    if stack == "ifupdown":
+        text = "source /etc/network/interfaces.d/*\n\nauto lo\niface lo inet loopback\n\nauto %s\niface %s inet dhcp\n" % (interface, interface)
+        return {"/etc/network/interfaces": File(text)}
+    if stack == "networkmanager":
+        profile = "[connection]\nid=management\ntype=ethernet\ninterface-name=%s\n\n[ipv4]\nmethod=auto\n\n[ipv6]\nmethod=ignore\n" % interface
+        return {
+            "/etc/NetworkManager/system-connections/management.nmconnection": File(profile, 0o600),
+            "/etc/NetworkManager/conf.d/lab.conf": File("[keyfile]\nunmanaged-devices=interface-name:%s\n" % WIRE),
+        }
+    text = "network:\n  version: 2\n  renderer: networkd\n  ethernets:\n    %s:\n      dhcp4: true\n" % interface
+    return {"/etc/netplan/10-management.yaml": File(text, 0o600)}
+
+
+def archive(files: t.Mapping[str, File]) -> bytes:
+    """As a tar archive, to be unpacked over the root file system. Folders that hold secrets are closed to others."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for path, file in files.items():
+            if path.startswith("/root/.ssh/"):
+                folder = tarfile.TarInfo("root/.ssh")
+                folder.type, folder.mode = tarfile.DIRTYPE, 0o700
+                tar.addfile(folder)
+            data = file.content.encode()
+            member = tarfile.TarInfo(path.lstrip("/"))
+            member.size, member.mode = len(data), file.mode
+            tar.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Leaves one network stack, as an installation with that stack has it: stack.sh networkd|ifupdown|networkmanager|netplan.
+# What it shall do with the management interface is written into the disk of each machine (rdmalab/_seed.py).
+set -eu
+
+stack=$1
+case $stack in
+networkd) packages='' ;;
+ifupdown) packages='ifupdown isc-dhcp-client' ;;
+networkmanager) packages=network-manager ;;
+netplan) packages=netplan.io ;;
+*) echo "unknown network stack $stack" >&2; exit 1 ;;
+esac
+if [ "$stack" != ifupdown ]; then
+    apt-get purge --yes ifupdown
+    rm -rf /etc/network/interfaces*
+fi
+if [ -n "$packages" ]; then
+    apt-get install --yes --no-install-recommends $packages
+    apt-get clean
+fi
+case $stack in
+networkd | netplan) systemctl enable systemd-networkd.service ;;
+*) systemctl disable systemd-networkd.service systemd-networkd.socket ;;
+esac

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Makes the debootstrap result a server: package sources as Debian's installer leaves them, the distribution's kernel,
+# ssh. No package of RDMA: that is the roles' work.
+set -eu
+
+mirror=$(sed -n 's/^deb \([^ ]*\) .*/\1/p' /etc/apt/sources.list | head -n 1)
+suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+cat >/etc/apt/sources.list <<SOURCES
+deb $mirror $suite main
+deb $mirror $suite-updates main
+deb ${mirror%/*}/debian-security $suite-security main
+SOURCES
+# The disks of a lab need not survive the crash of its host. The lists stay, for check mode on a fresh node.
+echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/lab
+apt-get update
+apt-get --yes upgrade
+
+cp -a /tmp/initramfs/. /
+# Only what the machine needs to find its disk: unpacking an initramfs with every driver takes longer than the rest of the boot.
+mkdir -p /etc/initramfs-tools/conf.d
+echo MODULES=list >/etc/initramfs-tools/conf.d/lab
+apt-get install --yes --no-install-recommends initramfs-tools
+printf 'virtio_pci\nvirtio_blk\next4\n' >>/etc/initramfs-tools/modules
+apt-get install --yes --no-install-recommends linux-image-amd64 openssh-server openssh-sftp-server iputils-ping pciutils
+apt-get clean
+
+# Timers that would hold apt's lock or load the machine in the middle of a test, and consoles that nobody looks at.
+for unit in apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer e2scrub_reap.service fstrim.timer dpkg-db-backup.timer \
+    getty@tty1.service getty-static.service serial-getty@ttyS0.service systemd-timesyncd.service; do
+    ln -sf /dev/null "/etc/systemd/system/$unit"
+done
+# The journal of the boot before, for those who look why a reboot went wrong.
+mkdir -p /var/log/journal
+echo '/dev/vda / ext4 errors=remount-ro 0 1' >/etc/fstab
+: >/etc/machine-id
