@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Interfaces of a machine as its kernel has them."""
+
+from __future__ import annotations
+
+import json
+import time
+import typing as t
+
+Host = t.Any
+NODES = ("node1", "node2", "node3", "node4")
+
+
+class Interface(t.NamedTuple):
+    mode: str
+    mtu: int
+    up: bool
+    carrier: bool
+    master: str
+    addresses: tuple[str, ...]
+
+
+def interface(host: Host, name: str) -> Interface | None:
+    """None where there is none. Addresses of the link itself are left out."""
+    shown = host.run("ip -j -d address show dev %s", name)
+    if shown.rc:
+        return None
+    (found,) = [one for one in json.loads(shown.stdout) if one]
+    addresses = sorted("%s/%d" % (one["local"], one["prefixlen"]) for one in found["addr_info"] if one["scope"] != "link")
+    mode = found.get("linkinfo", {}).get("info_data", {}).get("mode", "") if found.get("link_type") == "infiniband" else ""
+    return Interface(str(mode), found["mtu"], "UP" in found["flags"], "LOWER_UP" in found["flags"], found.get("master", ""), tuple(addresses))
+
+
+def number(host: Host) -> str:
+    return str(host.backend.host)[-1]
+
+
+def others(host: Host) -> list[str]:
+    return [node[-1] for node in NODES if node[-1] != number(host)]
+
+
+def reaches(host: Host, address: str, size: int = 56, seconds: float = 20) -> bool:
+    """Carriers and neighbours take a moment after a boot."""
+    end = time.monotonic() + seconds
+    while host.run("ping -c 1 -W 2 -M do -s %s %s", str(size), address).rc:
+        if time.monotonic() > end:
+            return False
+    return True

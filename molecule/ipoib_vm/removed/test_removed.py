@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Nothing of ours is left."""
+
+from __future__ import annotations
+
+import pytest
+from kernel import Host, Interface, interface
+
+testinfra_hosts = ["ansible://rdma"]
+
+
+@pytest.mark.parametrize("name", ["ib0", "ib1", "ib2"])
+def test_interfaces_are_as_the_kernel_makes_them(host: Host, name: str) -> None:
+    found = interface(host, name)
+    assert found is not None
+    assert (found.mode, found.master, found.addresses, found.up) == ("datagram", "", (), False)
+
+
+def test_the_bond_is_gone(host: Host) -> None:
+    assert interface(host, "bond0") is None
+
+
+def test_no_file_is_left(host: Host) -> None:
+    folders = "/etc/systemd/network /etc/network /etc/NetworkManager /etc/netplan /etc/systemd/system /etc/udev/rules.d /usr/local/libexec"
+    assert host.run("find %s -name '*rdma*' 2>/dev/null" % folders).stdout == ""

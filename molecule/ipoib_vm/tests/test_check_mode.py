@@ -1,0 +1,20 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Check mode tells the truth: what it said of the fresh machines is what the run then did."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import records
+
+FOLDER = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"]) / "build/molecule/ipoib_vm"
+
+
+def test_check_mode_predicts_the_run() -> None:
+    predicted, done = records.find(FOLDER, "converge", "check")[0], records.find(FOLDER, "converge", "run")[0]
+    assert records.differences(predicted, done) == []
+    assert {host for _play, _task, host in records.changes(predicted)} == {"node1", "node2", "node3", "node4"}

@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every interface is as declared, now and after a reboot, and the machines reach each other."""
+
+from __future__ import annotations
+
+import pytest
+from kernel import Host, Interface, interface, number, others, reaches
+
+testinfra_hosts = ["ansible://rdma"]
+
+
+def test_the_largest_mode_and_mtu_that_the_port_can(host: Host) -> None:
+    own = number(host)
+    assert interface(host, "ib0") == Interface("connected", 65520, True, True, "", ("10.20.0.%s/24" % own, "fd20::%s/64" % own))
+    assert interface(host, "ib2") == Interface("datagram", 2044, True, True, "", ("10.23.0.%s/24" % own,))
+
+
+def test_datagram_mode_where_it_is_declared(host: Host) -> None:
+    assert interface(host, "ib1") == Interface("datagram", 2044, True, True, "", ("10.22.0.%s/24" % number(host),))
+
+
+def test_a_partition(host: Host) -> None:
+    assert interface(host, "ib0.8001") == Interface("connected", 65520, True, True, "", ("10.21.0.%s/24" % number(host),))
+
+
+def test_the_route(host: Host) -> None:
+    assert "via 10.20.0.254 dev ib0" in host.check_output("ip route show 10.99.0.0/24")
+
+
+@pytest.mark.parametrize(("network", "size"), [("10.20.0", 65000), ("10.21.0", 65000), ("10.22.0", 2000), ("10.23.0", 2000)])
+def test_all_others_are_reached(host: Host, network: str, size: int) -> None:
+    for other in others(host):
+        assert reaches(host, "%s.%s" % (network, other), size), other
+
+
+def test_the_option_of_the_module_is_in_use(host: Host) -> None:
+    assert host.check_output("cat /sys/module/ib_ipoib/parameters/send_queue_size") == "256"
+
+
+def test_nothing_failed(host: Host) -> None:
+    assert host.check_output("systemctl --failed --plain --no-legend") == ""
