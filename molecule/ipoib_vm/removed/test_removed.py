@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from kernel import Host, Interface, interface
+from kernel import Host, interface
 
 testinfra_hosts = ["ansible://rdma"]
 
