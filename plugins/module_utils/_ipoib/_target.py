@@ -13,17 +13,46 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import verdict_on
 
 
+class Route(t.NamedTuple):
+    """A static route over an interface."""
+
+    to: str
+    """A network as C(10.30.0.0/16); a default route is C(0.0.0.0/0) or C(::/0)."""
+    via: str = ""
+    """The gateway; "" for a network that is on the link itself."""
+    metric: int = 0
+    """0: the kernel's choice."""
+
+
+class Bond(t.NamedTuple):
+    """What makes an interface a bond. The bonding mode is active-backup: the kernel takes IPoIB ports into no other."""
+
+    ports: tuple[str, ...]
+    """IPoIB interfaces, or their P_Key children, in the declared order."""
+    primary: str = ""
+    """The port that is preferred while it has a carrier; "" for none."""
+    miimon: int = 100
+    """How often the carrier is looked at, in ms."""
+
+
 class Target(t.NamedTuple):
     """An interface as it shall be: what back-ends render and the kernel part applies."""
 
     name: str
     mode: str = _wanted.KERNEL_MODE
+    """Of a bond: that of its ports."""
     mode_reason: str = ""
     mtu: int = 0
     """0: the kernel's choice is left alone."""
     addresses: tuple[str, ...] = ()
     parent: str = ""
+    """Of a P_Key child."""
     pkey: int = 0
+    routes: tuple[Route, ...] = ()
+    bond: Bond | None = None
+    """The interface is a bond."""
+    master: str = ""
+    """The bond that the interface is a port of. Such an interface has no addresses and no routes."""
 
     @property
     def is_child(self) -> bool:
@@ -62,4 +91,4 @@ def target_of(wanted: _wanted.Wanted, facts: t.Mapping[str, t.Any]) -> Target:
     return Target(wanted.name, mode, reason, mtu, wanted.addresses, wanted.parent, wanted.pkey)
 
 
-__all__ = ("Backend", "Record", "Target", "target_of")
+__all__ = ("Backend", "Bond", "Record", "Route", "Target", "target_of")
