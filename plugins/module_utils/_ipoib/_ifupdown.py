@@ -65,7 +65,7 @@ def _stanzas(target: Target, targets: t.Sequence[Target]) -> str:
     if not target.is_child and target.bond is None:
         lines.append("allow-hotplug %s" % target.name)
     # What concerns the link belongs to the first stanza, routes to the last: ifupdown goes through all of them in order.
-    link = _bond(target.bond, targets) if target.bond is not None else _port(target, _bonds.is_primary(target, targets))
+    link = _bond(target.bond) if target.bond is not None else _port(target, _bonds.is_primary(target, targets))
     routes = ["up " + _route(route) for route in target.routes]
     addresses = sorted(target.addresses, key=lambda address: ipaddress.ip_interface(address).version)
     if not addresses:
@@ -102,14 +102,12 @@ def _port(target: Target, primary: bool) -> list[str]:
     return lines
 
 
-def _bond(bond: Bond, targets: t.Sequence[Target]) -> list[str]:
+def _bond(bond: Bond) -> list[str]:
     options = "type bond mode active-backup miimon %d fail_over_mac active" % bond.miimon
     # The second: where loading the module has just made a bond of this name, by its option max_bonds.
     lines = ["pre-up [ -e /sys/class/net/$IFACE ] || ip link add name $IFACE %s || ip link set dev $IFACE %s" % (options, options)]
-    parents = {target.parent for target in targets if target.name in bond.ports and target.is_child}
-    declared = sorted(parents.intersection(target.name for target in targets))
-    # A port that does not come up is taken in when it does.
-    lines.append("pre-up ifup %s || true" % " ".join([*declared, *bond.ports]))
+    # ifup brings up the parent of a child first. A port that does not come up is taken in when it does.
+    lines.append("pre-up ifup %s || true" % " ".join(bond.ports))
     enter = "ip link set dev $p down; ip link set dev $p master $IFACE"
     lines.append("pre-up for p in %s; do ! ifquery --state $p >/dev/null || [ -e /sys/class/net/$p/master ] || { %s; }; done" % (" ".join(bond.ports), enter))
     if bond.primary:
