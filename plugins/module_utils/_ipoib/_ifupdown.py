@@ -64,13 +64,16 @@ def _stanzas(target: Target, targets: t.Sequence[Target]) -> str:
     lines = ["auto %s" % target.name]
     if not target.is_child and target.bond is None:
         lines.append("allow-hotplug %s" % target.name)
-    # What concerns the link belongs to the first stanza, routes to the last: ifupdown goes through all of them in order.
+    # What concerns the link belongs to the first stanza, routes and the end of a bond to the last: ifup and ifdown both go
+    # through them in this order.
     link = _bond(target.bond) if target.bond is not None else _port(target, _bonds.is_primary(target, targets))
-    routes = ["up " + _route(route) for route in target.routes]
+    last = ["up " + _route(route) for route in target.routes]
+    if target.bond is not None:
+        last.append("post-down [ ! -e /sys/class/net/$IFACE ] || ip link delete dev $IFACE")
     addresses = sorted(target.addresses, key=lambda address: ipaddress.ip_interface(address).version)
     if not addresses:
         mtu = ["mtu %d" % target.mtu] if target.mtu else []
-        lines += ["", "iface %s inet manual" % target.name, *_indented([*link, *mtu, "up ip link set dev $IFACE up", *routes])]
+        lines += ["", "iface %s inet manual" % target.name, *_indented([*link, *mtu, "up ip link set dev $IFACE up", *last])]
     for position, address in enumerate(addresses):
         version6 = ipaddress.ip_interface(address).version == 6
         options = ["address %s" % address]
@@ -84,7 +87,7 @@ def _stanzas(target: Target, targets: t.Sequence[Target]) -> str:
             # Without a carrier, which a subnet manager brings, duplicate address detection does not end.
             options.append("dad-attempts 0")
         if position == len(addresses) - 1:
-            options += routes
+            options += last
         lines += ["", "iface %s %s static" % (target.name, "inet6" if version6 else "inet"), *_indented(options)]
     return HEADER + "\n".join(lines) + "\n"
 
@@ -112,7 +115,7 @@ def _bond(bond: Bond) -> list[str]:
     lines.append("pre-up for p in %s; do ! ifquery --state $p >/dev/null || [ -e /sys/class/net/$p/master ] || { %s; }; done" % (" ".join(bond.ports), enter))
     if bond.primary:
         lines.append("pre-up [ ! -e /sys/class/net/%s/master ] || ip link set dev $IFACE type bond primary %s" % (bond.primary, bond.primary))
-    return [*lines, "post-down [ ! -e /sys/class/net/$IFACE ] || ip link delete dev $IFACE"]
+    return lines
 
 
 def _route(route: Route) -> str:
