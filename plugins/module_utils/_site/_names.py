@@ -38,6 +38,7 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
     "hca_firmware_": frozenset(
         ("devices", "images", "versions", "allow_downgrade", "config", "missing", "backup", "install_tools", "allow_container", "reset_timeout")
     ),
+    "soft_rdma_": frozenset(("state", "links")),
     "rdma_": frozenset(
         (
             "allow_reboot",
