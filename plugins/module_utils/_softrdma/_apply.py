@@ -38,7 +38,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     todo = plan(links, node)
     result = todo.result()
     if todo and not module.check_mode:
-        _need_tools(run, todo)
+        _need_tools(run, todo, node)
         apply(module, run, links, todo, node, root)
         node = look(run, links, release, root)
         left = plan(links, node)
@@ -49,11 +49,11 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     return result
 
 
-def _need_tools(run: Runner, todo: Plan) -> None:
+def _need_tools(run: Runner, todo: Plan, node: Node) -> None:
     if any(change.what.startswith(LINK) for change in todo.changes) and not run.has("rdma"):
         raise Unsupported("rdma is not installed on this node: it makes links, and comes with the package iproute2 (Debian, SUSE) or iproute (Red Hat)")
-    if any(change.what.startswith((SERVICE, PREFIX)) for change in todo.changes) and not run.has("systemctl"):
-        raise Unsupported("systemctl is not installed on this node: links are made at boot by units of systemd")
+    if not node.systemd:
+        raise Unsupported("systemd does not run on this node: its units make links at boot; in a container or chroot there is nobody to make them")
 
 
 def apply(module: AnsibleModule, run: Runner, links: t.Sequence[Link], todo: Plan, node: Node, root: str) -> None:

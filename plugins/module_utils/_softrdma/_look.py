@@ -21,20 +21,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import r
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
+# There where the node was booted with it (sd_booted(3)); the command exists in containers and chroots as well.
+_SYSTEMD = "run/systemd/system"
 _CONTAINER = ("run/systemd/container", ".dockerenv", "run/.containerenv")
 
 
 def look(run: Runner, links: t.Sequence[Link], release: str, root: str = "/") -> Node:
     """One process for the RDMA devices, where there are any, and one for the units of C(links) and of earlier runs."""
     files = read_units(root)
+    systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, _SYSTEMD))
     names = sorted({unit_of(name) for name in [*(link.name for link in links), *records(files)]})
-    units: dict[str, Unit] = show_units(run, names) if names and run.has("systemctl") else {}
+    units: dict[str, Unit] = show_units(run, names) if names and systemd else {}
     found, hardware = read_links(run, root)
     return Node(
         links=found,
         hardware=hardware,
         netdevs=read_netdevs(root),
         files=files,
+        systemd=systemd,
         units=units,
         catalogue=read_catalogue(root, [release]),
         loaded=frozenset(read_loaded(root)),

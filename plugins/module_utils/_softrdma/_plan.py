@@ -43,6 +43,8 @@ class Node(t.NamedTuple):
     netdevs: t.Mapping[str, Netdev] = {}
     files: t.Mapping[str, str] = {}
     """What lies where our units are, by path."""
+    systemd: bool = True
+    """Does systemd run, which makes links at boot?"""
     units: t.Mapping[str, Unit] = {}
     catalogue: Catalogue = Catalogue()
     """What the running kernel can load."""

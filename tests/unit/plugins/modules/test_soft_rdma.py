@@ -39,6 +39,7 @@ class Node:
         self.netdevs: dict[str, str] = {}
         self.refusal = ""
         self.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/rdma_rxe.ko:\nkernel/siw.ko:\n")
+        (root / "run/systemd/system").mkdir(parents=True)
         for name in ("eth0", "eth1"):
             self.write("sys/class/net/%s/type" % name, "1\n")
 
@@ -197,11 +198,11 @@ def test_bad_input_is_found_before_the_first_change(node: Node, params: dict[str
     assert not (node.root / "etc").exists()
 
 
-@pytest.mark.parametrize("tool", ["rdma", "systemctl"])
-def test_a_missing_tool_is_named_before_the_first_change(node: Node, tool: str) -> None:
+@pytest.mark.parametrize(("tool", "text"), [("rdma", "rdma is not installed"), ("systemctl", "systemd does not run")])
+def test_a_missing_tool_is_named_before_the_first_change(node: Node, tool: str, text: str) -> None:
     node.tools.remove(tool)
     assert node.run(check=True)["changed"]
-    with pytest.raises(Unsupported, match=tool + " is not installed"):
+    with pytest.raises(Unsupported, match=text):
         node.run()
     assert not (node.root / "etc").exists()
 
@@ -210,3 +211,10 @@ def test_a_kernel_without_the_driver(node: Node) -> None:
     node.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/ib_core.ko:\n")
     with pytest.raises(Unsupported, match="has no module rdma_rxe"):
         node.run(check=True)
+
+
+def test_a_container_without_systemd_has_the_command_nevertheless(node: Node) -> None:
+    (node.root / "run/systemd/system").rmdir()
+    with pytest.raises(Unsupported, match="systemd does not run"):
+        node.run()
+    assert node.calls == []

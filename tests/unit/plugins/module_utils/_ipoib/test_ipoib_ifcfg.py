@@ -50,7 +50,13 @@ BOND_OF_CHILDREN = (
     Target("ib1.8001", "datagram", parent="ib1", pkey=0x8001, master="bond1"),
     Target("bond1", "datagram", mtu=2044, addresses=("10.21.0.1/24", "fd00:21::1/64"), bond=Bond(("ib0.8001", "ib1.8001"), miimon=50)),
 )
-SEVERAL = (*CHILD, Target("ib2", "connected", mtu=32000, addresses=("10.22.0.1/24",)), *(target for target in BOND if target.name != "ib0"))
+SEVERAL = (
+    *CHILD,
+    Target("ib1", "connected", mtu=32000, addresses=("10.22.0.1/24",)),
+    Target("ib2", "datagram", master="bond0"),
+    Target("ib3", "datagram", master="bond0"),
+    Target("bond0", "datagram", addresses=("10.23.0.1/24",), routes=(Route("0.0.0.0/0", "10.23.0.254", 300),), bond=Bond(("ib2", "ib3"))),
+)
 CASES = {
     "datagram": DATAGRAM,
     "plain": PLAIN,
