@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What bonds and their ports have in common, on every network stack. Pure."""
+"""What bonds and their ports have in common, on every network stack. Pure.
+
+The kernel destroys a bond of IPoIB ports together with the last of them, as when the driver is reloaded. NetworkManager
+makes it anew by itself; systemd-networkd and ifupdown don't: it is for whoever applies to ask for it again.
+"""
 
 from __future__ import annotations
 

@@ -5,8 +5,9 @@
 # Private to this collection: it may change without notice.
 """Connected mode at boot where the network stack has no way to set it: a script, a unit and a udev rule. Pure.
 
-The rule is what comes first: networkd configures an interface when udev is through with it, and a bond takes a port only
-if that can have the bond's MTU. The unit serves interfaces that udev says nothing of, as in containers.
+The rule is what comes first: networkd configures an interface once udev has it in its database, and a bond takes a port
+only if that can have the bond's MTU. So the rule runs the script with PROGRAM, before that; RUN would be after it (seen:
+a port refused by its bond). The unit serves interfaces that udev says nothing of, as in containers.
 """
 
 from __future__ import annotations
@@ -28,18 +29,22 @@ _SCRIPT = (
     "#!/bin/sh\n"
     + HEADER
     + """\
-# Usage: rdma-ofed-ipoib-mode [--only INTERFACE] INTERFACE=MTU ...
+# Usage: rdma-ofed-ipoib-mode [--only INTERFACE DEVICE] INTERFACE=MTU ...
 # Puts IPoIB interfaces into connected mode as they appear, and sets their MTU. Waits 30 s for all of them together;
-# with --only, for udev, looks at that one alone and does not wait.
+# with --only, for udev, looks at that one alone, which is still called DEVICE, and waits 3 s.
 set -u
 # udev sets none.
 PATH=${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
 status=0
 tries=30
+pause=1
+device=
 if [ "${1-}" = --only ]; then
-    tries=1
+    # The driver adds the file of the mode after it has announced the interface.
+    pause=0.1
     only=$2
-    shift 2
+    device=$3
+    shift 3
     for entry; do
         shift
         [ "${entry%%=*}" != "$only" ] || set -- "$@" "$entry"
@@ -49,7 +54,7 @@ waiting="$*"
 while [ -n "$waiting" ]; do
     rest=
     for entry in $waiting; do
-        name=${entry%%=*}
+        name=${device:-${entry%%=*}}
         mtu=${entry#*=}
         if [ ! -e "/sys/class/net/$name/mode" ]; then
             rest="$rest $entry"
@@ -70,7 +75,7 @@ while [ -n "$waiting" ]; do
         echo "no such IPoIB interface:$waiting" >&2
         exit 1
     fi
-    sleep 1
+    sleep "$pause"
 done
 exit "$status"
 """
@@ -94,7 +99,7 @@ WantedBy=multi-user.target
 )
 
 # Also for a driver that is reloaded later: it makes its interfaces anew, in datagram mode.
-_RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", RUN+="%s --only $name %s"\n'
+_RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", PROGRAM=="%s --only $name %%k %s"\n'
 
 
 def connected_parents(targets: t.Sequence[Target]) -> tuple[Target, ...]:

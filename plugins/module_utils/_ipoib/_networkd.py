@@ -10,9 +10,10 @@ which sets its MTU as well: networkd can't set 65520 before the mode is connecte
 its mode.
 
 The kernel gives a port the MTU of its bond when it enters it, and lets it in only if the port can have it: one that
-is to be connected must be so by then. networkd waits with an interface for udev, whose rule of ours sets the mode
-(_boot.py). A bond that is there already gets another MTU from whoever applies these files: networkd changes no
-bond that exists, and after C(networkctl reload) configures the interfaces whose .network files have changed.
+is to be connected must be so by then. networkd waits with an interface until udev has it in its database, before which
+a rule of ours sets the mode (_boot.py). A bond that is there already gets another MTU from whoever applies these
+files: networkd changes no bond that exists. One that is gone comes back with C(networkctl reload), but without its
+ports, even where they are told to reconfigure (seen with 252): that takes a start of networkd.
 """
 
 from __future__ import annotations
