@@ -14,7 +14,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 
 NETWORKD = "systemd-networkd"
 IFUPDOWN = "ifupdown"
-SUPPORTED = (NETWORKD, IFUPDOWN)
+NETWORKMANAGER = "networkmanager"
+NETPLAN = "netplan"
+IFCFG = "ifcfg"
+WICKED = "wicked"
+SUPPORTED = (NETWORKD, IFUPDOWN, NETWORKMANAGER, NETPLAN, IFCFG, WICKED)
 
 UNITS = ("systemd-networkd.service", "NetworkManager.service", "networking.service", "wickedd.service", "rdma-ofed-ipoib-mode.service")
 

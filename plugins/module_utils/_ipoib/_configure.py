@@ -10,13 +10,14 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFUPDOWN, NETWORKD, choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look, look
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import UNBORN, canonical, decide
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target, target_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target, targets_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -44,8 +45,9 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
     wrong = problems(variables, found.facts)
     if wrong:
         raise InvalidInput(wrong)
-    wanted = [] if options.state == "absent" else [item for item in _wanted.wanted_of(options.interfaces) if item.present]
-    targets = tuple(target_of(item, found.facts) for item in wanted)
+    resolution = resolve([("", item) for item in (() if options.state == "absent" else options.interfaces)], found.facts)
+    wanted = [item for item in _wanted.wanted_of(resolution.interfaces) if item.present]
+    targets = _bonds.levelled(targets_of(wanted, found.facts))
     # Removing needs no network stack, and must work where the one that was used is gone.
     backend = choose(options.backend, found.evidence) if targets else ""
     fallback = IFUPDOWN if "ifup" in found.evidence.tools else NETWORKD

@@ -10,29 +10,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import verdict_on
-
-
-class Route(t.NamedTuple):
-    """A static route over an interface."""
-
-    to: str
-    """A network as C(10.30.0.0/16); a default route is C(0.0.0.0/0) or C(::/0)."""
-    via: str = ""
-    """The gateway; "" for a network that is on the link itself."""
-    metric: int = 0
-    """0: the kernel's choice."""
-
-
-class Bond(t.NamedTuple):
-    """What makes an interface a bond. The bonding mode is active-backup: the kernel takes IPoIB ports into no other."""
-
-    ports: tuple[str, ...]
-    """IPoIB interfaces, or their P_Key children, in the declared order."""
-    primary: str = ""
-    """The port that is preferred while it has a carrier; "" for none."""
-    miimon: int = 100
-    """How often the carrier is looked at, in ms."""
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import Verdict, verdict_on
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 
 
 class Target(t.NamedTuple):
@@ -81,14 +60,34 @@ class Backend(t.Protocol):
 
 
 def target_of(wanted: _wanted.Wanted, facts: t.Mapping[str, t.Any]) -> Target:
-    """Make the open choices: C(auto) is connected where the port can; a connected interface gets the largest MTU."""
-    verdict = verdict_on(wanted.name, wanted.parent, facts)
+    """One interface that is no bond and no port of one, see C(targets_of)."""
+    return _target(wanted, verdict_on(wanted.name, wanted.parent, facts))
+
+
+def targets_of(wanted: t.Sequence[_wanted.Wanted], facts: t.Mapping[str, t.Any]) -> tuple[Target, ...]:
+    """Make the open choices: C(auto) is connected where the port can; a connected interface gets the largest MTU.
+
+    C(auto) of a bond is connected where each of its ports can. C(wanted) is what C(_wanted.wanted_of) gives.
+    """
+    by_name = {item.name: item for item in wanted}
+    ports = {item.name: tuple(by_name[port] for port in item.bond.ports) for item in wanted if item.bond is not None}
+    return tuple(_target(item, _verdict(ports.get(item.name) or ports.get(item.master) or (item,), facts)) for item in wanted)
+
+
+def _verdict(ports: t.Sequence[_wanted.Wanted], facts: t.Mapping[str, t.Any]) -> Verdict:
+    """Of all ports together: what one can't do, the others must not."""
+    verdicts = [(port.name, verdict_on(port.name, port.parent, facts)) for port in ports]
+    name, verdict = next(((name, verdict) for name, verdict in verdicts if not verdict.capable), verdicts[0])
+    return verdict if len(ports) == 1 else Verdict(verdict.capable, "%s: %s" % (name, verdict.reason))
+
+
+def _target(wanted: _wanted.Wanted, verdict: Verdict) -> Target:
     if wanted.mode == "auto":
         mode, reason = ("connected" if verdict.capable else "datagram"), "auto: " + verdict.reason
     else:
         mode, reason = wanted.mode, "declared"
     mtu = wanted.mtu or (_wanted.MTU_MAX["connected"] if mode == "connected" else 0)
-    return Target(wanted.name, mode, reason, mtu, wanted.addresses, wanted.parent, wanted.pkey)
+    return Target(wanted.name, mode, reason, mtu, wanted.addresses, wanted.parent, wanted.pkey, wanted.routes, wanted.bond, wanted.master)
 
 
-__all__ = ("Backend", "Bond", "Record", "Route", "Target", "target_of")
+__all__ = ("Backend", "Bond", "Record", "Route", "Target", "target_of", "targets_of")
