@@ -46,19 +46,6 @@ class Record(t.NamedTuple):
     mtu: int = 0
 
 
-class Backend(t.Protocol):
-    """What planning needs of a network stack. A new stack is one more module with these functions, and an applier."""
-
-    def render(self, targets: t.Sequence[Target]) -> dict[str, str]:
-        """The files, whole, by path."""
-
-    def records(self, files: t.Mapping[str, str]) -> dict[str, Record]:
-        """What the files of this collection among C(files) say, by interface."""
-
-    def conflicts(self, name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-        """The files of others that configure the interface."""
-
-
 def target_of(wanted: _wanted.Wanted, facts: t.Mapping[str, t.Any]) -> Target:
     """One interface that is no bond and no port of one, see C(targets_of)."""
     return _target(wanted, verdict_on(wanted.name, wanted.parent, facts))
@@ -90,4 +77,4 @@ def _target(wanted: _wanted.Wanted, verdict: Verdict) -> Target:
     return Target(wanted.name, mode, reason, mtu, wanted.addresses, wanted.parent, wanted.pkey, wanted.routes, wanted.bond, wanted.master)
 
 
-__all__ = ("Backend", "Bond", "Record", "Route", "Target", "target_of", "targets_of")
+__all__ = ("Bond", "Record", "Route", "Target", "target_of", "targets_of")

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ifcfg, _wicked
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of, quoted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Backend, Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +77,7 @@ RENDERERS: dict[str, t.Callable[[t.Sequence[Target]], dict[str, str]]] = {
     "ifcfg_scripts": scripts,
     "wicked": _wicked.render,
 }
-BACKENDS: dict[str, Backend] = {"ifcfg": t.cast(Backend, _ifcfg), "wicked": t.cast(Backend, _wicked)}
+BACKENDS: dict[str, t.Any] = {"ifcfg": _ifcfg, "wicked": _wicked}
 SHELLS = [shell for shell in ("dash", "bash", "sh") if shutil.which(shell)]
 
 
