@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import To
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._drivers import driver_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernelpart import KernelPart
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import every, owner_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import STRIPPING, every, owner_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -46,9 +46,6 @@ SEE = {
     IFCFG: "'ip address', and 'nmcli device' where NetworkManager runs",
     WICKED: "'wicked show all' and 'journalctl -u wickedd'",
 }
-
-# Stacks that, when they let go of an interface, take everything off it: done before another one has it.
-_STRIPPING = (NETWORKMANAGER, NETPLAN, IFCFG, WICKED)
 
 
 class Applier:
@@ -90,7 +87,11 @@ class Applier:
         changed = self._files(decision)
         self._unit(decision, changed)
         self._forget(changed)
-        found = self._look() if decision.removed or handed_over else self._found
+        found = self._found
+        if decision.removed or handed_over:
+            # What went has taken other things along.
+            found = self._look()
+            decision = self._judge(found)
         part = KernelPart(self._kernel, self._look)
         found = part.prepare(decision, found, driver)
         driver.apply(decision, changed, found)
@@ -112,11 +113,13 @@ class Applier:
         """
         node, gone = self._found.node, [record.name for record in decision.removed]
         handed_over: list[str] = []
+        known = {name for stack in every(node.variant) for name in stack.records(node.files)}
         for stack in every(node.variant):
-            names = list(stack.records(node.files))
-            others = [name for name in names if stack.name in _STRIPPING and stack.name != self._backend and name not in gone]
+            # A bond before its ports: they go with it.
+            names = sorted(stack.records(node.files), key=lambda name: name in node.netdevs and node.netdevs[name].kind != "bond")
+            others = [name for name in names if stack.name in STRIPPING and stack.name != self._backend and name not in gone]
             # ifupdown's list of what is up may know more than its files.
-            leaving = gone if stack.name == IFUPDOWN else [name for name in gone if name in names]
+            leaving = [name for name in gone if name in names or (stack.name == IFUPDOWN and name not in known)]
             if leaving or others:
                 driver_of(stack.name, self._tools, node.variant, decision.targets).give_up([*leaving, *others], self._found)
             handed_over += others

@@ -42,20 +42,15 @@ class NetplanDriver(Driver):
     def forget(self, paths: t.Sequence[str]) -> None:
         if _netplan.PATH in paths and self._run.has("netplan"):
             self._run(["netplan", "generate"])
-            self._reload()
-
-    def _reload(self) -> None:
-        self._run(["nmcli", "connection", "reload"] if self._nm else ["networkctl", "reload"], ok=None)
+            self._renderer.forget(("/run/systemd/network/10-netplan.network",))
 
     def apply(self, decision: Decision, changed: t.Sequence[str], found: Look) -> None:
+        # Also without a change of files: the run that wrote them may have ended before it could say so.
+        self._run(["netplan", "generate"])
         paths = list(changed)
-        if _netplan.PATH in changed:
-            self._run(["netplan", "generate"])
-            if self._nm:
-                self._run(["nmcli", "connection", "reload"])
-            else:
-                # netplan has written these just now: only those whose text is another are configured by the reload.
-                paths.append("/run/systemd/network/10-netplan.network")
+        if _netplan.PATH in changed and not self._nm:
+            # netplan has written these just now; those whose text is another are configured by the reload.
+            paths.append("/run/systemd/network/10-netplan.network")
         self._renderer.apply(decision, paths, found)
 
     def nudge(self, again: Decision, found: Look) -> None:

@@ -31,8 +31,6 @@ class NetworkdDriver(Driver):
         """A reload makes new children and configures the interfaces whose files it finds changed; others are told to."""
         # A child that somebody has deleted comes back when its parent is configured anew.
         orphaned = {target.parent for target in decision.live if target.is_child and decision.touches(target.name, ("device",))}
-        if orphaned or is_read(changed):
-            self._run(["networkctl", "reload"])
         astray = [
             target.name
             for target in decision.live
@@ -40,6 +38,9 @@ class NetworkdDriver(Driver):
             and not any(path.endswith(("-%s.network" % target.name, "-%s.network.d/50-rdma-ofed.conf" % target.name)) for path in changed)
             and (target.name in orphaned or decision.touches(target.name, ASPECTS))
         ]
+        # Also without a change of files: the run that wrote them may have ended before it could say so.
+        if orphaned or astray or is_read(changed):
+            self._run(["networkctl", "reload"])
         if astray:
             self._run(["networkctl", "reconfigure", *astray])
 

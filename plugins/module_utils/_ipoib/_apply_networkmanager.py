@@ -47,22 +47,16 @@ class NetworkManagerDriver(Driver):
         return value == (active.uuid if kind == "uuid" else active.name)
 
     def forget(self, paths: t.Sequence[str]) -> None:
-        self._load(paths)
-
-    def _load(self, changed: t.Sequence[str]) -> None:
-        if not self._run.has("nmcli"):
-            return
-        if _networkmanager.CARRIER_PATH in changed:
+        """Where NetworkManager does not run any more, there is nobody to tell."""
+        if self._run.has("nmcli"):
             self._run(["nmcli", "general", "reload", "conf"], ok=None)
-        if any(self._is_profile(path) for path in changed):
-            self._run(["nmcli", "connection", "reload"])
-
-    @staticmethod
-    def _is_profile(path: str) -> bool:
-        return path.startswith((_networkmanager.DIRECTORY + "/", _ifcfg.DIRECTORY + "/"))
+            self._run(["nmcli", "connection", "reload"], ok=None)
 
     def apply(self, decision: Decision, changed: t.Sequence[str], found: Look) -> None:
-        self._load(changed)
+        if _networkmanager.CARRIER_PATH in changed:
+            self._run(["nmcli", "general", "reload", "conf"], ok=None)
+        # Also without a change of files: the run that wrote them may have ended before it could say so.
+        self._run(["nmcli", "connection", "reload"])
         active = _nmcli.read_active(self._run)
         for target in decision.live:
             if not target.master:

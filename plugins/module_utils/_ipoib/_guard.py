@@ -12,7 +12,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ifupdown
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Node
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Stack, rivals, stack_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Stack, handed_over, rivals, stack_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
 
 
@@ -43,10 +43,13 @@ def masters(node: Node, targets: t.Sequence[Target], records: t.Collection[str])
 def cutting(node: Node, targets: t.Sequence[Target], removed: t.Sequence[Record], stack: str, touched: t.Collection[str]) -> tuple[str, ...]:
     """Changes that would cut the connection that this run comes through. C(touched): the interfaces of which anything changes."""
     found = ["%s would be taken down" % record.name for record in removed if record.name in node.ssh_path]
+    strange = handed_over(stack, node.files, node.variant)
     for target in targets:
         netdev = node.netdevs.get(target.name)
         if netdev is None or target.name not in node.ssh_path:
             continue
+        if target.name in strange:
+            found.append("%s would be handed over to %s" % (target.name, stack))
         if netdev.mode and netdev.mode != target.mode:
             found.append("%s would change its mode from %s to %s" % (target.name, netdev.mode, target.mode))
         gone = [address for address in canonical(netdev.addresses) if address not in canonical(target.addresses)]

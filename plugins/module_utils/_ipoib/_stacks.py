@@ -14,6 +14,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _i
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFCFG, IFUPDOWN, NETPLAN, NETWORKD, NETWORKMANAGER, WICKED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
 
+# Stacks that, when they let go of an interface, take everything off it: done before another one has it.
+STRIPPING = (NETWORKMANAGER, NETPLAN, IFCFG, WICKED)
+
 Files = t.Mapping[str, str]
 Targets = t.Sequence[Target]
 
@@ -123,6 +126,11 @@ def every(variant: Variant) -> tuple[Stack, ...]:
     return tuple(stack_of(name, variant) for name in (NETWORKD, IFUPDOWN, NETPLAN, NETWORKMANAGER, IFCFG, WICKED))
 
 
+def handed_over(name: str, files: Files, variant: Variant) -> frozenset[str]:
+    """The interfaces that a stripping stack has so far, and C(name) shall have now."""
+    return frozenset(other for stack in every(variant) if stack.name in STRIPPING and stack.name != name for other in stack.records(files))
+
+
 def rivals(name: str, in_use: t.Collection[str]) -> tuple[str, ...]:
     """The stacks whose foreign files matter beside C(name). netplan looks into those of its renderers itself."""
     covered = (NETWORKD, NETWORKMANAGER) if name == NETPLAN else ()
@@ -134,4 +142,4 @@ def owner_of(path: str, text: str, variant: Variant) -> Stack | None:
     return next((stack for stack in every(variant) if stack.is_ours(path, text)), None)
 
 
-__all__ = ("Stack", "Variant", "every", "owner_of", "rivals", "stack_of")
+__all__ = ("STRIPPING", "Stack", "Variant", "every", "handed_over", "owner_of", "rivals", "stack_of")

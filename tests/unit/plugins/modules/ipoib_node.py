@@ -60,6 +60,8 @@ class FakeNode:
         self.active: dict[str, str] = {}
         self.group_mtu = 2044
         self.lazy = False
+        self.tools = set(TOOLS.get(stack, ()))
+        self.services = [UNITS.get(stack, stack)]
         self.break_at = 0
         device = root / "sys/bus/pci/drivers" / driver
         device.mkdir(parents=True)
@@ -122,6 +124,8 @@ class FakeNode:
 
     def up(self, name: str, state: str = "up") -> None:
         self.set(name, "flags", "0x1003" if state == "up" else "0x1002")
+        if state == "down":
+            self.routes = [route for route in self.routes if route["dev"] != name]
 
     def link(self, port: str, bond: str) -> None:
         assert self.get(port, "flags") == "0x1002", "the kernel takes in nothing that is up"
@@ -159,11 +163,18 @@ class FakeNode:
             self.set(name, "mode", mode)
             self.set(name, "mtu", "65520" if mode == "connected" else str(self.group_mtu))
 
+    def change_stack(self, stack: str) -> None:
+        """Another one takes over; the former one still runs."""
+        self.stack = stack
+        self.tools |= TOOLS[stack]
+        self.services.append(UNITS.get(stack, stack))
+
     def has(self, tool: str) -> bool:
-        return tool in ("ip", "systemctl") or tool in TOOLS.get(self.stack, ())
+        return tool in ("ip", "systemctl") or tool in self.tools
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         words = list(argv)
+        self._catch_up()
         if words == ["ip", "-j", "-d", "addr"]:
             return Output(0, json.dumps([self._row(name) for name in self.addresses]), "")
         if words[:2] == ["systemctl", "show"]:
@@ -198,12 +209,16 @@ class FakeNode:
         return {"ifname": name, "addr_info": infos}
 
     def _units(self) -> str:
-        own = UNITS.get(self.stack, self.stack) + ".service"
-        blocks = ["Id=%s\nLoadState=loaded\nActiveState=active\nUnitFileState=enabled\n" % own]
+        blocks = ["Id=%s.service\nLoadState=loaded\nActiveState=active\nUnitFileState=enabled\n" % service for service in self.services]
         blocks += ["Id=%s\nLoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\n" % unit for unit in self.enabled]
         return "\n".join(blocks)
 
     def _catch_up(self) -> None:
+        for name in list(self.addresses):
+            pkey = self.get(name, "delete_child")
+            if pkey:
+                (self.net(name) / "delete_child").unlink()
+                self.vanish("%s.%s" % (name, pkey[2:]))
         for name in self.addresses:
             if self.get(name, "mode") == "datagram" and int(self.get(name, "mtu")) > self.group_mtu:
                 self.set(name, "mtu", str(self.group_mtu))
@@ -272,6 +287,8 @@ class FakeNode:
             parsed = _networkd.sections(path.read_text())
             name = dict(parsed["Match"])["Name"]
             netdev = path.with_suffix(".netdev")
+            if name not in self.addresses and not netdev.exists():
+                continue
             if name not in self.addresses:
                 made = _networkd.sections(netdev.read_text())
                 if "Bond" in made:
@@ -298,7 +315,8 @@ class FakeNode:
         text = self.read(_ifupdown.path_of(name)[1:])
         if "type bond" in text and "for p in" in text:
             if name not in self.addresses:
-                self.bond(name, {"mode": "active-backup", "miimon": "100", "fail_over_mac": "active"})
+                miimon = text.partition(" miimon ")[2].split()[0]
+                self.bond(name, {"mode": "active-backup", "miimon": miimon, "fail_over_mac": "active"})
             ports = text.partition("for p in ")[2].partition(";")[0].split()
             for port in ports:
                 if not self.master(port):
@@ -347,7 +365,10 @@ class FakeNode:
             key = ("connection", words[2])
             self._activate(next(profile for profile in self.profiles.values() if profile[key] == words[3]))
         elif words[:2] == ["connection", "down"]:
-            self._deactivate(next(name for name, uuid in self.active.items() if uuid == words[3]))
+            names = [name for name, uuid in self.active.items() if uuid == words[3]]
+            if not names:
+                raise CommandFailed("Error: no active connection provided.")
+            self._deactivate(names[0])
         elif words[:2] == ["device", "reapply"]:
             profile = self.profiles[self.active[words[2]]]
             self._settings(words[2], profile)

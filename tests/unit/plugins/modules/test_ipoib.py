@@ -74,7 +74,7 @@ def test_commands_on_networkd(tmp_path: pathlib.Path) -> None:
     assert os.access(tmp_path / "usr/local/libexec/rdma-ofed-ipoib-mode", os.X_OK)
     node.addresses["ib0"].remove("10.20.0.1/24")
     node.call(interfaces=IB0)
-    assert node.argv == ["networkctl reconfigure ib0"]
+    assert node.argv == ["networkctl reload", "networkctl reconfigure ib0"]
     node.call(interfaces=[])
     assert node.argv == [
         "ip address del 10.20.0.1/24 dev ib0",
