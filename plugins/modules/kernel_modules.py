@@ -57,6 +57,16 @@ options:
     type: str
     choices: [auto, never]
     default: auto
+  initramfs_drivers:
+    description:
+      - The modules that every initramfs shall hold and load early, for nodes that reach their root file system over
+        InfiniBand. All images are rebuilt when the list changes.
+      - dracut is told by C(/etc/dracut.conf.d/rdma-ofed.conf), and takes its part for networks along with V(ib_ipoib).
+        initramfs-tools is told by the hook C(/etc/initramfs-tools/hooks/rdma-ofed).
+      - The kernel command line is not changed.
+    type: list
+    elements: str
+    default: []
   load_now:
     description:
       - Whether to load modules into the running kernel. Take V(false) to build an image or to prepare a chroot.
@@ -92,6 +102,11 @@ EXAMPLES = r"""
       ib_ipoib:
         send_queue_size: 512
         recv_queue_size: 512
+
+- name: Boot over IPoIB on ConnectX-4 and later
+  rdma.ofed.kernel_modules:
+    load: [ib_umad, ib_ipoib]
+    initramfs_drivers: [mlx5_ib, ib_ipoib]
 
 - name: Prepare an image, without touching the kernel that builds it
   rdma.ofed.kernel_modules:
@@ -167,6 +182,7 @@ def main() -> None:
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "mechanism": {"type": "str", "choices": ["auto", "rdma-core", "modules-load.d"], "default": "auto"},
             "initramfs": {"type": "str", "choices": ["auto", "never"], "default": "auto"},
+            "initramfs_drivers": {"type": "list", "elements": "str", "default": []},
             "load_now": {"type": "bool", "default": True},
             "assume_rdma_core": {"type": "bool", "default": False},
             "backup": {"type": "bool", "default": False},

@@ -24,8 +24,8 @@ options:
       - A later call replaces the whole fact C(rdma), so leave this alone where other roles of the collection follow.
     type: list
     elements: str
-    choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine]
-    default: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine]
+    choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links]
+    default: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links]
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.info
@@ -478,6 +478,25 @@ ansible_facts:
               description: How that is known.
               returned: success
               type: str
+        soft_links:
+          description: The software RDMA links that this collection made and keeps. RV(ansible_facts.rdma.ports) tells whether they are there.
+          returned: when V(soft_links) is in O(gather)
+          type: list
+          elements: dict
+          contains:
+            name:
+              description: The RDMA device.
+              returned: success
+              type: str
+            type:
+              description: V(rxe) or V(siw).
+              returned: success
+              type: str
+            netdev:
+              description: The network interface.
+              returned: success
+              type: str
+          sample: [{name: rxe0, type: rxe, netdev: eth0}]
         usage:
           description: Who would suffer if the RDMA drivers were unloaded now.
           returned: when V(usage) is in O(gather)

@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import read_loaded, with_disk
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, read_netdevs, with_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_soft_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
@@ -27,7 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import rea
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-PARTS = ("stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine")
+PARTS = ("stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links")
 _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
 
 
@@ -97,6 +98,8 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
         rdma["usage"] = {"in_use": bool(users), "users": [_plain(user) for user in users]}
     if "ssh" in parts:
         rdma["ssh"] = _plain(read_ssh(run, netdevs, environ, root, os.getpid()))
+    if "soft_links" in parts:
+        rdma["soft_links"] = [_plain(link) for link in read_soft_links(root)]
     return Facts(rdma, tuple(warnings))
 
 

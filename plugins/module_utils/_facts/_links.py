@@ -114,6 +114,50 @@ def parse_route_device(stdout: str) -> str:
     return ""
 
 
+class RouteRow(t.NamedTuple):
+    """One route of the main table."""
+
+    device: str
+    to: str
+    """C(10.30.0.0/16); a default route is C(0.0.0.0/0) or C(::/0)."""
+    via: str = ""
+    metric: int = 0
+
+
+# Who made a route that was configured: systemd-networkd, NetworkManager, and "ip route add" without a word on it.
+_CONFIGURED = ("static", "boot")
+
+
+def parse_static_routes(stdout: str, version: int) -> list[RouteRow]:
+    """C(ip -4 -j route show) -> the routes that somebody configured, without those of the kernel, DHCP and routing daemons."""
+    found = []
+    for row in _rows(stdout, "ip -j route show"):
+        to, device = row.get("dst"), row.get("dev")
+        if not isinstance(to, str) or not isinstance(device, str) or row.get("protocol", "boot") not in _CONFIGURED:
+            continue
+        if row.get("type", "unicast") != "unicast":
+            continue
+        if to == "default":
+            to = "::/0" if version == 6 else "0.0.0.0/0"
+        elif "/" not in to:
+            to += "/128" if version == 6 else "/32"
+        metric = row.get("metric")
+        found.append(RouteRow(device, to, _text(row.get("gateway")), metric if isinstance(metric, int) else 0))
+    return found
+
+
+def read_static_routes(run: Runner) -> tuple[RouteRow, ...]:
+    """The configured routes of both families, in two processes."""
+    if not run.has("ip"):
+        return ()
+    found: list[RouteRow] = []
+    for version in (4, 6):
+        # A kernel without IPv6 answers with an error.
+        output = run(["ip", "-%d" % version, "-j", "route", "show", "table", "main"], ok=None, timeout=10)
+        found += parse_static_routes(output.stdout, version) if output.rc == 0 else []
+    return tuple(found)
+
+
 def read_links(run: Runner) -> dict[str, Link]:
     """All interfaces in one process; none where iproute2 is not installed."""
     if not run.has("ip"):
@@ -129,4 +173,4 @@ def route_device(run: Runner, address: str) -> str:
     return parse_route_device(output.stdout) if output.rc == 0 else ""
 
 
-__all__ = ("LINKS", "Link", "parse_links", "parse_route_device", "read_links", "route_device")
+__all__ = ("LINKS", "Link", "RouteRow", "parse_links", "parse_route_device", "parse_static_routes", "read_links", "read_static_routes", "route_device")

@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Carry out a decision: interfaces that go, files, the boot unit, then what the network stack and the kernel shall do."""
+"""Carry out a decision: interfaces that go, files, the boot unit, then what the kernel and the network stack shall do.
+
+Broken off at any step, the next run finds what is left: interfaces go before the files that say what they were, and
+the files come before what is made of them.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +17,39 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _ifupdown
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFUPDOWN, NETWORKD
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFCFG, IFUPDOWN, NETPLAN, NETWORKD, NETWORKMANAGER, WICKED
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._drivers import driver_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import Decision, decide
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernelpart import KernelPart
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import STRIPPING, every, owner_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
 
 # How long a network stack may take until what it was told to do is to be seen.
 SETTLE_TIMEOUT = 15.0
 SETTLE_STEP = 0.25
 
-# After this time networkd is told once more: a reload alone does not wake up an interface that it had given up on.
+# After this time a stack is told once more: a reload alone does not wake up an interface that it had given up on.
 NUDGE_AFTER = 3.0
 
 # Where a network stack says why.
-SEE = {NETWORKD: "'networkctl status' and 'journalctl -u systemd-networkd'", IFUPDOWN: "'ifquery --state' and 'ip address'"}
+SEE = {
+    NETWORKD: "'networkctl status' and 'journalctl -u systemd-networkd'",
+    IFUPDOWN: "'ifquery --state' and 'ip address'",
+    NETWORKMANAGER: "'nmcli device' and 'journalctl -u NetworkManager'",
+    NETPLAN: "'netplan get', 'networkctl status' or 'nmcli device'",
+    IFCFG: "'ip address', and 'nmcli device' where NetworkManager runs",
+    WICKED: "'wicked show all' and 'journalctl -u wickedd'",
+}
 
 
 class Applier:
-    """One run of one decision. C(look_again) observes the node anew; C(sleep) and C(clock) are for tests."""
+    """One run of one decision. C(sleep) and C(clock) are for tests."""
 
     def __init__(
         self,
@@ -43,58 +58,83 @@ class Applier:
         found: Look,
         backend: str,
         look_again: t.Callable[[], Look],
+        judge: t.Callable[[Look], Decision],
         root: str = "/",
         backup: bool = False,
         sleep: t.Callable[[float], None] = time.sleep,
         clock: t.Callable[[], float] = time.monotonic,
     ) -> None:
+        """C(look_again) observes the node anew, C(judge) decides on what was observed."""
         self._module = module
         self._run = run
         self._found = found
         self._backend = backend
         self._look = look_again
+        self._judge = judge
         self._root = root
         self._backup = backup
         self._sleep = sleep
         self._clock = clock
         self._kernel = Kernel(run, root)
+        self._tools = Tools(run, self._kernel, look_again)
         self.backups: list[str] = []
 
     def apply(self, decision: Decision) -> Decision:
         """Returns what is decided on the node as it is then: nothing is left to do, and reasons may have come up."""
         self._refuse_unborn(decision)
-        self._release(decision)
+        driver = driver_of(self._backend, self._tools, self._found.node.variant, decision.targets)
+        handed_over = self._release(decision)
         changed = self._files(decision)
         self._unit(decision, changed)
-        netdevs = self._found.node.netdevs
-        for target in decision.targets:
-            if target.name in netdevs:
-                self._kernel.mode_and_mtu(target, netdevs[target.name])
-        # Also on another network stack: files of an earlier one may have gone.
-        if _networkd_files(changed) and self._found.evidence.active("systemd-networkd.service"):
-            self._run(["networkctl", "reload"])
-        if self._backend == NETWORKD and decision.targets:
-            self._networkd(decision, changed)
-        else:
-            self._ifupdown(decision)
-        return self._settle(decision)
+        self._forget(changed)
+        found = self._found
+        if decision.removed or handed_over:
+            # What went has taken other things along.
+            found = self._look()
+            decision = self._judge(found)
+        part = KernelPart(self._kernel, self._look)
+        found = part.prepare(decision, found, driver)
+        driver.apply(decision, changed, found)
+        return self._settle(decision, driver)
 
     def _refuse_unborn(self, decision: Decision) -> None:
-        missing = [target.name for target in decision.targets if not target.is_child and target.name not in self._found.node.netdevs]
+        there = {*self._found.node.netdevs, *(naming.name for naming in decision.renames)}
+        missing = [target.name for target in decision.live if not target.is_child and target.bond is None and target.name not in there]
         if missing:
             raise Refused(
                 "%s: no such interface on this node yet; load ib_ipoib first (role rdma.ofed.kernel_modules, or 'modprobe ib_ipoib')" % ", ".join(missing),
                 missing=missing,
             )
 
-    def _release(self, decision: Decision) -> None:
-        """Interfaces before their files: were this run to end in between, the files would still tell the next one what to do."""
-        for record in decision.removed:
-            if record.name in self._found.ifupdown_up and self._run.has("ifdown"):
-                self._run(["ifdown", "--force", record.name], ok=None)
+    def _release(self, decision: Decision) -> list[str]:
+        """Interfaces before their files: were this run to end in between, the files would still tell the next one what to do.
+
+        Returns the interfaces that another network stack had so far and that are wanted.
+        """
+        node, gone = self._found.node, [record.name for record in decision.removed]
+        handed_over: list[str] = []
+        known = {name for stack in every(node.variant) for name in stack.records(node.files)}
+        for stack in every(node.variant):
+            # A bond before its ports: they go with it.
+            names = sorted(stack.records(node.files), key=lambda name: name in node.netdevs and node.netdevs[name].kind != "bond")
+            others = [name for name in names if stack.name in STRIPPING and stack.name != self._backend and name not in gone]
+            # ifupdown's list of what is up may know more than its files.
+            leaving = [name for name in gone if name in names or (stack.name == IFUPDOWN and name not in known)]
+            if leaving or others:
+                driver_of(stack.name, self._tools, node.variant, decision.targets).give_up([*leaving, *others], self._found)
+            handed_over += others
+        self._release_links(decision)
+        return handed_over
+
+    def _release_links(self, decision: Decision) -> None:
+        """Bonds go first; their ports look different after that."""
         netdevs = self._look().node.netdevs if decision.removed else {}
+        bonds = [record for record in decision.removed if record.name in netdevs and netdevs[record.name].kind == "bond"]
+        for record in bonds:
+            self._kernel.release(record, netdevs[record.name])
+        netdevs = self._look().node.netdevs if bonds else netdevs
         for record in decision.removed:
-            if record.name in netdevs:
+            if record not in bonds and record.name in netdevs:
                 self._kernel.release(record, netdevs[record.name])
 
     def _files(self, decision: Decision) -> list[str]:
@@ -108,7 +148,9 @@ class Applier:
             if path == _boot.UNIT_PATH and not change.after:
                 self._run(["systemctl", "disable", _boot.UNIT])
             rooted = change._replace(what=PREFIX + self._root.rstrip("/") + path)
-            saved = apply_file(self._module, rooted, 0o755 if path == _boot.SCRIPT_PATH else 0o644, self._backup and path == _ifupdown.MAIN)
+            owner = owner_of(path, change.after, self._found.node.variant)
+            mode = 0o755 if path == _boot.SCRIPT_PATH else (owner.file_mode if owner is not None else 0o644)
+            saved = apply_file(self._module, rooted, mode, self._backup and path == _ifupdown.MAIN)
             if saved:
                 self.backups.append(saved)
             changed.append(path)
@@ -120,62 +162,27 @@ class Applier:
         if any(change.what.startswith("service ") and change.after == "yes" for change in decision.plan.changes):
             self._run(["systemctl", "enable", _boot.UNIT])
 
-    def _networkd(self, decision: Decision, changed: t.Sequence[str]) -> None:
-        """A reload makes new children and configures the interfaces whose files it finds changed; others are told to."""
-        # A child that somebody has deleted comes back when its parent is configured anew.
-        orphaned = {target.parent for target in decision.targets if _touches(decision, target.name, ("device",))}
-        if orphaned and not _networkd_files(changed):
-            self._run(["networkctl", "reload"])
-        astray = [
-            target.name
-            for target in decision.targets
-            if target.name in self._found.node.netdevs
-            and not any(path.endswith("-%s.network" % target.name) for path in changed)
-            and (target.name in orphaned or _touches(decision, target.name, ("addresses", "link")))
-        ]
-        if astray:
-            self._run(["networkctl", "reconfigure", *astray])
+    def _forget(self, changed: t.Sequence[str]) -> None:
+        """Tell former network stacks that their files have gone, before the one in use is told of its own."""
+        node = self._found.node
+        for stack in every(node.variant):
+            paths = [path for path in changed if stack.name != self._backend and stack.is_ours(path, node.files.get(path, ""))]
+            if paths and (stack.name != NETWORKD or self._found.evidence.active("systemd-networkd.service")):
+                driver_of(stack.name, self._tools, node.variant, ()).forget(paths)
 
-    def _nudge(self, again: Decision, netdevs: t.Collection[str]) -> None:
-        """Tell networkd once more; a child that is not there comes, if at all, with its parent.
-
-        Whatever it answers, what is left to do in the end is the better message.
-        """
-        late = [target for target in again.targets if _touches(again, target.name, ("device", "addresses", "link"))]
-        names = {target.name if target.name in netdevs else target.parent for target in late}
-        there = sorted(name for name in names if name in netdevs)
-        if there:
-            self._run(["networkctl", "reconfigure", *there], ok=None)
-
-    def _ifupdown(self, decision: Decision) -> None:
-        """An interface that ifupdown has up is changed under its feet, without a bounce; others it brings up itself."""
-        for target in decision.targets:
-            netdev = self._found.node.netdevs.get(target.name)
-            if netdev is None or target.name not in self._found.ifupdown_up:
-                if netdev is not None:
-                    # ifup fails on an address that is there already.
-                    for address in netdev.addresses:
-                        self._kernel.delete_address(target.name, address)
-                # Without --force a stale entry in ifupdown's list would make this do nothing.
-                self._run(["ifup", "--force", target.name], timeout=120)
-                continue
-            self._kernel.addresses(target, netdev)
-            if not netdev.up:
-                self._kernel.set_link(target.name, "up")
-
-    def _settle(self, decision: Decision) -> Decision:
+    def _settle(self, decision: Decision, driver: t.Any) -> Decision:
         """Look until nothing is left to do."""
         start = self._clock()
-        nudged = self._backend != NETWORKD
+        nudged = False
         while True:
-            node = self._look().node
-            again = decide(node, decision.targets, self._backend)
+            found = self._look()
+            again = self._judge(found)
             if not again.plan:
                 return again
             passed = self._clock() - start
             if not nudged and passed >= NUDGE_AFTER:
                 nudged = True
-                self._nudge(again, node.netdevs)
+                driver.nudge(again, found)
             if passed >= SETTLE_TIMEOUT:
                 left = [change.words() for change in again.plan.changes]
                 raise CommandFailed(
@@ -183,14 +190,6 @@ class Applier:
                     left=left,
                 )
             self._sleep(SETTLE_STEP)
-
-
-def _networkd_files(paths: t.Sequence[str]) -> bool:
-    return any(path.endswith((".network", ".netdev")) for path in paths)
-
-
-def _touches(decision: Decision, name: str, aspects: t.Sequence[str]) -> bool:
-    return any(change.what == "%s %s" % (name, aspect) for change in decision.plan.changes for aspect in aspects)
 
 
 __all__ = ("SETTLE_TIMEOUT", "Applier")

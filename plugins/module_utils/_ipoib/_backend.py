@@ -14,9 +14,20 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 
 NETWORKD = "systemd-networkd"
 IFUPDOWN = "ifupdown"
-SUPPORTED = (NETWORKD, IFUPDOWN)
+NETWORKMANAGER = "networkmanager"
+NETPLAN = "netplan"
+IFCFG = "ifcfg"
+WICKED = "wicked"
+SUPPORTED = (NETWORKD, IFUPDOWN, NETWORKMANAGER, NETPLAN, IFCFG, WICKED)
 
-UNITS = ("systemd-networkd.service", "NetworkManager.service", "networking.service", "wickedd.service", "rdma-ofed-ipoib-mode.service")
+UNITS = (
+    "systemd-networkd.service",
+    "NetworkManager.service",
+    "networking.service",
+    "network.service",
+    "wickedd.service",
+    "rdma-ofed-ipoib-mode.service",
+)
 
 
 class Evidence(t.NamedTuple):
@@ -24,12 +35,15 @@ class Evidence(t.NamedTuple):
 
     units: t.Mapping[str, Unit]
     tools: frozenset[str] = frozenset()
-    """Those of C(ifup), C(netplan), C(networkctl) that are installed."""
+    """Those of C(ifup), C(netplan), C(networkctl), C(nmcli), C(wicked) that are installed."""
     netplan_files: tuple[str, ...] = ()
     networkd_files: tuple[str, ...] = ()
     """The administrator's own .network files, without those of this collection."""
     ifupdown_names: tuple[str, ...] = ()
     """The interfaces that ifupdown's files configure, without those of this collection."""
+    netplan_renderer: str = "networkd"
+    ifcfg_files: tuple[str, ...] = ()
+    """The administrator's own ifcfg files of Red Hat's kind."""
 
     def active(self, name: str) -> bool:
         """Does the unit run?"""
@@ -49,22 +63,35 @@ class Claim(t.NamedTuple):
 def claims(evidence: Evidence) -> tuple[Claim, ...]:
     """Every stack that could be meant."""
     found = []
+    by_netplan = ""
     if evidence.netplan_files and "netplan" in evidence.tools:
-        found.append(Claim("netplan", "%s exists" % evidence.netplan_files[0], 2))
-    if evidence.active("NetworkManager.service"):
-        found.append(Claim("NetworkManager", "NetworkManager.service is active", 2))
+        by_netplan = evidence.netplan_renderer
+        found.append(Claim(NETPLAN, "%s exists" % evidence.netplan_files[0], 2))
+    nm = evidence.active("NetworkManager.service")
+    if nm:
+        # What netplan hands its files to is no stack beside it.
+        found.append(Claim(NETWORKMANAGER, "NetworkManager.service is active", 1 if by_netplan == "NetworkManager" else 2))
     if evidence.active("wickedd.service"):
-        found.append(Claim("wicked", "wickedd.service is active", 2))
+        found.append(Claim(WICKED, "wickedd.service is active", 2))
     if evidence.active("systemd-networkd.service"):
         own = evidence.networkd_files
         because = "systemd-networkd.service is active" + (" and %s exists" % own[0] if own else "")
         found.append(Claim(NETWORKD, because, 2 if own else 1))
+    if evidence.active("network.service") and evidence.ifcfg_files:
+        # Where NetworkManager runs, it reads these files, and the service passes them over.
+        found.append(Claim(IFCFG, "network.service is active and %s exists" % evidence.ifcfg_files[0], 1 if nm else 2))
     networking = evidence.units.get("networking.service", Unit("networking.service"))
     if "ifup" in evidence.tools and (networking.active == "active" or networking.enabled == "enabled"):
         names = [name for name in evidence.ifupdown_names if name != "lo"]
         because = "networking.service is %s" % ("active" if networking.active == "active" else "enabled")
         found.append(Claim(IFUPDOWN, because + (" and configures %s" % ", ".join(names) if names else ""), 2 if names else 0))
     return tuple(found)
+
+
+def in_use(evidence: Evidence) -> frozenset[str]:
+    """The stacks whose files matter here, whoever reads them."""
+    found = {claim.backend for claim in claims(evidence)}
+    return frozenset(found | {IFCFG} if evidence.ifcfg_files else found)
 
 
 def choose(asked: str, evidence: Evidence) -> str:
@@ -75,30 +102,38 @@ def choose(asked: str, evidence: Evidence) -> str:
     found = claims(evidence)
     if not found:
         raise Unsupported(
-            "no network stack that this module knows manages this node: neither systemd-networkd nor ifupdown is in use; "
-            "enable one of them, or name it in ipoib_backend to learn what it lacks"
+            "no network stack that this module knows manages this node: none of %s is in use; enable one of them, or name it in ipoib_backend "
+            "to learn what it lacks" % ", ".join(SUPPORTED)
         )
     weight = max(claim.weight for claim in found)
     strongest = [claim for claim in found if claim.weight == weight]
     if len(strongest) > 1:
         listed = "; ".join("%s (%s)" % (claim.backend, claim.because) for claim in strongest)
-        usable = [claim.backend for claim in strongest if claim.backend in SUPPORTED]
-        advice = "name the one to use in ipoib_backend: %s" % " or ".join(usable) if usable else "neither is supported in this release"
-        raise Refused("more than one network stack manages this node: %s; %s" % (listed, advice))
-    claim = strongest[0]
-    if claim.backend not in SUPPORTED:
-        raise Unsupported(
-            "this node's network is managed by %s (%s): planned, not in this release; use a node on %s, or set ipoib_backend to one that runs beside it"
-            % (claim.backend, claim.because, " or ".join(SUPPORTED))
-        )
-    return claim.backend
+        advice = " or ".join(claim.backend for claim in strongest)
+        raise Refused("more than one network stack manages this node: %s; name the one to use in ipoib_backend: %s" % (listed, advice))
+    _check_named(strongest[0].backend, evidence)
+    return strongest[0].backend
+
+
+# What has to run, or to be installed, for a back-end to be of use.
+_SERVICES = {NETWORKD: "systemd-networkd.service", NETWORKMANAGER: "NetworkManager.service", WICKED: "wickedd.service"}
+_TOOLS = {NETWORKD: "networkctl", IFUPDOWN: "ifup", NETWORKMANAGER: "nmcli", NETPLAN: "netplan", WICKED: "wicked"}
+_RENDERERS = {"networkd": NETWORKD, "NetworkManager": NETWORKMANAGER}
 
 
 def _check_named(asked: str, evidence: Evidence) -> None:
-    if asked == NETWORKD and not evidence.active("systemd-networkd.service"):
-        raise Refused("ipoib_backend is systemd-networkd, but systemd-networkd.service is not active here: start and enable it, or name another back-end")
-    if asked == IFUPDOWN and "ifup" not in evidence.tools:
-        raise Refused("ipoib_backend is ifupdown, but ifup is not installed here: install the package ifupdown, or name another back-end")
+    service = _SERVICES.get(asked, "")
+    if service and not evidence.active(service):
+        raise Refused("ipoib_backend is %s, but %s is not active here: start and enable it, or name another back-end" % (asked, service))
+    tool = _TOOLS.get(asked, "")
+    if tool and tool not in evidence.tools and asked != NETWORKD:
+        raise Refused("ipoib_backend is %s, but %s is not installed here: install it, or name another back-end" % (asked, tool))
+    if asked == IFCFG and "ifup" not in evidence.tools and not evidence.active("NetworkManager.service"):
+        raise Refused("ipoib_backend is ifcfg, but neither network-scripts (ifup) nor NetworkManager is here to read such files: name another back-end")
+    if asked == NETPLAN:
+        renderer = _SERVICES[_RENDERERS[evidence.netplan_renderer]]
+        if not evidence.active(renderer):
+            raise Refused("netplan's renderer here is %s, but %s is not active: start and enable it" % (evidence.netplan_renderer, renderer))
 
 
-__all__ = ("IFUPDOWN", "NETWORKD", "SUPPORTED", "UNITS", "Claim", "Evidence", "choose", "claims")
+__all__ = ("IFCFG", "IFUPDOWN", "NETPLAN", "NETWORKD", "NETWORKMANAGER", "SUPPORTED", "UNITS", "WICKED", "Claim", "Evidence", "choose", "claims", "in_use")

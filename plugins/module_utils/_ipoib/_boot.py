@@ -3,7 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Connected mode at boot where the network stack has no way to set it: a script, a unit and a udev rule. Pure."""
+"""Connected mode at boot where the network stack has no way to set it: a script, a unit and a udev rule. Pure.
+
+The rule is what comes first: networkd configures an interface once udev has it in its database, and a bond takes a port
+only if that can have the bond's MTU. So the rule runs the script with PROGRAM, before that; RUN would be after it (seen:
+a port refused by its bond). The unit serves interfaces that udev says nothing of, as in containers.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
 
 UNIT = "rdma-ofed-ipoib-mode.service"
@@ -23,16 +29,32 @@ _SCRIPT = (
     "#!/bin/sh\n"
     + HEADER
     + """\
-# Usage: rdma-ofed-ipoib-mode INTERFACE=MTU ...
-# Puts IPoIB interfaces into connected mode as they appear, and sets their MTU. Waits 30 s for all of them together.
+# Usage: rdma-ofed-ipoib-mode [--only INTERFACE DEVICE] INTERFACE=MTU ...
+# Puts IPoIB interfaces into connected mode as they appear, and sets their MTU. Waits 30 s for all of them together;
+# with --only, for udev, looks at that one alone, which is still called DEVICE, and waits 3 s.
 set -u
+# udev sets none.
+PATH=${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
 status=0
 tries=30
+pause=1
+device=
+if [ "${1-}" = --only ]; then
+    # The driver adds the file of the mode after it has announced the interface.
+    pause=0.1
+    only=$2
+    device=$3
+    shift 3
+    for entry; do
+        shift
+        [ "${entry%%=*}" != "$only" ] || set -- "$@" "$entry"
+    done
+fi
 waiting="$*"
 while [ -n "$waiting" ]; do
     rest=
     for entry in $waiting; do
-        name=${entry%%=*}
+        name=${device:-${entry%%=*}}
         mtu=${entry#*=}
         if [ ! -e "/sys/class/net/$name/mode" ]; then
             rest="$rest $entry"
@@ -53,7 +75,7 @@ while [ -n "$waiting" ]; do
         echo "no such IPoIB interface:$waiting" >&2
         exit 1
     fi
-    sleep 1
+    sleep "$pause"
 done
 exit "$status"
 """
@@ -76,21 +98,21 @@ WantedBy=multi-user.target
 """
 )
 
-# A driver that is reloaded later makes its interfaces anew, in datagram mode.
-_RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", RUN+="/bin/systemctl --no-block start %s"\n' % UNIT
+# Also for a driver that is reloaded later: it makes its interfaces anew, in datagram mode.
+_RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", PROGRAM=="%s --only $name %%k %s"\n'
 
 
 def connected_parents(targets: t.Sequence[Target]) -> tuple[Target, ...]:
-    return tuple(target for target in targets if target.mode == "connected" and not target.is_child)
+    return tuple(target for target in targets if target.mode == "connected" and not target.is_child and target.bond is None)
 
 
 def render(targets: t.Sequence[Target]) -> dict[str, str]:
     """The three files by path; none where no interface needs them."""
-    connected = connected_parents(targets)
+    connected = connected_parents(_bonds.levelled(targets))
     if not connected:
         return {}
     arguments = " ".join("%s=%d" % (target.name, target.mtu) for target in connected)
-    return {SCRIPT_PATH: _SCRIPT, UNIT_PATH: _UNIT % (SCRIPT_PATH, arguments), RULE_PATH: _RULE}
+    return {SCRIPT_PATH: _SCRIPT, UNIT_PATH: _UNIT % (SCRIPT_PATH, arguments), RULE_PATH: _RULE % (SCRIPT_PATH, arguments)}
 
 
 def recorded_mtus(files: t.Mapping[str, str]) -> dict[str, int]:

@@ -10,18 +10,21 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFUPDOWN, NETWORKD, choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unborn
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look, look
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import UNBORN, canonical, decide
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target, target_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import decide
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target, targets_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
 
 
 class Options(t.NamedTuple):
@@ -44,20 +47,28 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
     wrong = problems(variables, found.facts)
     if wrong:
         raise InvalidInput(wrong)
-    wanted = [] if options.state == "absent" else [item for item in _wanted.wanted_of(options.interfaces) if item.present]
-    targets = tuple(target_of(item, found.facts) for item in wanted)
+    declared = () if options.state == "absent" else options.interfaces
+    wanted = [item for item in _wanted.wanted_of(resolve([("", item) for item in declared], found.facts).interfaces) if item.present]
+    targets = _bonds.levelled(targets_of(wanted, found.facts))
     # Removing needs no network stack, and must work where the one that was used is gone.
     backend = choose(options.backend, found.evidence) if targets else ""
     fallback = IFUPDOWN if "ifup" in found.evidence.tools else NETWORKD
-    decision = decide(found.node, targets, backend or fallback)
+
+    def judge(seen: Look) -> Decision:
+        namings = resolve([("", item) for item in declared], seen.facts).namings
+        return decide(seen.node, targets, backend or fallback, namings)
+
+    decision = judge(found)
     result = dict(decision.plan.result(), backend=backend)
     netdevs = found.node.netdevs
     if decision.plan and not module.check_mode:
-        applier = Applier(module, run, found, backend or fallback, see, root, options.backup)
+        applier = Applier(module, run, found, backend or fallback, see, judge, root, options.backup)
         decision = applier.apply(decision)
         netdevs = see().node.netdevs
         if applier.backups:
             result["backup_files"] = applier.backups
+    result["pending"] = list(decision.pending)
+    result["reboot_required"] = bool(decision.pending)
     result["reasons"] = list(decision.reasons)
     result["interfaces"] = [report(target, netdevs.get(target.name), bool(result["changed"]) and module.check_mode) for target in targets]
     return result
@@ -65,9 +76,9 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
 
 def report(target: Target, netdev: Netdev | None, predicted: bool) -> dict[str, t.Any]:
     """What the result says of an interface: as found, or as it would be after the changes."""
-    found = netdev or UNBORN
+    found = netdev or unborn(target)
     mtu = target.mtu if predicted and target.mtu else found.mtu
-    mode = target.mode if found.mode else ""
+    mode = target.mode if found.mode or target.bond is not None else ""
     return {"name": target.name, "mode": mode, "mode_reason": target.mode_reason, "mtu": mtu, "addresses": list(canonical(target.addresses))}
 
 

@@ -7,6 +7,11 @@
 
 Debian's ifupdown makes and deletes P_Key children itself: it writes to create_child of the parent, whose type it looks
 at, when it brings up C(PARENT.PKEY). The mode it leaves to us.
+
+Bonds are made with ip alone: the package ifenslave may be missing, and makes all of a bond from the stanza of either
+side, in an order that has ports in it before their mode is set. Here a port enters its bond, if that is there, once it
+has its mode; a bond first brings up its ports, then takes in those that are not in it. So the order does not matter, a
+port may come late, and C(ifdown) and C(ifup) work on each of them.
 """
 
 from __future__ import annotations
@@ -18,7 +23,8 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
 
 MAIN = "/etc/network/interfaces"
 DIRECTORY = "/etc/network/interfaces.d"
@@ -50,31 +56,74 @@ def is_ours(path: str, text: str) -> bool:
 
 def render(targets: t.Sequence[Target]) -> dict[str, str]:
     """One file an interface, by path. C(/etc/network/interfaces) is not ours: see C(sourced)."""
-    return {path_of(target.name): _stanzas(target) for target in targets}
+    targets = _bonds.levelled(targets)
+    return {path_of(target.name): _stanzas(target, targets) for target in targets}
 
 
-def _stanzas(target: Target) -> str:
+def _stanzas(target: Target, targets: t.Sequence[Target]) -> str:
     lines = ["auto %s" % target.name]
-    if not target.is_child:
+    if not target.is_child and target.bond is None:
         lines.append("allow-hotplug %s" % target.name)
-    # What concerns the link belongs to the first stanza: ifupdown goes through all of them in order.
-    link = [] if target.is_child else ["pre-up " + WAIT]
-    if target.mode == "connected":
-        link.append("pre-up echo connected > /sys/class/net/$IFACE/mode")
-    if target.mtu:
-        link.append("mtu %d" % target.mtu)
+    # What concerns the link belongs to the first stanza, routes and the end of a bond to the last: ifup and ifdown both go
+    # through them in this order.
+    link = _bond(target.bond) if target.bond is not None else _port(target, _bonds.is_primary(target, targets))
+    last = ["up " + _route(route) for route in target.routes]
+    if target.bond is not None:
+        last.append("post-down [ ! -e /sys/class/net/$IFACE ] || ip link delete dev $IFACE")
     addresses = sorted(target.addresses, key=lambda address: ipaddress.ip_interface(address).version)
     if not addresses:
-        lines += ["", "iface %s inet manual" % target.name, *_indented([*link, "up ip link set dev $IFACE up"])]
+        mtu = ["mtu %d" % target.mtu] if target.mtu else []
+        lines += ["", "iface %s inet manual" % target.name, *_indented([*link, *mtu, "up ip link set dev $IFACE up", *last])]
     for position, address in enumerate(addresses):
         version6 = ipaddress.ip_interface(address).version == 6
-        options = ["address %s" % address, *(link if position == 0 else [])]
+        options = ["address %s" % address]
+        if position == 0:
+            options += link
+            if target.mtu:
+                # As an option of inet6 it would be the MTU of IPv6 alone where the link's is larger.
+                options.append("pre-up ip link set dev $IFACE mtu %d" % target.mtu if version6 else "mtu %d" % target.mtu)
         if version6:
             options.append("pre-up " + IPV6_ON)
             # Without a carrier, which a subnet manager brings, duplicate address detection does not end.
             options.append("dad-attempts 0")
+        if position == len(addresses) - 1:
+            options += last
         lines += ["", "iface %s %s static" % (target.name, "inet6" if version6 else "inet"), *_indented(options)]
     return HEADER + "\n".join(lines) + "\n"
+
+
+def _port(target: Target, primary: bool) -> list[str]:
+    lines = [] if target.is_child else ["pre-up " + WAIT]
+    if target.mode == "connected":
+        lines.append("pre-up echo connected > /sys/class/net/$IFACE/mode")
+    if target.master:
+        # The kernel takes in no interface that is up.
+        enter = "ip link set dev $IFACE down; ip link set dev $IFACE master %s" % target.master
+        prefer = "; ip link set dev %s type bond primary $IFACE" % target.master if primary else ""
+        lines.append("pre-up [ ! -e /sys/class/net/%s ] || [ -e /sys/class/net/$IFACE/master ] || { %s%s; }" % (target.master, enter, prefer))
+        lines.append("post-down [ ! -e /sys/class/net/$IFACE/master ] || ip link set dev $IFACE nomaster")
+    return lines
+
+
+def _bond(bond: Bond) -> list[str]:
+    options = "type bond mode active-backup miimon %d fail_over_mac active" % bond.miimon
+    # The second: where loading the module has just made a bond of this name, by its option max_bonds.
+    lines = ["pre-up [ -e /sys/class/net/$IFACE ] || ip link add name $IFACE %s || ip link set dev $IFACE %s" % (options, options)]
+    # ifup brings up the parent of a child first. A port that does not come up is taken in when it does.
+    lines.append("pre-up ifup %s || true" % " ".join(bond.ports))
+    enter = "ip link set dev $p down; ip link set dev $p master $IFACE"
+    lines.append("pre-up for p in %s; do ! ifquery --state $p >/dev/null || [ -e /sys/class/net/$p/master ] || { %s; }; done" % (" ".join(bond.ports), enter))
+    if bond.primary:
+        lines.append("pre-up [ ! -e /sys/class/net/%s/master ] || ip link set dev $IFACE type bond primary %s" % (bond.primary, bond.primary))
+    return lines
+
+
+def _route(route: Route) -> str:
+    words = ["ip", "-6" if ipaddress.ip_network(route.to).version == 6 else "-4", "route", "replace", route.to]
+    words += ["via", route.via] if route.via else []
+    words += ["dev", "$IFACE"]
+    words += ["metric", str(route.metric)] if route.metric else []
+    return " ".join(words)
 
 
 def _indented(lines: t.Sequence[str]) -> list[str]:
@@ -89,7 +138,7 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
             continue
         for name in configured(text):
             addresses = tuple(re.findall(r"^\s+address (\S+)$", text, re.MULTILINE))
-            mtu = re.search(r"^\s+mtu (\d+)$", text, re.MULTILINE)
+            mtu = re.search(r"^\s+(?:pre-up ip link set dev \$IFACE )?mtu (\d+)$", text, re.MULTILINE)
             found[name] = Record(name, addresses, int(mtu.group(1)) if mtu else 0)
     return found
 

@@ -14,11 +14,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._ipv6 import is_off, switch
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import canonical, reset_mtu
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, reset_mtu, route_text, unequal_routes
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import BondState
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
 
 
 class Kernel:
@@ -53,6 +54,14 @@ class Kernel:
     def delete_address(self, name: str, address: str) -> None:
         # 2: it went with the primary address of its network before.
         self._run(["ip", "address", "del", address, "dev", name], ok=(0, 2))
+
+    def rename(self, current: str, name: str) -> None:
+        self._run(["ip", "link", "set", "dev", current, "name", name])
+
+    def add_child(self, target: Target) -> None:
+        """Through netlink, as systemd-networkd does it, which takes such a child for its own."""
+        kind = ["type", "ipoib", "pkey", "0x%04x" % target.pkey, "mode", target.mode]
+        self._run(["ip", "link", "add", "link", target.parent, "name", target.name, *kind])
 
     def delete_child(self, netdev: Netdev) -> None:
         """The way back of the way by which it was made: a child made through sysfs has a file that names its parent."""
@@ -95,11 +104,25 @@ class Kernel:
         for address in wanted if old else ():
             self.add_address(target.name, address)
 
+    def routes(self, target: Target, found: t.Sequence[Route]) -> None:
+        """New routes before old ones go."""
+        missing, left = unequal_routes(found, target.routes)
+        for route in missing:
+            self._run(["ip", _family(route), "route", "replace", *route_text(route).split(), "dev", target.name])
+        for route in left:
+            # 2: it went with its gateway's network before.
+            self._run(["ip", _family(route), "route", "del", *route_text(route).split(), "dev", target.name], ok=(0, 2))
+
     def release(self, record: Record, netdev: Netdev) -> None:
         """Take off what was ours: a child goes, a parent returns to how the kernel makes it."""
+        if netdev.kind == "bond":
+            self._run(["ip", "link", "delete", "dev", netdev.name])
+            return
         if netdev.parent:
             self.delete_child(netdev)
             return
+        if netdev.master:
+            self.leave(netdev.name)
         ours = canonical(record.addresses)
         for address in canonical(netdev.addresses):
             if address in ours:
@@ -110,6 +133,61 @@ class Kernel:
             self.set_mtu(record.name, _wanted.KERNEL_MTU)
         if netdev.up and all(address in ours for address in canonical(netdev.addresses)):
             self.set_link(record.name, "down")
+
+    def leave(self, port: str) -> None:
+        self._run(["ip", "link", "set", "dev", port, "nomaster"])
+
+    def bond(self, target: Target, netdev: Netdev | None, state: BondState | None, netdevs: t.Mapping[str, Netdev]) -> None:
+        """The bond with its options and its ports, whose modes are set by now. Its MTU before the ports: they get it when they enter."""
+        bond = target.bond
+        if bond is None:
+            return
+        name, options = target.name, ["miimon", str(bond.miimon)]
+        if netdev is not None and state is not None and (state.mode, state.fail_over_mac) != (_wanted.BOND_MODE, _wanted.BOND_POLICY):
+            # Neither can be changed while the bond is up or has ports, and IPoIB ports are in no such bond.
+            self._run(["ip", "link", "delete", "dev", name])
+            netdev = None
+        if netdev is None:
+            self._add_bond(name, ["mode", _wanted.BOND_MODE, "fail_over_mac", _wanted.BOND_POLICY, *options])
+        elif state is not None and state.miimon != bond.miimon:
+            self._run(["ip", "link", "set", "dev", name, "type", "bond", *options])
+        if target.mtu and (netdev is None or netdev.mtu != target.mtu):
+            self.set_mtu(name, target.mtu)
+        members = netdev.members if netdev is not None else ()
+        for port in members:
+            if port not in bond.ports:
+                self.leave(port)
+        for port in bond.ports:
+            # A port that is still to come enters when its network stack brings it.
+            if port not in members and port in netdevs:
+                self._enter(port, name, netdevs[port])
+        self._prefer(name, bond, state.primary if state is not None and netdev is not None else "", netdevs)
+
+    def _add_bond(self, name: str, options: t.Sequence[str]) -> None:
+        kind = ["type", "bond", *options]
+        added = self._run(["ip", "link", "add", "name", name, *kind], ok=None)
+        if added.rc != 0:
+            # Loading the module has just made one of this name, by its option max_bonds; else this says what is wrong.
+            self._run(["ip", "link", "set", "dev", name, *kind])
+
+    def _enter(self, port: str, bond: str, netdev: Netdev) -> None:
+        """The kernel takes in no interface that is up, and what is in a bond has no addresses of its own."""
+        for address in canonical(netdev.addresses):
+            self.delete_address(port, address)
+        self.set_link(port, "down")
+        self._run(["ip", "link", "set", "dev", port, "master", bond])
+
+    def _prefer(self, name: str, bond: Bond, found: str, present: t.Container[str]) -> None:
+        if bond.primary == found or (bond.primary and bond.primary not in present):
+            return
+        if bond.primary:
+            self._run(["ip", "link", "set", "dev", name, "type", "bond", "primary", bond.primary])
+        else:
+            self._write(self._attribute(name, "bonding/primary"), "\n", "take back the primary port of %s" % name)
+
+
+def _family(route: Route) -> str:
+    return "-6" if ":" in route.to else "-4"
 
 
 __all__ = ("Kernel",)

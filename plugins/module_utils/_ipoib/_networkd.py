@@ -8,6 +8,12 @@
 networkd 252 ignores C([IPoIB]) in .network files, so the mode of a parent comes from a unit of our own (_boot.py),
 which sets its MTU as well: networkd can't set 65520 before the mode is connected. A child is made by networkd, with
 its mode.
+
+The kernel gives a port the MTU of its bond when it enters it, and lets it in only if the port can have it: one that
+is to be connected must be so by then. networkd waits with an interface until udev has it in its database, before which
+a rule of ours sets the mode (_boot.py). A bond that is there already gets another MTU from whoever applies these
+files: networkd changes no bond that exists. One that is gone comes back with C(networkctl reload), but without its
+ports, even where they are told to reconfigure (seen with 252): that takes a start of networkd.
 """
 
 from __future__ import annotations
@@ -18,7 +24,8 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
 
 DIRECTORY = "/etc/systemd/network"
 DIRECTORIES = (DIRECTORY, "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network")
@@ -39,32 +46,55 @@ def is_ours(path: str, text: str) -> bool:
 
 
 def render(targets: t.Sequence[Target]) -> dict[str, str]:
-    """The .network file of every interface and the .netdev file of every child, by path."""
+    """The .network file of every interface and the .netdev file of every child and bond, by path."""
     files: dict[str, str] = {}
+    targets = _bonds.levelled(targets)
     for target in targets:
         children = sorted(other.name for other in targets if other.parent == target.name)
-        files[path_of(target.name, "network")] = _network(target, children)
-        if target.is_child:
-            files[path_of(target.name, "netdev")] = _netdev(target)
+        files[path_of(target.name, "network")] = _network(target, children, _bonds.is_primary(target, targets))
+        if target.bond is not None:
+            files[path_of(target.name, "netdev")] = _netdev(target.name, "bond", _bond(target.bond))
+        elif target.is_child:
+            files[path_of(target.name, "netdev")] = _netdev(target.name, "ipoib", _ipoib(target))
     return files
 
 
-def _network(target: Target, children: t.Sequence[str]) -> str:
+def _network(target: Target, children: t.Sequence[str], primary: bool) -> str:
     lines = ["[Match]", "Name=%s" % target.name, "", "[Link]", "RequiredForOnline=no"]
-    if target.mtu and (target.is_child or target.mode == "datagram"):
+    if target.mtu and (target.is_child or target.bond is not None or target.mode == "datagram"):
         lines.append("MTUBytes=%d" % target.mtu)
     # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
     # The addresses are the declared ones: none from router advertisements.
     lines += ["", "[Network]", "ConfigureWithoutCarrier=yes", "IPv6AcceptRA=no"]
+    if target.master:
+        lines += ["LinkLocalAddressing=no", "Bond=%s" % target.master]
+        lines += ["PrimarySlave=yes"] if primary else []
     lines += ["IPoIB=%s" % child for child in children]
     lines += ["Address=%s" % address for address in target.addresses]
+    for route in target.routes:
+        lines += _route(route)
     return HEADER + "\n".join(lines) + "\n"
 
 
-def _netdev(target: Target) -> str:
-    # Left alone, networkd invents a hardware address: its GUID is no port's, and no other node finds a path to it.
-    lines = ["[NetDev]", "Name=%s" % target.name, "Kind=ipoib", "MACAddress=none", "", "[IPoIB]", "PartitionKey=0x%04x" % target.pkey, "Mode=%s" % target.mode]
-    return HEADER + "\n".join(lines) + "\n"
+def _route(route: Route) -> list[str]:
+    lines = ["", "[Route]", "Destination=%s" % route.to]
+    lines += ["Gateway=%s" % route.via] if route.via else []
+    lines += ["Metric=%d" % route.metric] if route.metric else []
+    return lines
+
+
+def _netdev(name: str, kind: str, settings: t.Sequence[str]) -> str:
+    # Left alone, networkd invents a hardware address for a child: its GUID is no port's, and no other node finds a path to it.
+    address = ["MACAddress=none"] if kind == "ipoib" else []
+    return HEADER + "\n".join(["[NetDev]", "Name=%s" % name, "Kind=%s" % kind, *address, "", *settings]) + "\n"
+
+
+def _ipoib(target: Target) -> list[str]:
+    return ["[IPoIB]", "PartitionKey=0x%04x" % target.pkey, "Mode=%s" % target.mode]
+
+
+def _bond(bond: Bond) -> list[str]:
+    return ["[Bond]", "Mode=active-backup", "MIIMonitorSec=%dms" % bond.miimon, "FailOverMACPolicy=active"]
 
 
 def sections(text: str) -> dict[str, list[tuple[str, str]]]:
@@ -98,10 +128,11 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     return found
 
 
-def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
+def conflicts(name: str, files: t.Mapping[str, str], wanted: str = "") -> tuple[str, ...]:
     """Foreign .network files that apply to C(name): by its exact name, or sorted before ours by a pattern or by type.
 
-    networkd takes the first file that matches, in the order of the file names, whatever their directories.
+    networkd takes the first file that matches, in the order of the file names, whatever their directories. C(wanted) is
+    the name of the file that shall be the one, where it is not ours.
     """
     found = []
     for path, text in sorted(files.items()):
@@ -112,7 +143,7 @@ def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
             continue
         names = [word for key, value in match if key == "Name" for word in value.split()]
         types = [word for key, value in match if key == "Type" for word in value.split()]
-        ahead = posixpath.basename(path) <= "%s%s.network" % (PREFIX, name)
+        ahead = posixpath.basename(path) <= (wanted or "%s%s.network" % (PREFIX, name))
         if _matches(name, names) and _matches("infiniband", types) and (ahead or name in names):
             found.append(path)
     return tuple(found)

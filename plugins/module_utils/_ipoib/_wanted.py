@@ -14,7 +14,9 @@ import typing as t
 
 MODES = ("auto", "datagram", "connected")
 STATES = ("present", "absent")
-KEYS = ("addresses", "mode", "mtu", "name", "parent", "pkey", "state")
+KEYS = ("addresses", "bond", "mode", "mtu", "name", "parent", "pci", "pkey", "port_guid", "routes", "state")
+BOND_KEYS = ("fail_over_mac", "miimon", "mode", "ports", "primary")
+ROUTE_KEYS = ("metric", "to", "via")
 
 # Linux: IPOIB_UD_MTU of a 4096 byte InfiniBand MTU, and IPOIB_CM_MTU. 68 is the least that IPv4 works with, 1280 IPv6.
 MTU_MIN = 68
@@ -36,6 +38,36 @@ NAME_MAX = 15
 PARENT_KEPT = 10
 
 
+# The bonding driver's mode and policy, as the kernel takes IPoIB ports only.
+BOND_MODE = "active-backup"
+BOND_POLICY = "active"
+BOND_MIIMON = 100
+
+_GUID = re.compile(r"^0[xX][0-9a-fA-F]{16}\Z")
+
+
+class Route(t.NamedTuple):
+    """A static route over an interface."""
+
+    to: str
+    """A network as C(10.30.0.0/16); a default route is C(0.0.0.0/0) or C(::/0)."""
+    via: str = ""
+    """The gateway; "" for a network that is on the link itself."""
+    metric: int = 0
+    """0: the kernel's choice."""
+
+
+class Bond(t.NamedTuple):
+    """What makes an interface a bond. The bonding mode is active-backup: the kernel takes IPoIB ports into no other."""
+
+    ports: tuple[str, ...]
+    """IPoIB interfaces, or their P_Key children, in the declared order."""
+    primary: str = ""
+    """The port that is preferred while it has a carrier; "" for none."""
+    miimon: int = BOND_MIIMON
+    """How often the carrier is looked at, in ms."""
+
+
 class Wanted(t.NamedTuple):
     """One declared interface. Addresses are C(ADDRESS/PREFIX) in Python's canonical spelling; C(mtu) is 0 where the user left it open."""
 
@@ -46,6 +78,10 @@ class Wanted(t.NamedTuple):
     parent: str = ""
     pkey: int = 0
     present: bool = True
+    routes: tuple[Route, ...] = ()
+    bond: Bond | None = None
+    master: str = ""
+    """The bond that the interface is a port of."""
 
     @property
     def is_child(self) -> bool:
@@ -87,27 +123,70 @@ def same_partition(one: int, other: int) -> bool:
     return one & 0x7FFF == other & 0x7FFF
 
 
+def is_guid(value: t.Any) -> bool:
+    """Is it a port GUID, C(0x0002c903000f0001)? No interface is called so: it would be too long a name."""
+    return isinstance(value, str) and _GUID.match(value) is not None
+
+
+def is_name(value: t.Any) -> bool:
+    # The kernel takes more; such names would need quoting in every network stack's files.
+    return isinstance(value, str) and re.match(r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,14}\Z", value) is not None
+
+
+def parse_route(item: t.Mapping[str, t.Any]) -> Route:
+    """One route as declared. Raises ValueError or TypeError for what can't be read."""
+    via = str(ipaddress.ip_address(item["via"])) if item.get("via") else ""
+    default = "::/0" if ":" in via else "0.0.0.0/0"
+    to = default if item["to"] == "default" else str(ipaddress.ip_network(item["to"]))
+    return Route(to, via, int(item.get("metric") or 0))
+
+
+def parse_bond(item: t.Mapping[str, t.Any]) -> Bond:
+    """The bond of an entry that has passed C(problems)."""
+    miimon = parse_mtu(item.get("miimon"))
+    return Bond(tuple(item["ports"]), item.get("primary") or "", BOND_MIIMON if miimon is None else miimon)
+
+
+def entry_of(item: t.Mapping[str, t.Any]) -> Wanted:
+    """One entry on its own. It has passed C(problems). An interface without a name goes by what stands for it."""
+    parent = item.get("parent") or ""
+    pkey = parse_pkey(item.get("pkey")) or 0
+    return Wanted(
+        name=item.get("name") or item.get("port_guid") or item.get("pci") or child_name(parent, pkey),
+        addresses=tuple(parse_address(address) for address in item.get("addresses") or ()),
+        mode=item.get("mode") or "auto",
+        mtu=parse_mtu(item.get("mtu")) or 0,
+        parent=parent,
+        pkey=pkey,
+        present=(item.get("state") or "present") == "present",
+        routes=tuple(parse_route(route) for route in item.get("routes") or ()),
+        bond=parse_bond(item["bond"]) if item.get("bond") is not None else None,
+    )
+
+
 def wanted_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Wanted, ...]:
-    """The declared interfaces, parents before children. The input has passed C(problems)."""
-    found = []
-    for item in interfaces:
-        parent = item.get("parent") or ""
-        pkey = parse_pkey(item.get("pkey")) or 0
-        found.append(
-            Wanted(
-                name=item.get("name") or child_name(parent, pkey),
-                addresses=tuple(parse_address(address) for address in item.get("addresses") or ()),
-                mode=item.get("mode") or "auto",
-                mtu=parse_mtu(item.get("mtu")) or 0,
-                parent=parent,
-                pkey=pkey,
-                present=(item.get("state") or "present") == "present",
-            )
-        )
-    return tuple(sorted(found, key=lambda wanted: (wanted.is_child, wanted.name)))
+    """The declared interfaces, parents before children, ports before bonds. The input has passed C(problems)."""
+    return together([entry_of(item) for item in interfaces])
+
+
+def together(entries: t.Sequence[Wanted]) -> tuple[Wanted, ...]:
+    """The entries as one: ports that are not declared themselves come in, and a bond has one mode and one MTU with its ports."""
+    found = {entry.name: entry for entry in entries}
+    for bond in entries:
+        if bond.bond is None or not bond.present:
+            continue
+        ports = [found.get(port) or Wanted(port) for port in bond.bond.ports]
+        mode = next((each.mode for each in (bond, *ports) if each.mode != "auto"), "auto")
+        mtu = next((each.mtu for each in (bond, *ports) if each.mtu), 0)
+        found[bond.name] = bond._replace(mode=mode, mtu=mtu)
+        found.update((port.name, port._replace(mode=mode, mtu=mtu, master=bond.name)) for port in ports)
+    return tuple(sorted(found.values(), key=lambda wanted: (wanted.bond is not None, wanted.is_child, wanted.name)))
 
 
 __all__ = (
+    "BOND_KEYS",
+    "BOND_MODE",
+    "BOND_POLICY",
     "DEFAULT_PKEY",
     "GROUP_MTUS",
     "KERNEL_MODE",
@@ -119,12 +198,21 @@ __all__ = (
     "MTU_MIN_IPV6",
     "NAME_MAX",
     "PARENT_KEPT",
+    "ROUTE_KEYS",
     "STATES",
+    "Bond",
+    "Route",
     "Wanted",
     "child_name",
+    "entry_of",
+    "is_guid",
+    "is_name",
     "parse_address",
+    "parse_bond",
     "parse_mtu",
     "parse_pkey",
+    "parse_route",
     "same_partition",
+    "together",
     "wanted_of",
 )

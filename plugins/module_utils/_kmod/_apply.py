@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, Image, builder_of, images_with, installed_images, rebuild
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER, check, need_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import OPTIONS_PATH, RDMA_PATH, parse_list
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import HOOK_PATH, IMAGE_PATHS, RDMA_PATH, parse_list
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found, look, read_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
@@ -23,12 +23,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     Wanted,
     changed_options,
     conflicts,
+    drivers_changed,
     is_loaded,
     kernel_names,
     path_of,
     pending,
     persisted_by,
     plan,
+    stale_words,
     wanted_of,
     without_effect,
 )
@@ -36,7 +38,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 
 LOAD_TIMEOUT = 180.0
 
@@ -66,26 +68,33 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, root: str = "/") -
         raise CommandFailed(text, cmd=["modprobe", "-a", *modules], rc=output.rc, stdout=output.stdout, stderr=output.stderr)
 
 
+def _write(module: AnsibleModule, change: Change, backup: bool = False) -> str | None:
+    """initramfs-tools runs those hooks only that can be executed."""
+    return apply_file(module, change, mode=0o755 if path_of(change) == HOOK_PATH else 0o644, backup=backup)
+
+
 def apply(module: AnsibleModule, run: Runner, todo: Plan, found: Found, builder: Builder | None, backup: bool, root: str) -> list[str]:
     """Make the changes in their order; returns the paths of backups."""
     backups: list[str] = []
-    images = [change.what[len(INITRAMFS) :] for change in todo.changes if change.what.startswith(INITRAMFS)]
+    images = {image.path: image for image in installed_images(found.installed, root)}
+    written: list[Change] = []
     for change in todo.changes:
+        if change.what.startswith(INITRAMFS) and builder is not None:
+            try:
+                rebuild(run, builder, images[change.what[len(INITRAMFS) :]])
+            except RdmaError:
+                # Nothing but the changed files tells the next run that the image is out of date.
+                for done in written:
+                    _write(module, done._replace(before=done.after, after=done.before))
+                raise
         if not change.what.startswith(PREFIX):
             continue
         # Our own files are made from the declaration: only the lists of rdma-core hold work of others.
-        saved = apply_file(module, change, backup=backup and path_of(change) == RDMA_PATH)
+        saved = _write(module, change, backup=backup and path_of(change) == RDMA_PATH)
         if saved:
             backups.append(saved)
-        if path_of(change) == OPTIONS_PATH and builder is not None:
-            try:
-                for image in installed_images(found.installed, root):
-                    if image.path in images:
-                        rebuild(run, builder, image)
-            except RdmaError:
-                # Nothing but the changed file tells the next run that the image is out of date.
-                apply_file(module, change._replace(before=change.after, after=change.before))
-                raise
+        if path_of(change) in IMAGE_PATHS:
+            written.append(change)
     modules = [change.what[len(MODULE) :] for change in todo.changes if change.what.startswith(MODULE)]
     if modules:
         load(run, modules, found, root)
@@ -126,10 +135,12 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     for text in conflicts(wanted, found) + without_effect(wanted, found):
         module.warn(text)
     changed = changed_options(wanted, found)
-    builder = builder_of(run) if changed else None
+    other_drivers = drivers_changed(wanted, found)
+    builder = builder_of(run) if changed or other_drivers else None
     stale: tuple[Image, ...] = ()
     if builder is not None:
-        stale = images_with(run, builder, installed_images(found.installed, root), changed)
+        stale = installed_images(found.installed, root)
+        stale = stale if other_drivers else images_with(run, builder, stale, changed)
     todo = plan(wanted, found, stale if parameters["initramfs"] == "auto" else ())
     waiting = pending(wanted, found)
     result = todo.result()
@@ -137,7 +148,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     result["reboot_required"] = any(change.needs == "reboot" for change in waiting)
     result["reasons"] = ["kernel module option %s" % text for text in result["pending"]]
     if parameters["initramfs"] == "never":
-        result["reasons"] += ["%s holds a module with other options: rebuild it before the next boot" % image.path for image in stale]
+        result["reasons"] += ["%s %s: rebuild it before the next boot" % (image.path, stale_words(wanted, found)) for image in stale]
     if todo and not module.check_mode:
         result["backup_files"] = apply(module, run, todo, found, builder, parameters["backup"], root)
         found = observe()

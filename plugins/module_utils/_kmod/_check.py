@@ -91,12 +91,23 @@ def _option_problems(module: str, wanted: Wanted, found: Found) -> list[Problem]
     return problems
 
 
+def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
+    drivers = sorted(wanted.initramfs_drivers)
+    if drivers and not found.dracut and not found.initramfs_tools:
+        return [Problem("kernel_modules_initramfs_drivers", drivers, "nothing", "this node has neither dracut nor initramfs-tools to build an initramfs with")]
+    if "ib_ipoib" in drivers and found.dracut and not found.dracut_network:
+        return [Problem("kernel_modules_initramfs_drivers", drivers, "drivers without ib_ipoib", "for IPoIB, install the package dracut-network first")]
+    return []
+
+
 def check(wanted: Wanted, found: Found) -> list[Problem]:
     """Everything declared that this node can't have."""
     problems: list[Problem | None] = []
     if wanted.mechanism == "rdma-core" and not found.rdma_core:
         problems.append(Problem("kernel_modules_mechanism", "rdma-core", "auto, modules-load.d", "the package rdma-core is not installed on this node"))
     problems.extend(_unknown("kernel_modules_load", name, name, wanted, found) for name in sorted(wanted.load))
+    problems.extend(_unknown("kernel_modules_initramfs_drivers", name, name, wanted, found) for name in sorted(wanted.initramfs_drivers))
+    problems.extend(_no_builder(wanted, found))
     problems.extend(_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
     for module in sorted(wanted.options):
         problems.extend(_option_problems(module, wanted, found))

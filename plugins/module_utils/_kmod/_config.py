@@ -21,6 +21,23 @@ LOAD_PATH = "/etc/modules-load.d/rdma-ofed.conf"
 # dracut takes the first into an image of its own accord only if it builds for this host alone; this one asks for it.
 DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
 DRACUT_TEXT = HEADER + 'install_optional_items+=" %s "\n' % OPTIONS_PATH
+# initramfs-tools runs it while it builds an image.
+HOOK_PATH = "/etc/initramfs-tools/hooks/rdma-ofed"
+# The files that decide what an image holds, and so are not ahead of the images.
+IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH)
+
+_HOOK = (
+    "#!/bin/sh\n"
+    + HEADER
+    + """\
+case "$1" in
+prereqs)
+    exit 0
+    ;;
+esac
+. /usr/share/initramfs-tools/hook-functions
+%s"""
+)
 
 # rdma-core's list for every RDMA device: a conffile in which only our block is ours.
 RDMA_PATH = "/etc/rdma/modules/rdma.conf"
@@ -107,6 +124,25 @@ def options_text(options: t.Mapping[str, t.Mapping[str, str]]) -> str:
     return HEADER + "".join(lines) if lines else ""
 
 
+def dracut_text(options: bool, drivers: t.Collection[str]) -> str:
+    """Our file for dracut. Its C(force_drivers) are put into every image and loaded early. Empty: no file.
+
+    IPoIB before the root file system is there is of use with a network only, which dracut leaves out of the images of
+    hosts that have their root on a disk.
+    """
+    lines = [DRACUT_TEXT[len(HEADER) :]] if options else []
+    if drivers:
+        lines.append('force_drivers+=" %s "\n' % " ".join(sorted(drivers)))
+    if "ib_ipoib" in drivers:
+        lines.append('add_dracutmodules+=" network "\n')
+    return HEADER + "".join(lines) if lines else ""
+
+
+def hook_text(drivers: t.Collection[str]) -> str:
+    """Our hook for initramfs-tools, which puts the drivers into every image and has them loaded early. Empty: no file."""
+    return _HOOK % "".join("force_load %s\n" % driver for driver in sorted(drivers)) if drivers else ""
+
+
 def load_text(names: t.Collection[str]) -> str:
     """Our file in modules-load.d. Empty: no file."""
     return HEADER + "".join("%s\n" % name for name in sorted(names)) if names else ""
@@ -147,12 +183,16 @@ __all__ = (
     "DRACUT_PATH",
     "DRACUT_TEXT",
     "END",
+    "HOOK_PATH",
+    "IMAGE_PATHS",
     "INFINIBAND_PATH",
     "LOAD_PATH",
     "OPTIONS_PATH",
     "RDMA_PATH",
     "Directive",
     "Entry",
+    "dracut_text",
+    "hook_text",
     "load_text",
     "options_text",
     "parse_assignments",

@@ -92,6 +92,8 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
     found: list[Problem] = []
     if "kernel_modules_load" in variables:
         found.extend(_load_problems("kernel_modules_load", variables["kernel_modules_load"]))
+    if "kernel_modules_initramfs_drivers" in variables:
+        found.extend(_load_problems("kernel_modules_initramfs_drivers", variables["kernel_modules_initramfs_drivers"]))
     if "kernel_modules_options" in variables:
         found.extend(_options_problems("kernel_modules_options", variables["kernel_modules_options"]))
     for variable, choices in _CHOICES.items():

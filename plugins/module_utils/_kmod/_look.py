@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 import typing as t
@@ -17,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     DEFAULT_LISTS,
     DRACUT_PATH,
+    HOOK_PATH,
     INFINIBAND_PATH,
     LOAD_PATH,
     OPTIONS_PATH,
@@ -36,6 +38,9 @@ if t.TYPE_CHECKING:
 # modprobe.d(5) and modules-load.d(5): a file hides those of the same name in the directories after its own.
 _MODPROBE_DIRS = ("etc/modprobe.d", "run/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d", "lib/modprobe.d")
 _LOAD_DIRS = ("etc/modules-load.d", "run/modules-load.d", "usr/local/lib/modules-load.d", "usr/lib/modules-load.d", "lib/modules-load.d")
+
+# Its number was 40 and is 45 by now.
+_DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
 
 _RDMA_UNIT = "rdma-load-modules@.service"
 
@@ -61,6 +66,11 @@ class Found(t.NamedTuple):
     dracut: bool = False
     """Does dracut build the node's initramfs?"""
     dracut_text: str = ""
+    dracut_network: bool = False
+    """Has dracut its part for networks, which is a package of its own on most distributions?"""
+    initramfs_tools: bool = False
+    """Does initramfs-tools build the node's initramfs?"""
+    hook_text: str = ""
     load_text: str = ""
     entries: tuple[Entry, ...] = ()
     """What the files of others ask for at boot."""
@@ -203,6 +213,9 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
         options_text=read_text(_at(root, OPTIONS_PATH)),
         dracut=builder is not None and builder.tool == "dracut",
         dracut_text=read_text(_at(root, DRACUT_PATH)),
+        dracut_network=bool(glob.glob(_at(root, _DRACUT_NETWORK))),
+        initramfs_tools=builder is not None and builder.tool == "update-initramfs",
+        hook_text=read_text(_at(root, HOOK_PATH)),
         load_text=read_text(_at(root, LOAD_PATH)),
         entries=tuple(entries),
         directives=tuple(directive for path, text in _configuration(root, _MODPROBE_DIRS, OPTIONS_PATH) for directive in parse_modprobe(path, text)),

@@ -13,10 +13,12 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     DRACUT_PATH,
-    DRACUT_TEXT,
+    HOOK_PATH,
     LOAD_PATH,
     OPTIONS_PATH,
     RDMA_PATH,
+    dracut_text,
+    hook_text,
     load_text,
     options_text,
     parse_assignments,
@@ -42,6 +44,8 @@ class Wanted(t.NamedTuple):
     options: t.Mapping[str, t.Mapping[str, str]] = {}
     mechanism: str = "auto"
     load_now: bool = True
+    initramfs_drivers: frozenset[str] = frozenset()
+    """The modules that every initramfs shall hold and load early."""
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
@@ -57,6 +61,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
         },
         mechanism=parameters["mechanism"],
         load_now=parameters["load_now"],
+        initramfs_drivers=frozenset(canonical(name) for name in parameters["initramfs_drivers"]),
     )
 
 
@@ -93,8 +98,31 @@ def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
     return frozenset(module for module in {*before, *wanted.options} if before.get(module, {}) != wanted.options.get(module, {}))
 
 
+def _image_files(wanted: Wanted, found: Found) -> tuple[Change | None, ...]:
+    """Without a builder there is no place for drivers, and C(check) has refused them."""
+    return (
+        file_change(DRACUT_PATH, found.dracut_text, dracut_text(bool(wanted.options), wanted.initramfs_drivers) if found.dracut else ""),
+        file_change(HOOK_PATH, found.hook_text, hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
+    )
+
+
+def drivers_changed(wanted: Wanted, found: Found) -> bool:
+    """Shall the images hold other drivers than our files say now?"""
+    after = dracut_text(False, wanted.initramfs_drivers) if found.dracut else hook_text(wanted.initramfs_drivers)
+    return _driver_lines(found.dracut_text + found.hook_text) != _driver_lines(after)
+
+
+def stale_words(wanted: Wanted, found: Found) -> str:
+    """What is wrong with the images."""
+    return "holds other drivers" if drivers_changed(wanted, found) else "holds a module with other options"
+
+
+def _driver_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(("force_drivers", "force_load"))]
+
+
 def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
-    """The changes, in the order in which they are made. C(images) are those that hold a module with changed options.
+    """The changes, in the order in which they are made. C(images) are those that are not as they shall be.
 
     Options come first: a module that is loaded now shall get them. The images follow at once, so that nothing that
     fails later can leave them behind.
@@ -105,9 +133,9 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     elsewhere = [] if uses_rdma_core(wanted, found) else missing
     return Plan(
         changes_of(
-            file_change(DRACUT_PATH, found.dracut_text, DRACUT_TEXT if found.dracut and wanted.options else ""),
+            *_image_files(wanted, found),
             file_change(OPTIONS_PATH, found.options_text, options_text(wanted.options)),
-            *(Change(INITRAMFS + image.path, "holds a module with other options", "rebuilt") for image in images),
+            *(Change(INITRAMFS + image.path, stale_words(wanted, found), "rebuilt") for image in images),
             file_change(RDMA_PATH, found.rdma_text, with_block(found.rdma_text, in_lists)),
             file_change(LOAD_PATH, found.load_text, load_text(elsewhere)),
             *(Change(MODULE + module, "not loaded", "loaded") for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
@@ -193,6 +221,7 @@ __all__ = (
     "Wanted",
     "changed_options",
     "conflicts",
+    "drivers_changed",
     "is_loaded",
     "kernel_names",
     "path_of",
@@ -200,6 +229,7 @@ __all__ = (
     "persisted_by",
     "plan",
     "same_value",
+    "stale_words",
     "uses_rdma_core",
     "wanted_of",
     "without_effect",

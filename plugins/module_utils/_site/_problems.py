@@ -29,6 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import problems as soft_rdma_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems as stack_problems
 
 if t.TYPE_CHECKING:
@@ -43,7 +44,15 @@ def _firmware_image_problems(variables: Mapping[str, t.Any], facts: Mapping[str,
     return image_problems(variables, facts, "hca_firmware_")
 
 
-CONCERNS: tuple[Judge, ...] = (stack_problems, kmod_problems, ipoib_problems, firmware_config_problems, _firmware_image_problems, check_problems)
+CONCERNS: tuple[Judge, ...] = (
+    stack_problems,
+    kmod_problems,
+    ipoib_problems,
+    soft_rdma_problems,
+    firmware_config_problems,
+    _firmware_image_problems,
+    check_problems,
+)
 
 
 class Placement(t.NamedTuple):

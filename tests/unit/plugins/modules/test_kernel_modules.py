@@ -84,6 +84,7 @@ class Node:
             "state": "present",
             "mechanism": "auto",
             "initramfs": "auto",
+            "initramfs_drivers": [],
             "load_now": True,
             "assume_rdma_core": False,
             "backup": False,
@@ -97,7 +98,7 @@ class Node:
 def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     node = Node(tmp_path)
 
-    def apply_file(module: t.Any, change: Change, backup: bool = False) -> str | None:
+    def apply_file(module: t.Any, change: Change, mode: int = 0o644, backup: bool = False) -> str | None:
         path = tmp_path / change.what[len("file /") :]
         if change.after:
             node.write(str(path.relative_to(tmp_path)), change.after)
@@ -274,3 +275,28 @@ def test_a_container_without_modules(node: Node) -> None:
     done = node.run(load_now=False)
     assert done["changes"] == ["create file /etc/modules-load.d/rdma-ofed.conf"]
     assert not node.run(load_now=False)["changed"]
+
+
+def test_drivers_of_the_initramfs_rebuild_every_image(node: Node) -> None:
+    node.tools |= {"update-initramfs", "lsinitramfs"}
+    node.write(IMAGE, "")
+    predicted = node.run(check=True, initramfs_drivers=["ib_ipoib"])
+    done = node.run(initramfs_drivers=["ib_ipoib"])
+    assert predicted["changes"] == done["changes"]
+    assert done["changes"][:2] == ["create file /etc/initramfs-tools/hooks/rdma-ofed", "initramfs /%s: holds other drivers -> rebuilt" % IMAGE]
+    assert ["update-initramfs", "-u", "-k", RELEASE] in node.calls
+    assert not any(call[0] == "lsinitramfs" for call in node.calls)
+    assert not node.run(initramfs_drivers=["ib_ipoib"])["changed"]
+    assert "remove file /etc/initramfs-tools/hooks/rdma-ofed" in node.run(state="absent")["changes"]
+
+
+def test_a_failed_image_takes_the_hook_back(node: Node) -> None:
+    node.tools |= {"update-initramfs", "lsinitramfs"}
+    node.write(IMAGE, "")
+    node.build_rc = 1
+    with pytest.raises(CommandFailed):
+        node.run(initramfs_drivers=["ib_ipoib"])
+    assert not (node.root / "etc/initramfs-tools/hooks/rdma-ofed").exists()
+    node.build_rc = 0
+    assert len(node.run(initramfs_drivers=["ib_ipoib"])["changes"]) > 1
+    assert "rebuild it before the next boot" in node.run(initramfs_drivers=[], initramfs="never")["reasons"][0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Evidence, choose
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Evidence, choose, in_use
 
 
 def evidence(
@@ -20,6 +20,7 @@ def evidence(
     return Evidence(units, frozenset(tools.split()), netplan, networkd, ifupdown)
 
 
+IFCFG = ("/etc/sysconfig/network-scripts/ifcfg-eth0",)
 ETH = ("/etc/systemd/network/10-eth.network",)
 
 
@@ -35,6 +36,16 @@ ETH = ("/etc/systemd/network/10-eth.network",)
         ("auto", evidence("systemd-networkd", "networking", tools="ifup", ifupdown=("eth0",)), "ifupdown"),
         ("ifupdown", evidence("systemd-networkd", tools="ifup", networkd=ETH), "ifupdown"),
         ("systemd-networkd", evidence("systemd-networkd", "NetworkManager"), "systemd-networkd"),
+        ("auto", evidence("NetworkManager", tools="nmcli"), "networkmanager"),
+        # One that nobody has given anything to is no second one.
+        ("auto", evidence("NetworkManager", "systemd-networkd", tools="nmcli"), "networkmanager"),
+        ("auto", evidence("wickedd", tools="wicked"), "wicked"),
+        ("auto", evidence("systemd-networkd", tools="netplan", netplan=("/etc/netplan/01.yaml",)), "netplan"),
+        # netplan is in front of NetworkManager, which reads Red Hat's files itself.
+        ("auto", evidence("NetworkManager", tools="nmcli netplan", netplan=("/etc/netplan/01.yaml",))._replace(netplan_renderer="NetworkManager"), "netplan"),
+        ("auto", evidence("network", tools="ifup")._replace(ifcfg_files=IFCFG), "ifcfg"),
+        ("auto", evidence("NetworkManager", "network", tools="nmcli ifup")._replace(ifcfg_files=IFCFG), "networkmanager"),
+        ("ifcfg", evidence("NetworkManager", tools="nmcli")._replace(ifcfg_files=IFCFG), "ifcfg"),
     ],
 )
 def test_choice(asked: str, found: Evidence, expected: str) -> None:
@@ -49,7 +60,13 @@ def test_choice(asked: str, found: Evidence, expected: str) -> None:
             evidence("systemd-networkd", "networking", tools="ifup", networkd=ETH, ifupdown=("eth0", "lo")),
             ["systemd-networkd", "10-eth.network", "ifupdown", "configures eth0", "ipoib_backend: systemd-networkd or ifupdown"],
         ),
-        ("auto", evidence("NetworkManager", "systemd-networkd", networkd=ETH), ["NetworkManager", "ipoib_backend: systemd-networkd"]),
+        ("auto", evidence("NetworkManager", "systemd-networkd", networkd=ETH), ["NetworkManager.service", "ipoib_backend: networkmanager or systemd-networkd"]),
+        ("auto", evidence("NetworkManager", "systemd-networkd", tools="netplan", netplan=("/etc/netplan/01.yaml",)), ["01.yaml", "NetworkManager.service"]),
+        ("auto", evidence(tools="netplan", netplan=("/etc/netplan/01.yaml",)), ["systemd-networkd.service is not active"]),
+        ("networkmanager", evidence("systemd-networkd", tools="nmcli"), ["NetworkManager.service is not active"]),
+        ("wicked", evidence("systemd-networkd"), ["wickedd.service is not active"]),
+        ("netplan", evidence("systemd-networkd"), ["netplan is not installed"]),
+        ("ifcfg", evidence("systemd-networkd"), ["neither network-scripts (ifup) nor NetworkManager"]),
         ("systemd-networkd", evidence("networking", tools="ifup"), ["systemd-networkd.service is not active"]),
         ("ifupdown", evidence("systemd-networkd"), ["ifup is not installed"]),
     ],
@@ -61,16 +78,11 @@ def test_refusals(asked: str, found: Evidence, words: list[str]) -> None:
         assert word in caught.value.msg
 
 
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        (evidence("NetworkManager"), "NetworkManager (NetworkManager.service is active): planned, not in this release"),
-        (evidence("wickedd"), "wicked"),
-        (evidence("systemd-networkd", tools="netplan", netplan=("/etc/netplan/01.yaml",)), "netplan (/etc/netplan/01.yaml exists)"),
-        (evidence(), "neither systemd-networkd nor ifupdown"),
-    ],
-)
-def test_unsupported(found: Evidence, words: str) -> None:
-    with pytest.raises(Unsupported) as caught:
-        choose("auto", found)
-    assert words in caught.value.msg
+def test_no_stack_at_all() -> None:
+    with pytest.raises(Unsupported, match="none of systemd-networkd, ifupdown, networkmanager, netplan, ifcfg, wicked is in use"):
+        choose("auto", evidence())
+
+
+def test_stacks_whose_files_matter() -> None:
+    found = evidence("NetworkManager", tools="nmcli")._replace(ifcfg_files=IFCFG)
+    assert in_use(found) == {"networkmanager", "ifcfg"}

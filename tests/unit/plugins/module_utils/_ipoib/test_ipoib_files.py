@@ -6,14 +6,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import stat
 import subprocess
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _ifupdown, _networkd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _ifupdown, _netplan, _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
@@ -25,8 +26,58 @@ CHILD = (
     Target("ib0.8001", "connected", mtu=65520, addresses=("fd00:21::1/64",), parent="ib0", pkey=0x8001),
     Target("ib0.8002", "datagram", parent="ib0", pkey=0x8002),
 )
-CASES = {"datagram": DATAGRAM, "plain": PLAIN, "connected": CONNECTED, "child": CHILD}
-RENDERERS = {"networkd": _networkd.render, "ifupdown": _ifupdown.render, "boot": _boot.render}
+# Full and limited membership of one port.
+LIMITED = (
+    Target("ib0", "datagram"),
+    Target("ib0.0003", "datagram", addresses=("10.23.0.1/24",), parent="ib0", pkey=0x0003),
+    Target("ib0.8001", "datagram", mtu=2044, addresses=("10.21.0.1/24", "fd00:21::1/64"), parent="ib0", pkey=0x8001),
+)
+BOND = (
+    Target("ib0", "connected", mtu=65520, master="bond0"),
+    Target("ib1", "connected", mtu=65520, master="bond0"),
+    Target(
+        "bond0",
+        "connected",
+        mtu=65520,
+        addresses=("10.20.0.1/24", "fd00:20::1/64"),
+        routes=(Route("10.30.0.0/16", "10.20.0.254", 100), Route("fd00:30::/32", "fd00:20::fe"), Route("10.31.0.0/16"), Route("10.32.0.0/16", metric=7)),
+        bond=Bond(("ib0", "ib1"), primary="ib1"),
+    ),
+)
+BOND_CHILDREN = (
+    Target("ib0", "datagram"),
+    Target("ib1", "datagram"),
+    Target("ib0.8001", "connected", mtu=65520, parent="ib0", pkey=0x8001, master="bond1"),
+    Target("ib1.8001", "connected", mtu=65520, parent="ib1", pkey=0x8001, master="bond1"),
+    Target("bond1", "connected", mtu=65520, addresses=("10.21.0.1/24",), bond=Bond(("ib0.8001", "ib1.8001"), miimon=250)),
+)
+# A bond of two ports beside children of them, which are in a bond as well; a third port, with a default route.
+TOGETHER = (
+    *BOND,
+    Target("ib0.8001", "datagram", parent="ib0", pkey=0x8001, master="bond1"),
+    Target("ib1.8001", "datagram", parent="ib1", pkey=0x8001, master="bond1"),
+    Target("bond1", "datagram", addresses=("fd00:21::1/64",), bond=Bond(("ib0.8001", "ib1.8001"), primary="ib0.8001")),
+    Target("ib2", "datagram", mtu=4092, addresses=("10.40.0.1/24",), routes=(Route("0.0.0.0/0", "10.40.0.254", 4096),)),
+    Target("ib2.0002", "datagram", parent="ib2", pkey=0x0002),
+)
+CASES = {
+    "datagram": DATAGRAM,
+    "plain": PLAIN,
+    "connected": CONNECTED,
+    "child": CHILD,
+    "limited": LIMITED,
+    "bond": BOND,
+    "bond-children": BOND_CHILDREN,
+    "together": TOGETHER,
+}
+RENDERERS = {
+    "networkd": _networkd.render,
+    "ifupdown": _ifupdown.render,
+    "boot": _boot.render,
+    "networkmanager": _networkmanager.render,
+    "netplan-networkd": _netplan.render,
+    "netplan-networkmanager": functools.partial(_netplan.render, renderer=_netplan.NETWORKMANAGER),
+}
 
 
 @pytest.mark.parametrize("case", CASES)

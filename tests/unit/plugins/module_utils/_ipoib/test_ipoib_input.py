@@ -10,6 +10,7 @@ import types
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ def facts(hca: t.Mapping[str, str] | None = None, ports: int = 1, netdevs: t.Seq
     }
 
 
+GUID0, GUID1 = "0x0002c903000f0001", "0x0002c903000f0002"
 IB0 = {"name": "ib0", "kind": "ipoib", "parent": "", "connected_capable": False, "connected_reason": "Enhanced IPoIB"}
 IB1_CAPABLE = {"name": "ib1", "kind": "ipoib", "parent": "", "connected_capable": True, "connected_reason": "it announces it"}
 OFED = {"kind": "mlnx_ofed", "ofed_version": "24.07-0.6.1.0"}
@@ -98,9 +100,11 @@ def test_bad_interfaces(interfaces: t.Any, variable: str, words: str) -> None:
     ("variables", "variable"),
     [
         ({"ipoib_state": "gone"}, "ipoib_state"),
-        ({"ipoib_backend": "wicked"}, "ipoib_backend"),
+        ({"ipoib_backend": "connman"}, "ipoib_backend"),
         ({"ipoib_backup": "perhaps"}, "ipoib_backup"),
         ({"ipoib_state": []}, "ipoib_state"),
+        ({"ipoib_rollback_timeout": 5}, "ipoib_rollback_timeout"),
+        ({"ipoib_rollback_timeout": "soon"}, "ipoib_rollback_timeout"),
     ],
 )
 def test_bad_scalars(variables: dict[str, t.Any], variable: str) -> None:
@@ -175,9 +179,9 @@ def test_everything_at_once() -> None:
     ]
 
 
-KEYS = st.sampled_from(["name", "addresses", "mode", "mtu", "parent", "pkey", "state", "x"])
+KEYS = st.sampled_from([*_wanted.KEYS, *_wanted.BOND_KEYS, *_wanted.ROUTE_KEYS, "x"])
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=6) | st.sampled_from(["ib0", "10.0.0.1/24", "connected", "absent"]),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=6) | st.sampled_from(["ib0", "10.0.0.1/24", "connected", "absent", GUID0, "default"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
     max_leaves=12,
 )
@@ -185,4 +189,4 @@ JUNK = st.recursive(
 
 @given(JUNK, JUNK)
 def test_no_input_makes_it_fail(interfaces: t.Any, other: t.Any) -> None:
-    problems({"ipoib_interfaces": interfaces, "ipoib_state": other, "ipoib_backend": other}, facts(netdevs=[IB0], loaded=True))
+    problems({"ipoib_interfaces": interfaces, "ipoib_state": other, "ipoib_backend": other, "ipoib_rollback_timeout": other}, facts(netdevs=[IB0], loaded=True))

@@ -14,12 +14,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import chec
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     BEGIN,
     DRACUT_PATH,
+    DRACUT_TEXT,
     END,
+    HOOK_PATH,
     LOAD_PATH,
     OPTIONS_PATH,
     RDMA_PATH,
     Directive,
     Entry,
+    dracut_text,
+    hook_text,
     parse_list,
     without_block,
 )
@@ -30,6 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     Wanted,
     changed_options,
     conflicts,
+    drivers_changed,
     pending,
     plan,
     same_value,
@@ -64,18 +69,27 @@ FOUND = st.builds(
     rdma_text=st.sampled_from(("", RDMA_TEXT, RDMA_TEXT.strip(), RDMA_TEXT + BEGIN + "ib_srp\n" + END)),
     options_text=st.sampled_from(("", HEADER + "options ib_ipoib a=1\n", "options ib_srp b=2\n")),
     dracut=st.booleans(),
+    dracut_text=st.sampled_from(("", dracut_text(True, {"ib_srp"}))),
+    initramfs_tools=st.booleans(),
+    hook_text=st.sampled_from(("", hook_text({"ib_srp"}))),
     load_text=st.sampled_from(("", HEADER + "ib_srp\n")),
     entries=st.sampled_from(((), ENTRIES)),
 )
 
 
 def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
-    return wanted_of({"state": "present", "load": list(load), "options": {}, "mechanism": "auto", "load_now": True, **more})
+    return wanted_of({"state": "present", "load": list(load), "options": {}, "mechanism": "auto", "load_now": True, "initramfs_drivers": (), **more})
 
 
 def applied(found: Found, todo: Plan) -> Found:
     """The node after the plan."""
-    fields = {"file " + OPTIONS_PATH: "options_text", "file " + DRACUT_PATH: "dracut_text", "file " + RDMA_PATH: "rdma_text", "file " + LOAD_PATH: "load_text"}
+    fields = {
+        "file " + OPTIONS_PATH: "options_text",
+        "file " + DRACUT_PATH: "dracut_text",
+        "file " + HOOK_PATH: "hook_text",
+        "file " + RDMA_PATH: "rdma_text",
+        "file " + LOAD_PATH: "load_text",
+    }
     for change in todo.changes:
         if change.what in fields:
             after: dict[str, t.Any] = {fields[change.what]: change.after}
@@ -218,6 +232,9 @@ def test_options_that_nobody_will_use_are_named() -> None:
         ),
         (declared(), NODE._replace(directives=(Directive("install", "rdma_ucm", "/bin/false", "/f", 1),)), "says: install rdma_ucm /bin/false"),
         (declared(mechanism="rdma-core"), BARE, "rdma-core is not installed"),
+        (declared((), initramfs_drivers=("ib_umad",)), NODE, "neither dracut nor initramfs-tools"),
+        (declared((), initramfs_drivers=("ib_ipob",)), NODE._replace(initramfs_tools=True), "kernel_modules_initramfs_drivers is 'ib_ipob'"),
+        (declared((), initramfs_drivers=("ib_ipoib",)), NODE._replace(dracut=True), "install the package dracut-network"),
     ],
 )
 def test_what_the_node_cannot_have(wanted: Wanted, node: Found, text: str) -> None:
@@ -240,3 +257,36 @@ def test_a_kernel_without_modules() -> None:
     need_modules(declared(load_now=False), lost)
     need_modules(declared(), lost._replace(loaded=dict.fromkeys(DEFAULT, False)))
     assert not check(declared(load_now=False, options={"ib_ipoib": {"a": 1}}), lost)
+
+
+@pytest.mark.parametrize(
+    ("node", "path", "line"),
+    [
+        (NODE._replace(dracut=True, dracut_network=True), DRACUT_PATH, 'force_drivers+=" ib_ipoib mlx5_core "\nadd_dracutmodules+=" network "\n'),
+        (NODE._replace(initramfs_tools=True), HOOK_PATH, "force_load ib_ipoib\nforce_load mlx5_core\n"),
+    ],
+)
+def test_drivers_of_the_initramfs(node: Found, path: str, line: str) -> None:
+    image = Image("6.1", "/boot/initrd.img-6.1")
+    wanted = declared((), initramfs_drivers=("mlx5-core", "ib_ipoib"))
+    assert not check(wanted, node)
+    assert drivers_changed(wanted, node)
+    todo = plan(wanted, node, (image,))
+    assert words(todo) == ["create file " + path, "initramfs /boot/initrd.img-6.1: holds other drivers -> rebuilt"]
+    assert todo.changes[0].after.endswith(line)
+    after = applied(node, todo)
+    assert not plan(wanted, after)
+    assert not drivers_changed(wanted, after)
+    gone = Wanted(load_now=False)
+    assert drivers_changed(gone, after)
+    assert words(plan(gone, after, (image,))) == ["remove file " + path, "initramfs /boot/initrd.img-6.1: holds other drivers -> rebuilt"]
+
+
+def test_a_node_that_changed_its_builder_loses_the_hook() -> None:
+    node = NODE._replace(dracut=True, hook_text=hook_text({"ib_umad"}))
+    assert words(plan(declared((), initramfs_drivers=("ib_umad",)), node)) == ["create file " + DRACUT_PATH, "remove file " + HOOK_PATH]
+
+
+def test_options_alone_are_written_for_dracut_as_before() -> None:
+    assert dracut_text(True, ()) == DRACUT_TEXT
+    assert dracut_text(False, ()) == hook_text(()) == ""

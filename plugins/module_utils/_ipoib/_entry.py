@@ -1,0 +1,176 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""What is wrong with one entry of the interfaces on its own, in the user's words. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import ipaddress
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import verdict_on
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_bond import bond_problems, route_problems
+
+ADDRESS_FORM = "an address of this host with its prefix length, such as 10.20.0.1/24 or fd00::1/64"
+PKEY_FORM = "1 to 0x7fff (limited member) or 0x8001 to 0xffff (full member), as a number or as hexadecimal text"
+NAME_FORM = "the name of a network interface: 1 to %d letters, digits, '.', '_' and '-'" % _wanted.NAME_MAX
+GUID_FORM = "a port GUID in quotes, 0x and 16 hexadecimal digits: the last 8 bytes of the hardware address"
+PCI_FORM = "a PCI address in quotes, such as 0000:03:00.0"
+
+
+def entry_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """One interface on its own; the facts only tell what to recommend."""
+    if not isinstance(item, t.Mapping):
+        return [Problem(path, item, "a mapping with at least a name", "for example {name: ib0, addresses: [10.20.0.1/24]}")]
+    found = []
+    for key in sorted(str(key) for key in item if key not in _wanted.KEYS):
+        near = difflib.get_close_matches(key, _wanted.KEYS, n=1)
+        found.append(Problem("%s.%s" % (path, key), item.get(key), "one of the keys " + ", ".join(_wanted.KEYS), "did you mean %s?" % near[0] if near else ""))
+    found.extend(_name_problems(path, item))
+    for key, choices in (("mode", _wanted.MODES), ("state", _wanted.STATES)):
+        value = item.get(key)
+        if value is not None and not (isinstance(value, str) and value in choices):
+            found.append(Problem("%s.%s" % (path, key), value, " or ".join(choices)))
+    found.extend(_address_problems(path + ".addresses", item.get("addresses")))
+    found.extend(_mtu_problems(path + ".mtu", item, facts))
+    found.extend(_ipv6_mtu_problems(path, item))
+    found.extend(_child_problems(path, item))
+    found.extend(_identity_problems(path, item))
+    found.extend(bond_problems(path, item))
+    found.extend(route_problems(path + ".routes", item))
+    return found
+
+
+def _name_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
+    name = item.get("name")
+    known = item.get("parent") is not None and item.get("pkey") is not None
+    if name is None and (known or item.get("port_guid") is not None or item.get("pci") is not None):
+        return []
+    if not _wanted.is_name(name):
+        return [Problem(path + ".name", name, NAME_FORM)]
+    return []
+
+
+def is_reference(value: t.Any) -> bool:
+    """A name, or the port GUID that stands for one."""
+    return _wanted.is_name(value) or _wanted.is_guid(value)
+
+
+def _identity_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What says which port is meant, whatever its interface is called."""
+    found = []
+    guid, pci = item.get("port_guid"), item.get("pci")
+    if guid is not None and not _wanted.is_guid(guid):
+        found.append(Problem(path + ".port_guid", guid, GUID_FORM))
+    if pci is not None and not (isinstance(pci, str) and re.match(r"^[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\Z", pci)):
+        found.append(Problem(path + ".pci", pci, PCI_FORM))
+    if guid is not None and pci is not None:
+        found.append(Problem(path + ".pci", pci, "either pci or port_guid", "both say which port is meant"))
+    key = "port_guid" if guid is not None else "pci"
+    for other, what in (("parent", "a P_Key child"), ("bond", "a bond")):
+        if item.get(other) is not None and item.get(key) is not None:
+            found.append(Problem("%s.%s" % (path, key), item[key], "nothing for %s" % what, "only a port's own interface is known by its port"))
+    return found
+
+
+def _address_problems(path: str, addresses: t.Any) -> list[Problem]:
+    if addresses is None:
+        return []
+    if not isinstance(addresses, (list, tuple)):
+        return [Problem(path, addresses, "a list, each entry " + ADDRESS_FORM)]
+    found = []
+    for index, address in enumerate(addresses):
+        allowed, hint = _address_fault(address)
+        if allowed:
+            found.append(Problem("%s[%d]" % (path, index), address, allowed, hint))
+    return found
+
+
+def _address_fault(address: t.Any) -> tuple[str, str]:
+    """What would be accepted instead, and why; two empty texts for a good address."""
+    if not isinstance(address, str):
+        return ADDRESS_FORM, ""
+    if "/" not in address:
+        return ADDRESS_FORM, "the prefix length is missing"
+    # Netmasks behind the slash would be understood by the library and by nothing else here.
+    if not address.split("/", 1)[1].isdigit():
+        return ADDRESS_FORM, "behind the slash stands the number of network bits"
+    try:
+        interface = ipaddress.ip_interface(address)
+    except ValueError as exc:
+        return ADDRESS_FORM, str(exc)
+    network, bits = interface.network, interface.max_prefixlen
+    if interface.ip.is_multicast or interface.ip.is_unspecified or interface.ip.is_loopback:
+        return ADDRESS_FORM, "it is not a unicast address of a host"
+    if network.prefixlen < bits - 1 and interface.ip == network.network_address:
+        return ADDRESS_FORM, "it is the address of the network %s itself" % network
+    if interface.version == 4 and network.prefixlen < bits - 1 and interface.ip == network.broadcast_address:
+        return ADDRESS_FORM, "it is the broadcast address of %s" % network
+    return "", ""
+
+
+def mtu_range(mode: str) -> str:
+    return "%d to %d in %s mode" % (_wanted.MTU_MIN, _wanted.MTU_MAX[mode], mode)
+
+
+def _mtu_problems(path: str, item: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
+    mtu = item.get("mtu")
+    if mtu is None:
+        return []
+    mode = "datagram" if item.get("mode") == "datagram" else "connected"
+    number = _wanted.parse_mtu(mtu)
+    if number is not None and _wanted.MTU_MIN <= number <= _wanted.MTU_MAX[mode]:
+        return []
+    name, parent = (str(item[key]) if _wanted.is_name(item.get(key)) else "" for key in ("name", "parent"))
+    if mode == "connected" and facts is not None and (name or parent):
+        verdict = verdict_on(name, parent, facts)
+        if not verdict.capable:
+            return [Problem(path, mtu, mtu_range("datagram"), "this port does no other mode: " + verdict.reason)]
+    return [Problem(path, mtu, mtu_range(mode))]
+
+
+def _ipv6_mtu_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
+    """The kernel takes IPv6 away from an interface whose MTU is below the least of IPv6, and gives no error."""
+    number, addresses = _wanted.parse_mtu(item.get("mtu")), item.get("addresses")
+    if number is None or not _wanted.MTU_MIN <= number < _wanted.MTU_MIN_IPV6 or not isinstance(addresses, (list, tuple)):
+        return []
+    if not any(is_ipv6(address) for address in addresses):
+        return []
+    return [Problem(path + ".mtu", item.get("mtu"), "%d or more on an interface with an IPv6 address" % _wanted.MTU_MIN_IPV6, "that is the least of IPv6")]
+
+
+def is_ipv6(address: t.Any) -> bool:
+    return isinstance(address, str) and ":" in address
+
+
+def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
+    parent, pkey, name = item.get("parent"), item.get("pkey"), item.get("name")
+    if parent is None and pkey is None:
+        return []
+    found = []
+    if not is_reference(parent):
+        found.append(Problem(path + ".parent", parent, "the name of the interface on which the P_Key child is", "a pkey needs a parent"))
+    number = _wanted.parse_pkey(pkey)
+    if number is None or not 0 < number <= 0xFFFF or number == 0x8000:
+        hint = "a child needs a pkey" if pkey is None else ("the 15 bits of the partition must not be zero" if number in (0, 0x8000) else "")
+        # YAML has made a decimal number of 0x8000: it is shown as its author wrote it.
+        shown = "0x%04x" % pkey if isinstance(pkey, int) and not isinstance(pkey, bool) else pkey
+        found.append(Problem(path + ".pkey", shown, PKEY_FORM, hint))
+    if found or number is None or not isinstance(parent, str):
+        return found
+    if _wanted.is_guid(parent):
+        # What the parent is called is known on the node only.
+        return []
+    expected = _wanted.child_name(parent, number)
+    if name is not None and name != expected:
+        return [Problem(path + ".name", name, expected, "the kernel names a P_Key child after its parent and its P_Key; leave name out to get it")]
+    return []
+
+
+__all__ = ("entry_problems", "is_ipv6", "is_reference", "mtu_range")

@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""What this node can't do of what is declared. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ipv6, _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports, verdict_on
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import is_ipv6, mtu_range
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry
+
+# Kinds of netdev (see rdma_facts) that this module configures.
+IPOIB_KINDS = ("ipoib", "ipoib_child")
+
+
+def node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What the node can't do."""
+    netdevs = {str(netdev.get("name")): netdev for netdev in facts.get("netdevs") or ()}
+    existing = sorted(name for name, netdev in netdevs.items() if netdev.get("kind") in IPOIB_KINDS)
+    loaded = any(module.get("name") == "ib_ipoib" for module in facts.get("modules") or ())
+    ports = infiniband_ports(facts)
+    found = []
+    absent = 0
+    for entry in entries:
+        path, wanted = entry.path, entry.wanted
+        if not wanted.present:
+            continue
+        netdev = netdevs.get(wanted.name)
+        if wanted.bond is not None:
+            found.extend(_bond_problems(entry, netdev, netdevs))
+            found.extend(_ipv6_problems(path, wanted, netdev is not None, facts.get("ipv6_refused") or {}))
+            continue
+        if netdev is None and entry.naming:
+            # It exists under another name, or comes with the driver and gets this one then.
+            found.extend(_mode_problems(path, wanted._replace(name=entry.naming.current or wanted.name), facts))
+            continue
+        if netdev is not None and netdev.get("kind") not in IPOIB_KINDS:
+            allowed = "an IPoIB interface of this node: " + (", ".join(existing) or "it has none")
+            found.append(Problem(entry.name_path, wanted.name, allowed, "%s is not an IPoIB interface, but of kind %s" % (wanted.name, netdev.get("kind"))))
+            continue
+        if netdev is None and not wanted.is_child:
+            absent += 1
+            fault = _missing_fault(absent + len([name for name in existing if not netdevs[name].get("parent")]), existing, loaded, ports)
+            if fault:
+                found.append(Problem(entry.name_path, wanted.name, *fault))
+                continue
+        found.extend(_mode_problems(path, wanted, facts))
+        found.extend(_partition_problems(path, wanted, netdevs.get(wanted.parent)))
+        found.extend(_ipv6_problems(path, wanted, netdev is not None, facts.get("ipv6_refused") or {}))
+    return found
+
+
+def _bond_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[Problem]:
+    """A bond whose name something else has. Bonds of Ethernet interfaces are none of this module's business."""
+    if netdev is None:
+        return []
+    name = entry.wanted.name
+    if netdev.get("kind") != "bond":
+        return [Problem(entry.name_path, name, "a name that is free, or that of a bond", "%s is there, of kind %s" % (name, netdev.get("kind")))]
+    foreign = sorted(port for port in netdev.get("members") or () if netdevs.get(port, {}).get("kind") not in IPOIB_KINDS)
+    if foreign:
+        return [Problem(entry.name_path, name, "a name that is free", "%s is a bond of %s" % (name, ", ".join(foreign)))]
+    return []
+
+
+def _partition_problems(path: str, wanted: _wanted.Wanted, parent: t.Mapping[str, t.Any] | None) -> list[Problem]:
+    """A child on the partition of its parent. A parent that is still to come is on the port's first one, by default 0xffff."""
+    own = _wanted.parse_pkey((parent or {}).get("pkey")) or _wanted.DEFAULT_PKEY
+    if not wanted.is_child or not _wanted.same_partition(wanted.pkey, own):
+        return []
+    hint = "%s itself is on that partition (0x%04x): give the addresses to it" % (wanted.parent, own)
+    return [Problem(path + ".pkey", "0x%04x" % wanted.pkey, "a partition other than that of %s" % wanted.parent, hint)]
+
+
+def _ipv6_problems(path: str, wanted: _wanted.Wanted, exists: bool, refused: t.Mapping[str, str]) -> list[Problem]:
+    reason = refused.get(wanted.name if exists else _ipv6.DEFAULT, "")
+    versions = [address for address in wanted.addresses if is_ipv6(address)]
+    return [Problem(path + ".addresses", versions[0], "IPv4 addresses on this node", reason)] if reason and versions else []
+
+
+def _missing_fault(count: int, existing: t.Sequence[str], loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[str, str] | None:
+    """Why an interface that is not there can't come, or None where it may: ib_ipoib makes one a port when it is loaded."""
+    if not ports:
+        return "none: declared port on a node without HCA", "no InfiniBand port was found on this node; see 'rdma link' and 'lspci -d 15b3:'"
+    if loaded and existing:
+        return "an IPoIB interface of this node: " + ", ".join(existing), "ib_ipoib is loaded, and that is none of its interfaces"
+    if count > len(ports):
+        names = ", ".join(str(port.get("name")) for port in ports)
+        return "at most %d interface(s) without a parent" % len(ports), "the InfiniBand ports of this node are %s" % names
+    return None
+
+
+def _mode_problems(path: str, wanted: _wanted.Wanted, facts: t.Mapping[str, t.Any]) -> list[Problem]:
+    if wanted.mode == "datagram":
+        return []
+    verdict = verdict_on(wanted.name, wanted.parent, facts)
+    if verdict.capable:
+        return []
+    if wanted.mode == "connected":
+        return [Problem(path + ".mode", "connected", "datagram or auto on this port", verdict.reason)]
+    if wanted.mtu > _wanted.MTU_MAX["datagram"]:
+        return [Problem(path + ".mtu", wanted.mtu, mtu_range("datagram"), "mode auto means datagram on this port: " + verdict.reason)]
+    return []
+
+
+__all__ = ("IPOIB_KINDS", "node_problems")

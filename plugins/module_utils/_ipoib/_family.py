@@ -1,0 +1,148 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""What is wrong with declared interfaces taken together: duplicates, parents and children, bonds and ports. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
+
+_CHILD = re.compile(r"\.[0-9a-f]{4}$")
+
+
+class Entry(t.NamedTuple):
+    """A declared interface: where it stands, as written, and as understood."""
+
+    path: str
+    item: t.Mapping[str, t.Any]
+    wanted: _wanted.Wanted
+    naming: Naming | None = None
+    """It shall get its name."""
+    implied: bool = False
+    """It is a port of a bond, without an entry of its own; C(path) is where the bond names it."""
+
+    @property
+    def name_path(self) -> str:
+        return self.path if self.implied else self.path + ".name"
+
+
+def duplicates(entries: t.Sequence[Entry]) -> list[Problem]:
+    """An interface, a partition of a parent, or an address that is declared twice."""
+    found = []
+    seen: dict[tuple[str, ...], str] = {}
+
+    def once(key: tuple[str, ...], path: str, value: t.Any, what: str) -> None:
+        if key in seen:
+            found.append(Problem(path, value, what, "%s says the same" % seen[key]))
+        seen.setdefault(key, path)
+
+    for entry in entries:
+        path, wanted = entry.path, entry.wanted
+        once(("name", wanted.name), path + ".name", wanted.name, "each interface once")
+        if wanted.is_child:
+            once(("partition", wanted.parent, str(wanted.pkey & 0x7FFF)), path + ".pkey", entry.item.get("pkey"), "each partition once on a parent")
+        for position, address in enumerate(wanted.addresses if wanted.present else ()):
+            once(("address", address.split("/")[0]), "%s.addresses[%d]" % (path, position), address, "each address once on a node")
+        for position, route in enumerate(wanted.routes if wanted.present else ()):
+            once(
+                ("route", route.to, str(route.metric)), "%s.routes[%d]" % (path, position), route.to, "each destination once on a node, or with another metric"
+            )
+    return found
+
+
+def family_problems(entries: t.Sequence[Entry], names: t.Sequence[t.Any]) -> list[Problem]:
+    """Children whose parent is not declared, is a child itself, or goes away; C(names) are all declared ones, sound or not."""
+    declared = {entry.wanted.name: entry.wanted for entry in entries}
+    implied = {port for wanted in declared.values() if wanted.bond is not None and wanted.present for port in wanted.bond.ports}
+    found = []
+    for entry in entries:
+        wanted, path = entry.wanted, entry.path + ".parent"
+        if not wanted.is_child or not wanted.present:
+            continue
+        parent = declared.get(wanted.parent)
+        if parent is None:
+            if wanted.parent in names or wanted.parent in implied or _wanted.is_guid(wanted.parent):
+                continue
+            others = sorted(name for name, other in declared.items() if not other.is_child and other.bond is None)
+            allowed = "an interface that is declared too: " + (", ".join(others) or "none is")
+            found.append(Problem(path, wanted.parent, allowed, "declare %s, without addresses if it shall have none" % wanted.parent))
+        elif parent.bond is not None:
+            hint = "the kernel makes P_Key children on ports only: make them there, and bond the children"
+            found.append(Problem(path, wanted.parent, "an interface that is no bond", hint))
+        elif parent.is_child:
+            found.append(Problem(path, wanted.parent, "an interface that is no child itself", "the kernel refuses children of children"))
+        elif not parent.present:
+            found.append(Problem(path, wanted.parent, "an interface whose state is present", "a child goes with its parent"))
+    return found
+
+
+def bond_problems(entries: t.Sequence[Entry]) -> list[Problem]:
+    """Ports that can't be ones, and bonds that are not of one piece."""
+    declared = {entry.wanted.name: entry for entry in entries}
+    bonds = [entry for entry in entries if entry.wanted.bond is not None and entry.wanted.present]
+    owners: dict[str, str] = {}
+    found = []
+    for entry in bonds:
+        ports = entry.wanted.bond.ports if entry.wanted.bond is not None else ()
+        for position, port in enumerate(ports):
+            path = "%s.bond.ports[%d]" % (entry.path, position)
+            fault = _port_fault(port, declared.get(port))
+            if fault is None and owners.setdefault(port, entry.wanted.name) != entry.wanted.name:
+                fault = ("each port in one bond", "%s has it already" % owners[port])
+            if fault is not None:
+                found.append(Problem(path, port, *fault))
+        members = [declared[port] for port in ports if port in declared]
+        found += _disagreements([entry, *members])
+        partitions = {declared[port].wanted.pkey & 0x7FFF if port in declared else 0 for port in ports}
+        if len(partitions) > 1:
+            found.append(Problem(entry.path + ".bond.ports", list(ports), "ports on one partition", "the others are not reached over a port on another one"))
+    return found
+
+
+def _port_fault(port: str, entry: Entry | None) -> tuple[str, str] | None:
+    if entry is None:
+        if _CHILD.search(port):
+            return "an interface, or a P_Key child that is declared", "declare it by an entry with its parent and pkey"
+        return None
+    if entry.wanted.bond is not None:
+        return "an IPoIB interface or a P_Key child", "the kernel makes no bond of bonds"
+    if not entry.wanted.present:
+        return "an interface whose state is present", "%s says that it shall not be" % entry.path
+    if entry.wanted.addresses or entry.wanted.routes:
+        return "an interface without addresses and routes", "those of %s belong to the bond" % entry.path
+    return None
+
+
+def _disagreements(entries: t.Sequence[Entry]) -> list[Problem]:
+    """Mode and MTU that are not those of the bond, where both are said."""
+    found = []
+    for key, open_value in (("mode", "auto"), ("mtu", 0)):
+        said = [entry for entry in entries if getattr(entry.wanted, key) != open_value]
+        for entry in said[1:]:
+            value, first = getattr(entry.wanted, key), getattr(said[0].wanted, key)
+            if value != first:
+                hint = "%s.%s says so, and a bond and its ports have one" % (said[0].path, key)
+                found.append(Problem("%s.%s" % (entry.path, key), value, str(first), hint))
+    return found
+
+
+def together(entries: t.Sequence[Entry]) -> list[Entry]:
+    """The entries with what their bonds say of them, and the ports that have none of their own."""
+    by_name = {entry.wanted.name: entry for entry in entries}
+    paths = {}
+    for entry in entries:
+        if entry.wanted.bond is not None:
+            paths.update({port: "%s.bond.ports[%d]" % (entry.path, position) for position, port in enumerate(entry.wanted.bond.ports)})
+    found = {wanted.name: wanted for wanted in _wanted.together([entry.wanted for entry in entries])}
+    implied = [Entry(paths[name], {}, wanted, implied=True) for name, wanted in found.items() if name not in by_name]
+    return [*(entry._replace(wanted=found[entry.wanted.name]) for entry in entries), *implied]
+
+
+__all__ = ("Entry", "bond_problems", "duplicates", "family_problems", "together")

@@ -1,0 +1,136 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""Interfaces that are declared by their port GUID or PCI address: what they are called on this node. Pure.
+
+The GUID is the last 8 bytes of the hardware address. The other 12 are another every time that the driver is loaded.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import is_guid
+
+PORTS_FORM = "the GUID of an InfiniBand port of this node: %s"
+PCI_FORM = "the PCI address of an InfiniBand adapter of this node: %s"
+
+
+class Naming(t.NamedTuple):
+    """An interface that shall have a name of the user's choice."""
+
+    name: str
+    guid: str
+    """Of its port, C(0x0002c903000f0001)."""
+    current: str = ""
+    """What it is called now; "" where it is not there yet."""
+
+
+class Resolution(t.NamedTuple):
+    """The declared interfaces with their names, and what stands in the way."""
+
+    interfaces: tuple[t.Any, ...]
+    """As declared, with a name in every place where a GUID or a PCI address stood for one."""
+    namings: tuple[Naming, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+class _Finder:
+    """The ports of a node and what their interfaces are called."""
+
+    def __init__(self, facts: t.Mapping[str, t.Any]) -> None:
+        self.ports = infiniband_ports(facts)
+        self.functions = {str(hca.get("pci")): hca.get("name") for hca in facts.get("hcas") or () if hca.get("pci")}
+        self._netdevs = [netdev for netdev in facts.get("netdevs") or () if netdev.get("kind") == "ipoib" and netdev.get("port_guid")]
+
+    def current(self, guid: str) -> str:
+        return next((str(netdev["name"]) for netdev in self._netdevs if netdev["port_guid"] == guid), "")
+
+    def expected(self, guid: str) -> str:
+        """The kernel counts C(ibN) in the order of the ports; an interface that is there has the name that it has."""
+        found = self.current(guid)
+        position = next((position for position, port in enumerate(self.ports) if port.get("port_guid") == guid), -1)
+        return found or ("ib%d" % position if position >= 0 else "")
+
+    def listed(self) -> str:
+        return ", ".join("%s (%s)" % (port.get("port_guid"), port.get("name")) for port in self.ports) or "it has none"
+
+    def guid_of(self, path: str, item: t.Mapping[str, t.Any]) -> tuple[str, Problem | None]:
+        """The port that an entry means; "" where it says nothing of one."""
+        if item.get("state") == "absent":
+            return "", None
+        if item.get("port_guid") is not None:
+            guid = str(item["port_guid"]).lower()
+            known = self.expected(guid)
+            return guid, None if known else Problem(path + ".port_guid", item["port_guid"], PORTS_FORM % self.listed())
+        if item.get("pci") is None:
+            return "", None
+        device = self.functions.get(str(item["pci"]).lower())
+        ports = [port for port in self.ports if port.get("device") == device]
+        if device is None or not ports:
+            functions = sorted(pci for pci, name in self.functions.items() if any(port.get("device") == name for port in self.ports))
+            return "", Problem(path + ".pci", item["pci"], PCI_FORM % (", ".join(functions) or "it has none"))
+        if len(ports) > 1:
+            guids = " or ".join(str(port.get("port_guid")) for port in ports)
+            return "", Problem(path + ".pci", item["pci"], "port_guid instead: %s" % guids, "the adapter has %d ports" % len(ports))
+        return str(ports[0].get("port_guid")), None
+
+
+def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.Mapping[str, t.Any]) -> Resolution:
+    """Put names in. C(interfaces) are pairs of where an entry stands and the entry, which makes sense on its own."""
+    finder = _Finder(facts)
+    names: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    namings, problems, items = [], [], []
+    for path, item in interfaces:
+        guid, problem = finder.guid_of(path, item)
+        if problem is None and guid and owners.setdefault(guid, path) != path:
+            problem = Problem(path, item.get("name") or guid, "each port once", "%s means the port %s too" % (owners[guid], guid))
+        if problem is not None:
+            problems.append(problem)
+            items.append(item)
+            continue
+        name = item.get("name")
+        if guid:
+            names[guid] = name or finder.expected(guid)
+            if name:
+                namings.append(Naming(name, guid, finder.current(guid)))
+        items.append({**item, "name": names[guid]} if guid else item)
+    found = []
+    for (path, _item), item in zip(interfaces, items):
+        changed, faults = _referring(path, item, names, finder)
+        found.append(changed)
+        problems += faults
+    return Resolution(tuple(found), tuple(namings), tuple(problems))
+
+
+def _referring(path: str, item: t.Mapping[str, t.Any], names: t.Mapping[str, str], finder: _Finder) -> tuple[dict[str, t.Any], list[Problem]]:
+    """The entry with names for the GUIDs of its parent and its ports."""
+    problems = []
+
+    def named(where: str, value: t.Any) -> t.Any:
+        if not is_guid(value):
+            return value
+        name = names.get(value.lower()) or finder.expected(value.lower())
+        if not name:
+            problems.append(Problem(where, value, PORTS_FORM % finder.listed()))
+        return name or value
+
+    found = dict(item)
+    if item.get("parent") is not None:
+        found["parent"] = named(path + ".parent", item["parent"])
+    if item.get("bond") is not None:
+        bond = dict(item["bond"])
+        bond["ports"] = [named("%s.bond.ports[%d]" % (path, position), port) for position, port in enumerate(bond["ports"])]
+        if is_guid(bond.get("primary")):
+            # It is one of the ports: a fault is reported there.
+            bond["primary"] = names.get(bond["primary"].lower()) or finder.expected(bond["primary"].lower())
+        found["bond"] = bond
+    return found, problems
+
+
+__all__ = ("Naming", "Resolution", "resolve")

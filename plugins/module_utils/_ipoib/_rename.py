@@ -1,0 +1,81 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""Names of the user's choice for the interfaces of ports: a udev rule for every boot, and when it can be done now. Pure.
+
+The rule knows a port by the last 8 bytes of the hardware address. A P_Key child and a bond show the same bytes: a child
+has a dot in its name, a bond a folder of its own. The rule comes before the ones that name by the place of the adapter.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+
+RULE_PATH = "/etc/udev/rules.d/70-rdma-ofed-ipoib-names.rules"
+_RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL!="*.*", TEST!="bonding", ATTR{type}=="32", ATTR{address}=="*:%s", NAME="%s"\n'
+
+
+def render(namings: t.Sequence[Naming]) -> dict[str, str]:
+    """The rules by path; none where no interface is to be named."""
+    if not namings:
+        return {}
+    ordered = sorted(namings, key=lambda naming: naming.name)
+    return {RULE_PATH: HEADER + "".join(_RULE % (_tail(naming.guid), naming.name) for naming in ordered)}
+
+
+def _tail(guid: str) -> str:
+    digits = guid[2:]
+    return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))
+
+
+def obstacle(naming: Naming, netdevs: t.Mapping[str, Netdev], ssh_path: t.Collection[str]) -> str:
+    """Why an interface can't get its name now; "" where it can. The kernel renames only what is down."""
+    current = netdevs[naming.current]
+    if naming.name in netdevs:
+        return "another interface is called %s" % naming.name
+    if naming.current in ssh_path:
+        return "the connection of this run goes through %s" % naming.current
+    if current.up:
+        return "%s is up" % naming.current
+    return "%s has a P_Key child" % naming.current if any(netdev.parent == naming.current for netdev in netdevs.values()) else ""
+
+
+def sort_out(
+    namings: t.Sequence[Naming], netdevs: t.Mapping[str, Netdev], ssh_path: t.Collection[str]
+) -> tuple[tuple[Naming, ...], dict[str, str], dict[str, Netdev]]:
+    """Those that get their name now, why others do not (by the name that they shall have), and the interfaces by their names after that."""
+    now, later = [], {}
+    found = dict(netdevs)
+    for naming in namings:
+        if naming.current not in netdevs or naming.current == naming.name:
+            continue
+        reason = obstacle(naming, netdevs, ssh_path)
+        if reason:
+            later[naming.name] = "%s gets its name %s at the next start: %s" % (naming.current, naming.name, reason)
+        else:
+            now.append(naming)
+            found[naming.name] = found.pop(naming.current)._replace(name=naming.name)
+    return tuple(now), later, found
+
+
+def waiting(names: t.Iterable[str], targets: t.Sequence[Target]) -> frozenset[str]:
+    """The interfaces that can't be configured before these have their names: themselves, children, bonds and all of their ports."""
+    found = set(names)
+    while True:
+        more = {target.name for target in targets if target.parent in found or target.master in found}
+        more |= {target.name for target in targets if target.bond is not None and found.intersection(target.bond.ports)}
+        if more <= found:
+            return frozenset(found)
+        found |= more
+
+
+__all__ = ("RULE_PATH", "obstacle", "render", "sort_out", "waiting")

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""Files of shell assignments, as ifcfg files are on Red Hat and SUSE. Pure.
+
+initscripts source them; NetworkManager and wicked parse them with parsers of their own, which know quotes and comments
+and expand nothing. What is written here means the same to all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+_ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
+_PLAIN = re.compile(r"^[A-Za-z0-9_./:@%+-]*\Z")
+
+
+# What a value is made of; at anything else, such as a blank, a comment or a quote that nobody closes, it ends.
+_PIECE = re.compile(r"""'(?P<literal>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^\s'"\\;&|<>()]+)""")
+
+
+def assignments(text: str) -> dict[str, str]:
+    """The variables of a file; of several assignments the last one counts. A line that is no assignment is passed over."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _ASSIGNMENT.match(line)
+        if match is not None:
+            found[match.group(1)] = _value(match.group(2))
+    return found
+
+
+def _value(text: str) -> str:
+    """One word of the shell, with nothing expanded."""
+    value, position = "", 0
+    piece = _PIECE.match(text)
+    while piece is not None:
+        if piece.lastgroup == "quoted":
+            # Between double quotes, a backslash takes their meaning from these only.
+            value += re.sub(r'\\([\\"$`])', r"\1", piece.group("quoted"))
+        else:
+            value += piece.group(piece.lastgroup or 0)
+        position = piece.end()
+        piece = _PIECE.match(text, position)
+    return value
+
+
+def quoted(value: str) -> str:
+    """A value that every reader takes literally. Double quotes: ifup-ib looks for C(MASTER="bond0") with grep."""
+    if value and _PLAIN.match(value):
+        return value
+    return '"%s"' % re.sub(r'([\\"$`])', r"\\\1", value)
+
+
+def lines_of(variables: t.Iterable[tuple[str, str]]) -> list[str]:
+    """One assignment a line, in the given order."""
+    return ["%s=%s" % (name, quoted(value)) for name, value in variables]
+
+
+__all__ = ("assignments", "lines_of", "quoted")

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""Look at a node's RDMA devices, interfaces, units and kernel modules."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_units
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_catalogue, read_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import SHOW, Link, parse_netdevs, type_of
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Netdev, Node
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import records, unit_of
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+# There where the node was booted with it (sd_booted(3)); the command exists in containers and chroots as well.
+_SYSTEMD = "run/systemd/system"
+_CONTAINER = ("run/systemd/container", ".dockerenv", "run/.containerenv")
+
+
+def look(run: Runner, links: t.Sequence[Link], release: str, root: str = "/") -> Node:
+    """One process for the RDMA devices, where there are any, and one for the units of C(links) and of earlier runs."""
+    files = read_units(root)
+    systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, _SYSTEMD))
+    names = sorted({unit_of(name) for name in [*(link.name for link in links), *records(files)]})
+    units: dict[str, Unit] = show_units(run, names) if names and systemd else {}
+    found, hardware = read_links(run, root)
+    return Node(
+        links=found,
+        hardware=hardware,
+        netdevs=read_netdevs(root),
+        files=files,
+        systemd=systemd,
+        units=units,
+        catalogue=read_catalogue(root, [release]),
+        loaded=frozenset(read_loaded(root)),
+        release=release,
+        container=any(os.path.exists(os.path.join(root, mark)) for mark in _CONTAINER),
+    )
+
+
+def read_links(run: Runner, root: str = "/") -> tuple[dict[str, Link], frozenset[str]]:
+    """The software RDMA devices, and the names of the others. Without any device, netlink of RDMA may not even exist."""
+    base = os.path.join(root, "sys/class/infiniband")
+    types = {name: type_of("/devices/virtual/" in os.path.realpath(os.path.join(base, name)), attribute(base, name, "node_type")) for name in entries(base)}
+    soft = sorted(name for name, kind in types.items() if kind)
+    output = run(SHOW, ok=None, timeout=10) if soft and run.has("rdma") else None
+    netdevs = parse_netdevs(output.stdout) if output is not None and output.rc == 0 else {}
+    links = {name: Link(name, types[name], netdevs.get(name) or attribute(base, name, "parent")) for name in soft}
+    return links, frozenset(name for name in types if name not in links)
+
+
+def read_netdevs(root: str = "/") -> dict[str, Netdev]:
+    """All network interfaces by name."""
+    base = os.path.join(root, "sys/class/net")
+    names = [name for name in entries(base) if os.path.isdir(os.path.join(base, name))]
+    return {name: Netdev(attribute(base, name, "type"), "DEVTYPE=vlan" in attribute(base, name, "uevent").split()) for name in names}
+
+
+__all__ = ("look", "read_links", "read_netdevs")

@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""From what is there and what is declared to the list of changes. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import VARIABLE
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import MODULES, Link
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import path_of, records, render, unit_of
+
+LINK = "link "
+SERVICE = "service "
+
+# ARPHRD_ETHER and ARPHRD_LOOPBACK of if_arp.h.
+_TYPES = ("1", "772")
+
+
+class Netdev(t.NamedTuple):
+    """A network interface, as far as a driver asks."""
+
+    type: str
+    """The number in C(/sys/class/net/*/type)."""
+    vlan: bool = False
+
+
+class Node(t.NamedTuple):
+    """What was found on a node."""
+
+    links: t.Mapping[str, Link] = {}
+    """The software RDMA devices; their netdev is "" where it can't be told."""
+    hardware: frozenset[str] = frozenset()
+    """The names of all other RDMA devices."""
+    netdevs: t.Mapping[str, Netdev] = {}
+    files: t.Mapping[str, str] = {}
+    """What lies where our units are, by path."""
+    systemd: bool = True
+    """Does systemd run, which makes links at boot?"""
+    units: t.Mapping[str, Unit] = {}
+    catalogue: Catalogue = Catalogue()
+    """What the running kernel can load."""
+    loaded: frozenset[str] = frozenset()
+    release: str = ""
+    container: bool = False
+
+
+def check(links: t.Sequence[Link], node: Node) -> list[Problem]:
+    """Everything declared that this node can't have. Raises Unsupported where the kernel lacks a driver."""
+    ours = records(node.files)
+    found: list[Problem] = []
+    for index, link in enumerate(links):
+        where = "%s[%d]" % (VARIABLE, index)
+        there = node.links.get(link.name)
+        if link.name in node.hardware:
+            found.append(Problem(where + ".name", link.name, "a name that is free", "an RDMA adapter of this node has it"))
+        elif there is not None and link.name not in ours and not same(there, link):
+            hint = "somebody made %s on this node: take it away with 'rdma link delete %s', or declare it as it is" % (there.words(), link.name)
+            found.append(Problem(where + ".name", link.name, "a name that is free", hint))
+        found += _netdev_problems(where + ".netdev", link, node)
+        found += [
+            Problem(where + ".netdev", link.netdev, "an interface without another %s link" % link.type, "%s is one, and somebody else made it" % other.name)
+            for other in node.links.values()
+            if other.name not in ours and other.name != link.name and same(other, link)
+        ]
+        if node.files.get(path_of(link.name)) and link.name not in ours:
+            found.append(Problem(where + ".name", link.name, "a name whose unit is free", "%s exists and is not of this collection" % path_of(link.name)))
+    _check_modules(links, node)
+    return found
+
+
+def _netdev_problems(where: str, link: Link, node: Node) -> list[Problem]:
+    netdev = node.netdevs.get(link.netdev)
+    if netdev is None:
+        return [Problem(where, link.netdev, ", ".join(sorted(node.netdevs)), "no such network interface on this node")]
+    if netdev.type not in _TYPES:
+        return [Problem(where, link.netdev, "an Ethernet interface", "its hardware type is %s" % netdev.type)]
+    if netdev.vlan and link.type == "rxe":
+        return [Problem(where, link.netdev, "the interface below the VLAN", "the kernel makes rxe on real interfaces only, and serves their VLANs with it")]
+    return []
+
+
+def _check_modules(links: t.Sequence[Link], node: Node) -> None:
+    there = {link.type for link in node.links.values()}
+    needed = sorted({link.type for link in links} - there)
+    missing = [MODULES[kind] for kind in needed if not node.catalogue.resolve(MODULES[kind]) and MODULES[kind] not in node.loaded]
+    if not missing:
+        return
+    if node.container:
+        raise Unsupported("%s: this is a container, whose host's kernel owns the modules; run the role on the host" % ", ".join(missing), missing=missing)
+    raise Unsupported(
+        "kernel %s has no module %s: install the package with it (linux-modules-extra-%s on Ubuntu, kernel-modules-extra on Red Hat; Debian's cloud kernels "
+        "and RHEL from 10 on may have none), or do not declare links of that type in %s" % (node.release, ", ".join(missing), node.release, VARIABLE),
+        missing=missing,
+    )
+
+
+def same(found: Link, wanted: Link) -> bool:
+    """Is that a link of the wanted type on the wanted interface, whatever its name?"""
+    return (found.type, found.netdev) == (wanted.type, wanted.netdev)
+
+
+def plan(links: t.Sequence[Link], node: Node) -> Plan:
+    """The changes in order: links that go, units, links that come. An interface is free before its next link is made."""
+    ours = records(node.files)
+    wanted = {link.name: link for link in links}
+    units = render(links)
+    stale = [path_of(name) for name in sorted(ours) if name not in wanted]
+    gone: list[Change | None] = []
+    for name in sorted(ours):
+        there = node.links.get(name)
+        if there is not None and (name not in wanted or not same(there, wanted[name])):
+            gone.append(Change(LINK + name, there.words(), ""))
+    deleted = {change.what[len(LINK) :] for change in gone if change is not None}
+    return Plan(
+        changes_of(
+            *gone,
+            *(_enabled(name, node, "no") for name in sorted(ours) if name not in wanted),
+            *(file_change(path, node.files[path], "") for path in stale),
+            *(file_change(path, node.files.get(path, ""), text) for path, text in sorted(units.items())),
+            *(_enabled(link.name, node, "yes") for link in links),
+            *(Change(LINK + link.name, "", link.words()) for link in links if link.name not in node.links or link.name in deleted),
+        )
+    )
+
+
+def _enabled(name: str, node: Node, wanted: str) -> Change:
+    unit = node.units.get(unit_of(name))
+    return Change(SERVICE + unit_of(name) + " enabled", "yes" if unit is not None and unit.enabled == "enabled" else "no", wanted)
+
+
+__all__ = ("LINK", "SERVICE", "Netdev", "Node", "check", "plan", "same")

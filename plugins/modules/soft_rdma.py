@@ -1,0 +1,125 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: soft_rdma
+short_description: Make software RDMA links on network interfaces, now and at boot
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Takes the complete list of software RDMA links of a node. V(rxe) is RoCE and V(siw) is iWARP, both on any Ethernet
+    interface and without an adapter of its own.
+  - Each link has a unit of systemd, C(rdma-ofed-link-NAME.service), that makes it when its interface appears.
+  - Links that an earlier run made and that are not declared any more are deleted. Links of others are never touched.
+  - What is wrong, such as an interface that does not exist or a kernel without the driver, is found before anything is
+    changed.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
+options:
+  links:
+    description:
+      - The links, each a mapping of V(name), V(type) and V(netdev).
+      - V(name) is the RDMA device to be. It begins with a letter and has letters, digits, C(_) and C(-).
+      - V(type) is V(rxe) or V(siw).
+      - V(netdev) is the network interface. The kernel makes one link of a type on an interface, and V(rxe) not on a VLAN.
+    type: list
+    elements: raw
+    default: []
+  state:
+    description: V(absent) removes all links that earlier runs made, whatever O(links) says.
+    type: str
+    choices: [present, absent]
+    default: present
+notes:
+  - A link that is deleted takes the connections over it along.
+"""
+
+EXAMPLES = r"""
+- name: RoCE without an adapter for it
+  rdma.ofed.soft_rdma:
+    links:
+      - name: rxe0
+        type: rxe
+        netdev: eth0
+
+- name: Take the links away
+  rdma.ofed.soft_rdma:
+    state: absent
+"""
+
+RETURN = r"""
+changes:
+  description: What was changed, or would be, in words and in order.
+  returned: success
+  type: list
+  elements: str
+  sample: ["create file /etc/systemd/system/rdma-ofed-link-rxe0.service", "link rxe0: none -> rxe on eth0"]
+links:
+  description: The declared links.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: The RDMA device.
+      type: str
+    type:
+      description: V(rxe) or V(siw).
+      type: str
+    netdev:
+      description: The network interface.
+      type: str
+    present:
+      description: Whether it is there.
+      type: bool
+  sample: [{name: rxe0, type: rxe, netdev: eth0, present: true}]
+pending:
+  description: Changes that are effective only later. Always empty for this module.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+reboot_required:
+  description: Whether a reboot is needed. Always false for this module.
+  returned: success
+  type: bool
+reasons:
+  description: Why something is not as asked for. Always empty for this module.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+"""
+
+import platform
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._apply import converge
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "links": {"type": "list", "elements": "raw", "default": []},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = converge(module, ModuleRunner(module), platform.release())
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What NetworkManager and netplan refuse, whose files are whose, and that every stack gives back what it was told."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import pathlib
+import subprocess
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _boot, _ifupdown, _netplan, _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+BOND = (
+    Target("ib0", "connected"),
+    Target("ib1", "connected"),
+    Target("bond0", "connected", addresses=("10.20.0.1/24",), bond=Bond(("ib0", "ib1"), primary="ib1")),
+)
+OVER_CHILDREN = (
+    Target("ib0"),
+    Target("ib1"),
+    Target("ib0.8001", parent="ib0", pkey=0x8001),
+    Target("ib1.8001", parent="ib1", pkey=0x8001),
+    Target("bond0", bond=Bond(("ib0.8001", "ib1.8001"))),
+    Target("ib2"),
+)
+
+
+def test_ports_have_the_mtu_of_their_bond_and_know_it() -> None:
+    assert [(target.mtu, target.master) for target in _bonds.levelled(BOND)] == [(65520, "bond0"), (65520, "bond0"), (65520, "")]
+    assert [target.mtu for target in _bonds.levelled(OVER_CHILDREN)] == [0, 0, 2044, 2044, 2044, 0]
+    assert [_bonds.is_primary(target, _bonds.levelled(BOND)) for target in _bonds.levelled(BOND)] == [False, True, False]
+
+
+def test_the_boot_unit_puts_ports_into_connected_mode_and_leaves_the_bond() -> None:
+    assert _boot.recorded_mtus(_boot.render(BOND)) == {"ib0": 65520, "ib1": 65520}
+
+
+# A keyfile of NetworkManager that is not ours.
+def profile(connection: str, more: str = "", kind: str = "infiniband") -> str:
+    return "[connection]\nid=x\ntype=%s\n%s\n%s" % (kind, connection, more)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("/etc/NetworkManager/system-connections/x", profile("interface-name=ib0"), True),
+        ("/run/NetworkManager/system-connections/x.nmconnection", profile("interface-name=ib0"), True),
+        ("/usr/lib/NetworkManager/system-connections/x.nmconnection", profile("interface-name=ib0", kind="bond"), True),
+        ("/etc/NetworkManager/system-connections/x", profile("interface-name=ib1"), False),
+        ("/etc/NetworkManager/system-connections/x", profile(""), True),
+        ("/etc/NetworkManager/system-connections/x", profile("autoconnect=false"), False),
+        ("/etc/NetworkManager/system-connections/x", profile("", kind="ethernet"), False),
+        ("/etc/NetworkManager/system-connections/x", profile("", "[infiniband]\nmac-address=80:00"), False),
+        ("/etc/NetworkManager/system-connections/x", profile("", "[match]\ninterface-name=eth*;ib*;"), True),
+        ("/etc/NetworkManager/system-connections/x", profile("", "[match]\ninterface-name=!ib0;ib*;"), False),
+        ("/etc/NetworkManager/system-connections/x", profile("", "[match]\ninterface-name=!ib1"), True),
+        ("/etc/NetworkManager/system-connections/x", profile("", "[match]\ninterface-name=eth*"), False),
+        ("/etc/NetworkManager/system-connections/x", profile("", "[infiniband]\np-key=0x8001\nparent=ib0"), False),
+        ("/etc/NetworkManager/system-connections/.x", profile("interface-name=ib0"), False),
+        ("/etc/NetworkManager/system-connections/x~", profile("interface-name=ib0"), False),
+        ("/etc/NetworkManager/dispatcher.d/x", profile("interface-name=ib0"), False),
+    ],
+)
+def test_networkmanager_conflicts(path: str, text: str, found: bool) -> None:
+    files = dict(_networkmanager.render((Target("ib0"),)), **{path: text})
+    assert _networkmanager.conflicts("ib0", files) == ((path,) if found else ())
+
+
+@pytest.mark.parametrize("pkey", ["32769", "0x8001"])
+def test_networkmanager_conflicts_of_an_unnamed_child(pkey: str) -> None:
+    path = "/etc/NetworkManager/system-connections/x"
+    files = {path: profile("", "[infiniband]\nparent=ib0\np-key=%s\n" % pkey)}
+    assert _networkmanager.conflicts("ib0.8001", files) == (path,)
+
+
+def test_a_profile_stays_ours_when_nmcli_has_rewritten_it() -> None:
+    path = _networkmanager.path_of("ib0")
+    text = _networkmanager.render((Target("ib0", mtu=2044),))[path]
+    assert _networkmanager.is_ours(path, text.split("\n", 1)[1])
+    assert not _networkmanager.is_ours(path, profile("interface-name=ib0\nuuid=6a1b0f4e-0000-4000-8000-000000000000"))
+    assert not _networkmanager.is_ours(path.replace("rdma-", ""), text)
+
+
+def test_networkmanager_activates_bonds_and_never_ports() -> None:
+    assert _networkmanager.activated(BOND) == ("rdma-bond0",)
+    assert _networkmanager.activated(OVER_CHILDREN) == ("rdma-ib0", "rdma-ib1", "rdma-bond0", "rdma-ib2")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (Target("ibp193s0f0v1", parent="", addresses=("10.0.0.1/8",)), ""),
+        (Target("ibp193s0f0.8001", parent="ibp193s0f0v1", pkey=0x8001), "at most 10 characters"),
+        (Target("storage", parent="ib0", pkey=0x8001), "allowed: ib0.8001"),
+        (Target("ib0.8001", parent="ib0", pkey=0x8001), ""),
+        (Target("ib0", addresses=("10.0.0.1/8",), routes=(Route("fd00::/64", "fd01::1"),)), "routes of a family"),
+    ],
+)
+def test_what_networkmanager_cannot_do(target: Target, words: str) -> None:
+    for found in (_networkmanager.problems([target]), _netplan.problems([target], _netplan.NETWORKMANAGER)):
+        assert [words in str(problem) for problem in found] == ([True] if words else [])
+    assert _netplan.problems([target]) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "able"), [("0.104", False), ("0.104-0ubuntu2.1", False), ("0.105", True), ("0.106-2+deb12u1", True), ("1.1.2-2ubuntu1", True), ("", False)]
+)
+def test_netplan_releases_with_infiniband(version: str, able: bool) -> None:
+    assert _netplan.has_infiniband_mode(version) is able
+
+
+def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> None:
+    assert "infiniband-mode" not in _netplan.render(BOND, infiniband_mode=False)[_netplan.PATH]
+    assert _netplan.problems(BOND, infiniband_mode=False) == []
+    found = _netplan.problems(BOND, _netplan.NETWORKMANAGER, infiniband_mode=False)
+    assert [str(problem).split(";")[0] for problem in found] == ["netplan of ib0, ib1, bond0 is 'a release before 0.105'"]
+    assert [target.name for target in _boot.connected_parents(_netplan.boot_targets(BOND))] == ["ib0", "ib1"]
+    assert _netplan.boot_targets(BOND, _netplan.NETWORKMANAGER) == ()
+
+
+def test_netplan_leaves_to_its_renderer_what_it_cannot_say() -> None:
+    assert _netplan.outside(OVER_CHILDREN) == {"ib0.8001", "ib1.8001", "bond0"}
+    assert _netplan.connection_id("ib0", OVER_CHILDREN) == "netplan-ib0"
+    assert _netplan.connection_id("bond0", OVER_CHILDREN) == "rdma-bond0"
+    files = _netplan.render((Target("ib0.8001", parent="ib0", pkey=0x8001),))
+    assert _netplan.PATH not in files
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "found"),
+    [
+        ("/etc/netplan/01.yaml", "network:\n  ethernets:\n    ib0:\n      dhcp4: true\n", True),
+        ("/etc/netplan/01.yaml", "network: {ethernets: {'ib0': {dhcp4: true}}}\n", True),
+        ("/run/netplan/01.yaml", "network:\n  bonds:\n    b:\n      interfaces: [eth0, ib0]\n", True),
+        ("/etc/netplan/01.yaml", "network:\n  ethernets:\n    all:\n      match:\n        name: 'ib*'\n", True),
+        ("/etc/netplan/01.yaml", "network:\n  ethernets:\n    all:\n      match: {name: en*}\n", False),
+        ("/etc/netplan/01.yaml", "network:\n  ethernets:\n    eth0: {} # not ib0\n    ib0.8001: {}\n    xib0: {}\n", False),
+        ("/etc/netplan/01.yaml.bak", "network:\n  ethernets:\n    ib0:\n", False),
+        ("/etc/systemd/network/05-ib.network", "[Match]\nName=ib*\n", True),
+        ("/etc/systemd/network/20-ib.network", "[Match]\nName=ib*\n", False),
+        ("/run/systemd/network/10-netplan-ib0.network", "[Match]\nName=ib0\n", False),
+        ("/run/NetworkManager/system-connections/netplan-ib0.nmconnection", profile("interface-name=ib0"), False),
+        ("/etc/NetworkManager/system-connections/x", profile("interface-name=ib0"), True),
+    ],
+)
+def test_netplan_conflicts(path: str, text: str, found: bool) -> None:
+    files = dict(_netplan.render((Target("ib0"),)), **{path: text})
+    assert _netplan.conflicts("ib0", files) == ((path,) if found else ())
+
+
+def test_whose_files_netplan_reads() -> None:
+    files = _netplan.render(OVER_CHILDREN)
+    owners = (_netplan.is_ours, _networkd.is_ours)
+    assert all(any(is_ours(path, text) for is_ours in owners) for path, text in files.items())
+    assert not _netplan.is_ours(_netplan.PATH, "network: {}\n")
+    assert _netplan.records({_netplan.PATH: "network: {}\n"}) == {}
+    assert _netplan.own_files([*files, "/etc/netplan/50-cloud-init.yaml"]) == ("/etc/netplan/50-cloud-init.yaml",)
+
+
+def test_the_boot_script_does_one_interface_for_udev(tmp_path: pathlib.Path) -> None:
+    for name in ("ib0", "ib1"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mode").write_text("datagram\n")
+        (tmp_path / name / "mtu").write_text("65520\n")
+    script = tmp_path / "script"
+    script.write_text(_boot.render(BOND)[_boot.SCRIPT_PATH].replace("/sys/class/net", str(tmp_path)))
+    # udev knows how it is going to call the interface that the kernel calls ib1.
+    for name, device in (("storage", "ib1"), ("ib1.8001", "ib1.8001")):
+        subprocess.run(["sh", str(script), "--only", name, device, "ib0=65520", "storage=65520"], check=True)
+    assert [(tmp_path / name / "mode").read_text() for name in ("ib0", "ib1")] == ["datagram\n", "connected\n"]
+
+
+NAMES = ("ib0", "ib1", "ibp65s0", "1e3", "true")
+ADDRESSES = st.one_of(
+    st.builds(lambda bits, length: str(ipaddress.IPv4Interface((bits, length))), st.integers(1, 2**32 - 1), st.integers(1, 32)),
+    st.builds(lambda bits, length: str(ipaddress.IPv6Interface((bits, length))), st.integers(1, 2**128 - 1), st.integers(1, 128)),
+)
+ADDRESS_LISTS = st.lists(ADDRESSES, max_size=4, unique=True).map(tuple)
+MODES = st.sampled_from(("datagram", "connected"))
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> tuple[Target, ...]:
+    """Parents, some of them with children, and at most one bond over some of either."""
+    found = []
+    for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)):
+        mode = draw(MODES)
+        mtu = 65520 if mode == "connected" else draw(st.sampled_from((0, 1500, 2044, 4092)))
+        found.append(Target(name, mode, mtu=mtu, addresses=draw(ADDRESS_LISTS)))
+        for pkey in draw(st.sets(st.integers(1, 0x7FFF).map(lambda low: low | 0x8000), max_size=2)):
+            found.append(Target("%s.%04x" % (name, pkey), draw(MODES), mtu=draw(st.sampled_from((0, 2044))), parent=name, pkey=pkey))
+    if draw(st.booleans()):
+        ports = draw(st.lists(st.sampled_from([target.name for target in found]), min_size=1, unique=True))
+        found = [target._replace(mode="connected", addresses=()) if target.name in ports else target for target in found]
+        found.append(Target("bond0", "connected", mtu=draw(st.sampled_from((0, 9000))), addresses=draw(ADDRESS_LISTS), bond=Bond(tuple(ports), ports[-1])))
+    return tuple(found)
+
+
+def _records(stack: t.Any, files: t.Mapping[str, str]) -> dict[str, Record]:
+    """As planning has it: of every back-end, with the MTUs of the boot unit."""
+    found = dict(stack.records(files))
+    for other in (_networkd, _networkmanager):
+        found.update(other.records(files))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stack", "render"),
+    [
+        (_networkd, _networkd.render),
+        (_ifupdown, _ifupdown.render),
+        (_networkmanager, _networkmanager.render),
+        (_netplan, _netplan.render),
+        (_netplan, functools.partial(_netplan.render, renderer=_netplan.NETWORKMANAGER)),
+    ],
+    ids=["networkd", "ifupdown", "networkmanager", "netplan-networkd", "netplan-networkmanager"],
+)
+def test_every_stack_gives_back_what_it_was_told(stack: t.Any, render: t.Callable[[t.Sequence[Target]], dict[str, str]]) -> None:
+    @settings(derandomize=True, deadline=None, max_examples=60)
+    @given(nodes())
+    def check(targets: tuple[Target, ...]) -> None:
+        files = render(targets)
+        assert render(targets) == files
+        found = _records(stack, files)
+        for name, mtu in _boot.recorded_mtus(_boot.render(targets)).items():
+            found[name] = found[name]._replace(mtu=mtu)
+        wanted = {target.name: (sorted(target.addresses), target.mtu) for target in _bonds.levelled(targets)}
+        assert {name: (sorted(record.addresses), record.mtu) for name, record in found.items()} == wanted
+        assert not any(stack.conflicts(target.name, files) for target in targets)
+
+    check()
