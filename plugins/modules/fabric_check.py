@@ -171,7 +171,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import declared_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import observe
+from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import identities, observe
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
@@ -198,7 +198,7 @@ def main() -> None:
         wrong = problems(module.params)
         if wrong:
             raise InvalidInput(wrong)
-        declared = declared_of(module.params)
+        declared = declared_of(module.params, identities(run))
         wait = 0 if module.check_mode else module.params["wait"]
         outcome, waited = until_ok(lambda: judge(declared, observe(run, declared, platform.release())), wait, time.monotonic, time.sleep)
     except RdmaError as exc:

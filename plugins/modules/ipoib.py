@@ -10,18 +10,25 @@ module: ipoib
 short_description: Configure the IPoIB interfaces of a node
 version_added: 1.0.0
 description:
-  - Takes the complete wanted state of a node's IPoIB interfaces and P_Key children, and makes it so now and after a
-    reboot, on the network stack that manages the node.
+  - Takes the complete wanted state of a node's IPoIB interfaces, P_Key children and bonds of them, and makes it so now
+    and after a reboot, on the network stack that manages the node.
   - Interfaces that an earlier run configured and that are not declared any more go back to how the kernel makes them
-    (datagram mode, no addresses, down); P_Key children are deleted. What others configured is never touched.
-  - Addresses, mode and MTU are changed on the running interface, without taking it down. systemd-networkd takes the
-    addresses of an interface whose file has changed off and puts them on again, within milliseconds.
+    (datagram mode, no addresses, down); P_Key children and bonds are deleted. What others configured is never touched,
+    bonds of Ethernet interfaces among it.
+  - Addresses, routes and MTU are changed on the running interface, without taking it down. systemd-networkd takes the
+    addresses of an interface whose file has changed off and puts them on again, within milliseconds. NetworkManager
+    takes an interface down for a moment to change its mode.
+  - Where the network stack has changed, the files of the former one go.
   - All input is checked before the first change, and everything that is wrong is reported at once.
 options:
   interfaces:
     description:
       - The interfaces, each once. Each entry is a mapping.
       - V(name) - the interface. A P_Key child can leave it out; its name is V(PARENT.PKEY), for example V(ib0.8001).
+      - V(port_guid) or V(pci) - the port, as the last 8 bytes of the hardware address (V(0x0002c903000f0001)), or as the
+        PCI address of an adapter of one port. It stands for the interface, whatever that is called. With V(name), the
+        interface gets this name by a udev rule, at once where it is down and else at the next start of the node. A port
+        GUID can also stand in V(parent) and in the ports of a bond.
       - V(addresses) - list of IPv4 and IPv6 addresses with prefix length. Other static addresses of the interface are removed.
       - V(mode) - V(datagram), V(connected), or V(auto) (the default), which is connected where the port can do it and
         else datagram.
@@ -29,6 +36,11 @@ options:
         datagram mode what the kernel chooses.
       - V(parent) and V(pkey) - make it a P_Key child of another declared interface. The P_Key is a number or
         hexadecimal text, 0x8001 to 0xffff for full and 0x0001 to 0x7fff for limited membership.
+      - V(bond) - a mapping that makes it a bond in mode active-backup - V(ports) (names), V(primary) (one of them) and
+        V(miimon) (100 ms). A port needs no entry of its own unless it is a P_Key child, and has no addresses. A bond and
+        its ports have one mode and one MTU.
+      - V(routes) - list of mappings with V(to) (a network or V(default)), V(via) and V(metric). Other static routes over
+        the interface are removed.
       - V(state) - V(present) (the default) or V(absent), which is the same as not declaring it.
     type: list
     elements: raw
@@ -36,9 +48,10 @@ options:
   backend:
     description:
       - The network stack to write files for.
-      - V(auto) finds out which one manages the node and refuses where two do.
+      - V(auto) finds out which one manages the node and refuses where two do. V(ifcfg) are the files of Red Hat's
+        network-scripts, which NetworkManager reads as well; V(networkmanager) are keyfiles.
     type: str
-    choices: [auto, systemd-networkd, ifupdown]
+    choices: [auto, systemd-networkd, ifupdown, networkmanager, netplan, ifcfg, wicked]
     default: auto
   state:
     description:
@@ -51,6 +64,18 @@ options:
       - Keep a copy of C(/etc/network/interfaces) before it is changed. All other files are the module's own.
     type: bool
     default: false
+  rollback_timeout:
+    description:
+      - What to do with changes that would disturb the connection that the module is run over. V(0) refuses them.
+      - 30 to 3600 are seconds. Before such a change, a timer of systemd is set that puts files and interfaces back as they
+        were. When the change is made, the connection is closed and opened again, and the timer is stopped over the new one.
+    type: int
+    default: 0
+  confirm:
+    description:
+      - The name of a timer to stop. For the module's own use, see O(rollback_timeout); nothing else is done.
+    type: str
+    default: ""
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
@@ -84,6 +109,19 @@ EXAMPLES = r"""
       - parent: ib0
         pkey: 0x8001
         addresses: [10.21.0.1/24]
+
+- name: Configure a bond of two ports, whatever their interfaces are called
+  rdma.ofed.ipoib:
+    interfaces:
+      - name: bond0
+        mode: datagram
+        addresses: [10.20.0.1/24]
+        routes:
+          - to: 10.30.0.0/16
+            via: 10.20.0.254
+        bond:
+          ports: ["0x0002c903000f0001", "0x0002c903000f0002"]
+          primary: "0x0002c903000f0001"
 
 - name: Remove what was configured
   rdma.ofed.ipoib:
@@ -141,13 +179,13 @@ changes:
   elements: str
   sample: ["create file /etc/systemd/network/50-rdma-ib0.network", "ib0 addresses: none -> 10.20.0.1/24"]
 pending:
-  description: Changes that are effective only later. Always empty for this module.
+  description: What is effective only later. For this module, interfaces that get their name at the next start.
   returned: success
   type: list
   elements: str
-  sample: []
+  sample: ["ibp3s0 gets its name storage at the next start: ibp3s0 is up (needs reboot)"]
 reboot_required:
-  description: Whether a reboot is needed. Always false for this module.
+  description: Whether a reboot is needed, for a name.
   returned: success
   type: bool
   sample: false
@@ -157,6 +195,26 @@ reasons:
   type: list
   elements: str
   sample: ["ib0: MTU 4092 is asked for, and the kernel keeps it at 2044, the broadcast group's; the subnet manager's partition must offer mtu=5 (4096 bytes)"]
+rollback:
+  description: The timer that puts everything back, and whether it was stopped in time.
+  returned: when a change that disturbs the connection was made, see O(rollback_timeout)
+  type: dict
+  contains:
+    unit:
+      description: The timer.
+      type: str
+      returned: always
+      sample: rdma-ofed-ipoib-rollback.timer
+    seconds:
+      description: After which it goes off.
+      type: int
+      returned: always
+      sample: 60
+    confirmed:
+      description: Whether the node could be reached again, and the timer was stopped.
+      type: bool
+      returned: always
+      sample: true
 problems:
   description: Everything that is wrong with the input, one entry each.
   returned: failure because of wrong input
@@ -171,15 +229,18 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._configure import Options, configure
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import BACKENDS
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "interfaces": {"type": "list", "elements": "raw", "default": []},
-            "backend": {"type": "str", "choices": ["auto", "systemd-networkd", "ifupdown"], "default": "auto"},
+            "backend": {"type": "str", "choices": list(BACKENDS), "default": "auto"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "backup": {"type": "bool", "default": False},
+            "rollback_timeout": {"type": "int", "default": 0},
+            "confirm": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )

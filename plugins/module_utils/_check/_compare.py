@@ -120,7 +120,8 @@ def _interface(item: Wanted, netdev: Netdev | None) -> list[Deviation]:
     found: list[Deviation] = []
     if not netdev.up:
         found.append(Deviation(what, "up", "down"))
-    if item.mode != "auto" and netdev.mode != item.mode:
+    # The mode of a bond is that of its ports.
+    if item.bond is None and item.mode != "auto" and netdev.mode != item.mode:
         found.append(Deviation("%s mode" % what, item.mode, netdev.mode or "unknown"))
     if item.mtu and netdev.mtu != item.mtu:
         clamped = netdev.mode == "datagram" and item.mtu > netdev.mtu == MTU_2K
@@ -129,6 +130,8 @@ def _interface(item: Wanted, netdev: Netdev | None) -> list[Deviation]:
         found.append(Deviation("%s mtu" % what, str(item.mtu), str(netdev.mtu), CLAMPED_MTU if clamped else ""))
     if item.pkey and not same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):
         found.append(Deviation("%s pkey" % what, "0x%04x" % item.pkey, netdev.pkey or "unknown"))
+    if netdev.master != item.master:
+        found.append(Deviation("%s bond" % what, item.master or "none", netdev.master or "none"))
     there = {parse_address(address) for address in netdev.addresses}
     missing = [address for address in item.addresses if address not in there]
     if missing:

@@ -14,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED,
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
@@ -59,11 +60,16 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     return found
 
 
-def declared_of(params: Mapping[str, t.Any]) -> Declared:
-    """The wanted state from parameters that passed C(problems)."""
+def declared_of(params: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> Declared:
+    """The wanted state from parameters that passed C(problems).
+
+    C(facts) tell what interfaces are called that are declared by their port; one that is not there keeps its GUID.
+    """
+    interfaces = [("interfaces[%d]" % index, item) for index, item in enumerate(params["interfaces"])]
+    named = resolve(interfaces, facts).interfaces if facts is not None else [item for _path, item in interfaces]
     return Declared(
         ports=tuple(params["ports"]),
-        interfaces=wanted_of(params["interfaces"]),
+        interfaces=wanted_of(named),
         modules=tuple(params["modules"]),
         fabric=params["fabric"],
         subnet_manager=params["subnet_manager"],

@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._compare import fabric_port
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Master, Observed, Opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
@@ -41,6 +42,17 @@ def observe(run: Runner, declared: Declared, release: str, root: str = "/") -> O
     if declared.subnet_manager:
         found = _with_master(run, declared, found)
     return found
+
+
+def identities(run: Runner, root: str = "/") -> dict[str, t.Any]:
+    """Adapters, ports and interfaces, in the shape of the rdma facts: what interfaces are called that are declared by their port."""
+    ports = read_ports(root)
+    netdevs = read_netdevs(root, ports, read_links(run))
+    return {
+        "hcas": [hca._asdict() for hca in read_hcas(root)],
+        "ports": [port._asdict() for port in ports],
+        "netdevs": [netdev._asdict() for netdev in netdevs],
+    }
 
 
 def _modules(run: Runner, declared: Declared, release: str, root: str) -> tuple[frozenset[str], frozenset[str]]:
@@ -107,4 +119,4 @@ def _why_not(run: Runner, port: Port | None) -> str:
     return "%s not installed: the role ofed does that (ofed_tools)" % " and ".join(missing) if missing else ""
 
 
-__all__ = ("observe", "read_opensm")
+__all__ = ("identities", "observe", "read_opensm")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _rollback, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFUPDOWN, NETWORKD, choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import decide
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target, targets_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -34,16 +35,25 @@ class Options(t.NamedTuple):
     backend: str = "auto"
     state: str = "present"
     backup: bool = False
+    rollback_timeout: int = 0
+    """Seconds; 0: what disturbs the connection of the run is refused."""
+    confirm: str = ""
+    """The timer to stop; nothing else is done."""
 
 
 def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
     """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
 
+    if options.confirm:
+        if not module.check_mode:
+            _rollback.confirm(run, options.confirm, root)
+        return dict(Plan().result(), backend="", interfaces=[])
+
     def see() -> Look:
         return look(run, environ, root)
 
     found = see()
-    variables = {"ipoib_interfaces": options.interfaces, "ipoib_backend": options.backend, "ipoib_state": options.state}
+    variables = {"ipoib_" + name: value for name, value in options._asdict().items()}
     wrong = problems(variables, found.facts)
     if wrong:
         raise InvalidInput(wrong)
@@ -56,14 +66,22 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
 
     def judge(seen: Look) -> Decision:
         namings = resolve([("", item) for item in declared], seen.facts).namings
-        return decide(seen.node, targets, backend or fallback, namings)
+        return decide(seen.node, targets, backend or fallback, namings, rollback=options.rollback_timeout > 0)
 
     decision = judge(found)
     result = dict(decision.plan.result(), backend=backend)
     netdevs = found.node.netdevs
     if decision.plan and not module.check_mode:
         applier = Applier(module, run, found, backend or fallback, see, judge, root, options.backup)
-        decision = applier.apply(decision)
+        if decision.cutting:
+            _rollback.arm(run, _rollback.undo_of(decision, found), options.rollback_timeout, root)
+            result["rollback"] = {"unit": _rollback.UNIT + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
+        try:
+            decision = applier.apply(decision)
+        except RdmaError as exc:
+            if "rollback" in result:
+                exc.msg += "; the node goes back to what it was within %d s" % options.rollback_timeout
+            raise
         netdevs = see().node.netdevs
         if applier.backups:
             result["backup_files"] = applier.backups

@@ -20,6 +20,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references impor
 
 BACKENDS = ("auto", *SUPPORTED)
 LIST = "ipoib_interfaces"
+# A change may take a while, and must be over before the timer goes off.
+ROLLBACK_MIN = 30
 ROLLBACK_MAX = 3600
 
 
@@ -58,8 +60,8 @@ def _scalars(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     if "ipoib_backup" in variables and not is_boolean(variables["ipoib_backup"]):
         found.append(Problem("ipoib_backup", variables["ipoib_backup"], ALLOWED))
     seconds = _wanted.parse_mtu(variables.get("ipoib_rollback_timeout", 0))
-    if seconds is None or not (seconds == 0 or 10 <= seconds <= ROLLBACK_MAX):
-        allowed = "0 (refuse what would cut the connection), or 10 to %d seconds" % ROLLBACK_MAX
+    if seconds is None or not (seconds == 0 or ROLLBACK_MIN <= seconds <= ROLLBACK_MAX):
+        allowed = "0 (refuse what would cut the connection), or %d to %d seconds" % (ROLLBACK_MIN, ROLLBACK_MAX)
         found.append(Problem("ipoib_rollback_timeout", variables["ipoib_rollback_timeout"], allowed))
     return found
 

@@ -20,7 +20,8 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir() if path.is_dir())
 # An action plugin of the same name does the work; the module file is its documentation.
-ACTIONS = {path.stem for path in (ROOT / "plugins/action").glob("*.py")}
+# Those whose module has no code run on the controller alone; others add to what their module does on the node.
+ACTIONS = {path.stem for path in (ROOT / "plugins/action").glob("*.py") if "def main" not in (ROOT / "plugins/modules" / path.name).read_text(encoding="utf-8")}
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 REAL_MODULES = [name for name in MODULES if name not in ACTIONS]
 

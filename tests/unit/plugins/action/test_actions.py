@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 from ansible.errors import AnsibleError
-from ansible_collections.rdma.ofed.plugins.action import fabric_table, pending_table, validate_site
+from ansible_collections.rdma.ofed.plugins.action import fabric_table, ipoib, pending_table, validate_site
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
@@ -138,3 +138,39 @@ def test_what_is_pending_is_printed_for_all_hosts_of_the_play(capsys: pytest.Cap
 def test_nothing_pending_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": {host: {} for host in HOSTS}})["pending"] == {}
     assert capsys.readouterr().out == ""
+
+
+TIMER = {"unit": "rdma-ofed-ipoib-rollback.timer", "seconds": 60, "confirmed": False}
+
+
+def configure(*answers: dict[str, t.Any]) -> tuple[dict[str, t.Any], list[str]]:
+    """The result, and what was done in which order."""
+    plugin = action(ipoib, {"interfaces": []})
+    done: list[str] = []
+    left = list(answers)
+
+    def execute(module_name: str, module_args: dict[str, t.Any], **_more: t.Any) -> dict[str, t.Any]:
+        done.append(" ".join([module_name, *module_args, *(str(value) for value in module_args.values() if value)]))
+        return left.pop(0)
+
+    plugin._execute_module = execute
+    plugin._connection.reset = lambda: done.append("reset")
+    result: dict[str, t.Any] = plugin.run(task_vars={})
+    return result, done
+
+
+def test_ipoib_is_one_call_of_the_module() -> None:
+    assert configure({"changed": True})[1] == ["rdma.ofed.ipoib interfaces"]
+    assert configure({"failed": True, "msg": "no", "rollback": TIMER})[1] == ["rdma.ofed.ipoib interfaces"]
+
+
+def test_ipoib_is_confirmed_over_a_new_connection() -> None:
+    result, done = configure({"changed": True, "rollback": TIMER}, {"changed": False})
+    assert done == ["rdma.ofed.ipoib interfaces", "reset", "rdma.ofed.ipoib confirm rdma-ofed-ipoib-rollback.timer"]
+    assert (result["rollback"]["confirmed"], result["changed"], "failed" in result) == (True, True, False)
+
+
+def test_ipoib_that_was_taken_back_has_failed() -> None:
+    result, _done = configure({"changed": True, "rollback": TIMER}, {"failed": True, "msg": "the timer is not there any more"})
+    assert (result["failed"], result["rollback"]["confirmed"]) == (True, False)
+    assert "taken back after 60 s: the timer is not there any more" in result["msg"]

@@ -59,6 +59,8 @@ class FakeNode:
         self.profiles: dict[str, dict[tuple[str, str], str]] = {}
         self.active: dict[str, str] = {}
         self.group_mtu = 2044
+        self.outgoing = "ib0"
+        self.timers: set[str] = set()
         self.lazy = False
         self.tools = set(TOOLS.get(stack, ()))
         self.services = [UNITS.get(stack, stack)]
@@ -170,7 +172,7 @@ class FakeNode:
         self.services.append(UNITS.get(stack, stack))
 
     def has(self, tool: str) -> bool:
-        return tool in ("ip", "systemctl") or tool in self.tools
+        return tool in ("ip", "systemctl", "systemd-run") or tool in self.tools
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         words = list(argv)
@@ -180,12 +182,14 @@ class FakeNode:
         if words[:2] == ["systemctl", "show"]:
             return Output(0, self._units(), "")
         if words[:3] == ["ip", "-j", "route"]:
-            return Output(0, json.dumps([{"dev": "ib0"}]), "")
+            return Output(0, json.dumps([{"dev": self.outgoing}]), "")
         if words[2:5] == ["-j", "route", "show"]:
             return Output(0, json.dumps([route for route in self.routes if (":" in route["dst"]) == (words[1] == "-6")]), "")
         if words[0] == "nmcli" and words[-1] == "--active":
             lines = ["%s:%s:%s:activated" % (self.profiles[uuid]["connection", "id"], uuid, name) for name, uuid in self.active.items()]
             return Output(0, "\n".join(lines), "")
+        if words[:2] == ["systemctl", "is-active"]:
+            return Output(0 if words[-1] in self.timers else 3, "", "")
         if words == ["nmcli", "--version"]:
             return Output(0, "nmcli tool, version 1.42.4", "")
         if words == ["netplan", "info"]:
@@ -196,7 +200,7 @@ class FakeNode:
         # sysfs of the kernel answers to a mode at once; files do not, so each step catches up first.
         self._catch_up()
         try:
-            getattr(self, "_" + words[0])(words[1:])
+            getattr(self, "_" + words[0].replace("-", "_"))(words[1:])
         except CommandFailed:
             if ok is None:
                 return Output(1, "", "")
@@ -276,6 +280,11 @@ class FakeNode:
             self.enabled.add(words[1])
         elif words[0] == "disable":
             self.enabled.discard(words[1])
+        elif words[0] == "stop":
+            self.timers.discard(words[1])
+
+    def _systemd_run(self, words: list[str]) -> None:
+        self.timers.add(words[0].partition("=")[2] + ".timer")
 
     def _netplan(self, words: list[str]) -> None:
         """networkd's part of what netplan writes; the real thing reads the same file elsewhere in the tests."""

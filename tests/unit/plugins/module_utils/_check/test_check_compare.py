@@ -12,7 +12,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Dec
 from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, names_in, short
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Wanted
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -337,3 +337,15 @@ def test_the_order_of_what_was_found_does_not_matter(declared: Declared, observe
 def test_a_node_with_nothing_deviates_where_anything_is_declared(declared: Declared) -> None:
     wanted = [*declared.ports, *declared.modules, *(item for item in declared.interfaces if item.present)]
     assert bool(compare(declared._replace(subnet_manager=False), Observed())) == bool(wanted)
+
+
+def test_a_bond_is_compared_by_its_ports() -> None:
+    bond = Wanted("bond0", ("10.20.0.2/24",), "connected", 65520, bond=Bond(("ib0",)))
+    port = Wanted("ib0", mode="connected", mtu=65520, master="bond0")
+    ib0 = Netdev("ib0", "ipoib", mode="connected", mtu=65520, up=True, master="bond0", port="mlx5_0/1")
+    bond0 = Netdev("bond0", "bond", mtu=65520, up=True, addresses=("10.20.0.2/24",), members=("ib0",))
+    declared = DECLARED._replace(interfaces=(port, bond))
+    good = GOOD._replace(netdevs=(bond0, ib0))
+    assert [text for text in words(declared, good) if "interface" in text] == []
+    loose = good._replace(netdevs=(bond0, ib0._replace(master="")))
+    assert [text for text in words(declared, loose) if "interface" in text] == ["interface ib0 bond: wanted bond0, found none"]

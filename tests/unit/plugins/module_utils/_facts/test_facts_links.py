@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 
 import node_trees as nodes
@@ -78,3 +79,25 @@ def test_no_route_and_no_tool() -> None:
     assert unreachable.ran == ["ip -j route get 192.0.2.1"]
     assert _links.route_device(nodes.FakeRunner(), "192.0.2.1") == ""
     assert _links.read_links(nodes.FakeRunner()) == {}
+
+
+def test_static_routes_are_those_that_somebody_configured() -> None:
+    rows = [
+        {"dst": "default", "gateway": "10.20.0.254", "dev": "ib0", "flags": []},
+        {"dst": "10.30.0.0/16", "gateway": "10.20.0.254", "dev": "ib0", "protocol": "static", "metric": 100, "flags": []},
+        {"dst": "10.31.0.9", "dev": "ib0", "protocol": "boot", "scope": "link", "flags": ["linkdown"]},
+        {"dst": "10.20.0.0/24", "dev": "ib0", "protocol": "kernel", "prefsrc": "10.20.0.1"},
+        {"dst": "10.40.0.0/24", "dev": "ib0", "protocol": "bird"},
+        {"dst": "10.50.0.0/24", "dev": "eth0", "protocol": "dhcp"},
+        {"type": "blackhole", "dst": "10.60.0.0/24", "dev": "lo", "protocol": "static"},
+        {"dst": "10.70.0.0/24", "protocol": "static", "nexthops": [{"dev": "ib0"}]},
+    ]
+    assert _links.parse_static_routes(json.dumps(rows), 4) == [
+        _links.RouteRow("ib0", "0.0.0.0/0", "10.20.0.254"),
+        _links.RouteRow("ib0", "10.30.0.0/16", "10.20.0.254", 100),
+        _links.RouteRow("ib0", "10.31.0.9/32"),
+    ]
+    assert _links.parse_static_routes('[{"dst":"fd01::1","dev":"ib0","metric":1024},{"dst":"default","dev":"ib0","gateway":"fe80::1"}]', 6) == [
+        _links.RouteRow("ib0", "fd01::1/128", "", 1024),
+        _links.RouteRow("ib0", "::/0", "fe80::1"),
+    ]
