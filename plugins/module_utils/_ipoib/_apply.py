@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import To
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._drivers import driver_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernelpart import KernelPart
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import STRIPPING, every, owner_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import STRIPPING, every, file_mode
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -148,8 +148,7 @@ class Applier:
             if path == _boot.UNIT_PATH and not change.after:
                 self._run(["systemctl", "disable", _boot.UNIT])
             rooted = change._replace(what=PREFIX + self._root.rstrip("/") + path)
-            owner = owner_of(path, change.after, self._found.node.variant)
-            mode = 0o755 if path == _boot.SCRIPT_PATH else (owner.file_mode if owner is not None else 0o644)
+            mode = 0o755 if path == _boot.SCRIPT_PATH else file_mode(path)
             saved = apply_file(self._module, rooted, mode, self._backup and path == _ifupdown.MAIN)
             if saved:
                 self.backups.append(saved)

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREF
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import NETPLAN, NETWORKD, WICKED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, route_text
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import every, owner_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import every, file_mode
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -66,8 +66,7 @@ def _files(decision: Decision, node: Node) -> tuple[list[str], dict[str, str]]:
         if not change.before:
             lines.append("rm -f %s" % shlex.quote(path))
             continue
-        owner = owner_of(path, change.before, node.variant)
-        mode = 0o755 if path == _boot.SCRIPT_PATH else (owner.file_mode if owner is not None else 0o644)
+        mode = 0o755 if path == _boot.SCRIPT_PATH else file_mode(path)
         kept[str(position)] = change.before
         lines.append("install -D -m %o %s/%d %s" % (mode, DIRECTORY, position, shlex.quote(path)))
     if any(change.what.startswith("service ") for change in decision.plan.changes):

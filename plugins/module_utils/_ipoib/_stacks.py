@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import functools
+import posixpath
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _ifcfg, _ifupdown, _netplan, _networkd, _networkmanager, _wicked
@@ -48,7 +49,15 @@ class Stack(t.NamedTuple):
     faults: t.Callable[[Targets], tuple[str, ...]]
     """What it can't do with these interfaces, in words."""
     remarks: t.Callable[[Targets], tuple[str, ...]]
-    file_mode: int = 0o644
+
+
+# What these read they want hidden from others. networkd, which runs as a user of its own, must be able to read the rest.
+_HIDDEN = {_netplan.DIRECTORY: _netplan.MODE, _networkmanager.DIRECTORY: _networkmanager.MODE}
+
+
+def file_mode(path: str) -> int:
+    """The permissions of a file of ours."""
+    return _HIDDEN.get(posixpath.dirname(path), 0o644)
 
 
 def _none(targets: Targets) -> tuple[t.Any, ...]:
@@ -72,7 +81,6 @@ def _netplan_stack(variant: Variant) -> Stack:
         functools.partial(_netplan.boot_targets, renderer=variant.renderer),
         faults,
         _none,
-        _netplan.MODE,
     )
 
 
@@ -115,7 +123,6 @@ _PLAIN: dict[str, Stack] = {
         _none,
         _nm_faults,
         _none,
-        _networkmanager.MODE,
     ),
     WICKED: Stack(WICKED, _levelled_wicked, _wicked.records, _wicked.conflicts, _wicked.is_ours, _none, _wicked.refused, _none),
 }
@@ -137,9 +144,4 @@ def rivals(name: str, in_use: t.Collection[str]) -> tuple[str, ...]:
     return tuple(sorted({name} | {other for other in in_use if other not in covered}))
 
 
-def owner_of(path: str, text: str, variant: Variant) -> Stack | None:
-    """The stack that a file of ours is for."""
-    return next((stack for stack in every(variant) if stack.is_ours(path, text)), None)
-
-
-__all__ = ("STRIPPING", "Stack", "Variant", "every", "handed_over", "owner_of", "rivals", "stack_of")
+__all__ = ("STRIPPING", "Stack", "Variant", "every", "file_mode", "handed_over", "rivals", "stack_of")
