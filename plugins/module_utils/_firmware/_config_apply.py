@@ -14,16 +14,17 @@ import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, targets_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import (
     Step,
-    awaited,
-    check,
     differences,
-    explain,
     plan_of,
+    refused,
+    refused_together,
     step_of,
+    unjudged,
     whole_arrays,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
@@ -35,6 +36,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
@@ -127,19 +129,26 @@ def judge(session: Session, target: Target) -> Judged:
     rows = look(session, target)
     wrong = check(target, rows)
     if wrong or awaited(target, rows):
-        confs = session.confs()
-        wrong = check(target, rows, confs)
-        told = {problem.variable for problem in wrong}
-        wrong.extend(problem for problem in explain(target, rows, confs) if problem.variable not in told)
+        wrong = check(target, rows, session.confs())
     step = step_of(target, rows)
-    if wrong or not step.assignments:
+    assignments = unjudged(step, wrong)
+    if not assignments:
         return Judged(step, wrong)
-    new, refusal = session.rehearse(step.assignments)
+    new, refusal = session.rehearse(assignments)
     if refusal:
-        wrong = explain(target, rows, session.confs(), "%s says: %s" % (session.tool.name, refusal))
-        said = " ".join("%s=%s" % item for item in step.assignments.items())
-        return Judged(step, wrong or [Problem(target.device.pci, said, "what %s accepts" % session.tool.name, refusal)])
-    return Judged(step_of(target, rows, new), [])
+        wrong.extend(_blame(session, step, assignments, refusal))
+    return Judged(step if wrong else step_of(target, rows, new), wrong)
+
+
+def _blame(session: Session, step: Step, assignments: t.Mapping[str, str], refusal: str) -> list[Problem]:
+    """Which of the assignments the tool does not take: it tells the first one only, and seldom its name. So it is asked for each alone."""
+    refusals = dict.fromkeys(assignments, refusal)
+    if len(assignments) > 1:
+        refusals = {name: session.rehearse({name: spelt})[1] for name, spelt in assignments.items()}
+    culprits = {name: said for name, said in refusals.items() if said}
+    if not culprits:
+        return [refused_together(step, assignments, refusal, session.tool.name)]
+    return refused(step, culprits, session.confs(), session.tool.name)
 
 
 def _waves(steps: t.Sequence[Step]) -> tuple[list[Step], list[Step]]:

@@ -13,7 +13,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_apply, _session
-from firmware_node import JSON, TEXT, Node
+from firmware_node import JSON, TEXT, Node, Parameter
 
 FIRST, SECOND, THIRD = "0000:03:00.0", "0000:81:00.0", "0000:82:00.0"
 
@@ -122,6 +122,60 @@ def test_the_tool_judges_values_and_we_say_which(node: Node, value: t.Any, allow
     (problem,) = caught.value.problems
     assert problem.allowed == allowed and problem.variable == "devices[0].parameters.LINK_TYPE_P1 (0000:03:00.0)"
     assert "set" not in verbs(node)
+
+
+def told(node: Node, parameters: t.Mapping[str, t.Any]) -> list[str]:
+    """Everything wrong, in words."""
+    with pytest.raises(InvalidInput) as caught:
+        run(node, parameters)
+    assert "set" not in verbs(node)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_each_wrong_value_is_told_with_its_own_reason(node: Node) -> None:
+    path = "devices[0].parameters.%s (0000:03:00.0) is "
+    sizes = {"NUM_OF_VFS": 100000, "LINK_TYPE_P2": "ETH", "BOOT_PKEY": "0x11170"}
+    assert told(node, sizes) == [
+        path % "NUM_OF_VFS" + "'100000'; allowed: 0 to 65535 (mstconfig says: The value 100000 is not valid, as its size is 16 bits)",
+        path % "BOOT_PKEY" + "'0x11170'; allowed: 0 to 65535 (mstconfig says: The value 70000 is not valid, as its size is 16 bits)",
+    ]
+    assert verbs(node) == ["query", "dry set", "dry set", "dry set", "dry set", "show_confs"]
+    kinds = {"LINK_TYPE_P1": "IBX", "NUM_OF_VFS": "many", "SRIOV_EN": 3, "BOOT_PKEY": 5}
+    assert told(node, kinds) == [
+        path % "LINK_TYPE_P1" + "'IBX'; allowed: ETH(2), IB(1) (mstconfig says: Unknown value IBX)",
+        path % "NUM_OF_VFS" + "'many'; allowed: a number (mstconfig says: Cannot parse the value)",
+        path % "SRIOV_EN" + "'3'; allowed: False(0), True(1) (mstconfig says: Unknown value 3)",
+    ]
+    assert told(node, {"SRIOVEN": True, "BOOT_PKEY": 70000, "NUM_OF_VFS": 4})[1].startswith(path % "BOOT_PKEY" + "'70000'; allowed: 0 to 65535")
+
+
+def test_one_wrong_value_is_not_asked_for_twice(node: Node) -> None:
+    assert len(told(node, {"NUM_OF_VFS": 100000})) == 1
+    assert verbs(node) == ["query", "dry set", "show_confs"]
+
+
+def test_values_that_are_refused_only_together(node: Node) -> None:
+    node.clash = frozenset({"NUM_OF_VFS", "BOOT_PKEY"})
+    assert told(node, {"NUM_OF_VFS": 4, "BOOT_PKEY": 1}) == [
+        "devices[0].parameters (0000:03:00.0) is 'NUM_OF_VFS=4 BOOT_PKEY=1'; allowed: values that go together (mstconfig says: These do not go together)"
+    ]
+
+
+def test_a_range_is_one_problem(node: Node) -> None:
+    (far,) = told(node, {"HOST_CHAINING_DESCRIPTORS[0..99]": 8})
+    assert far == "devices[0].parameters (0000:03:00.0) is 'HOST_CHAINING_DESCRIPTORS[0..99]'; allowed: HOST_CHAINING_DESCRIPTORS[0..7]"
+    (value,) = told(node, {"HOST_CHAINING_DESCRIPTORS[0..7]": "many"})
+    assert value.startswith("devices[0].parameters.HOST_CHAINING_DESCRIPTORS[0..7] (0000:03:00.0) is 'many'")
+
+
+def test_suggestions_come_from_the_card_and_from_the_tool(node: Node) -> None:
+    (near,) = told(node, {"NUM_OF_VF": 8})
+    assert near == "devices[0].parameters (0000:03:00.0) is 'NUM_OF_VF'; allowed: a parameter of this adapter (did you mean NUM_OF_VFS?)"
+    (known,) = told(node, {"BOOT_RETRY_CNT": 3})
+    assert "(the tool knows BOOT_RETRY_CNT1, but this card with its present firmware and settings has it not; see: mstconfig -d" in known
+    node.cards[FIRST].parameters["BOOT_RETRY_CNT1"] = Parameter(0)
+    (there,) = told(node, {"BOOT_RETRY_CNT": 3})
+    assert "a parameter of this adapter (did you mean BOOT_RETRY_CNT1" in there
 
 
 def test_an_array_as_a_whole_needs_indices(node: Node) -> None:
