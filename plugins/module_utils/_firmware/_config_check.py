@@ -110,7 +110,7 @@ def _missing(name: str, wish: Wish, target: Target, rows: Mapping[str, Row], con
     hints = ["did you mean %s?" % " or ".join(near) if near else "see: mstconfig -d %s query" % target.device.pci]
     if base in confs or known:
         known = "it" if base in confs else known
-        hints.insert(0, "the tool knows %s, but this card with its present firmware and settings has it not" % known)
+        hints.insert(0, "the tool knows %s, but not for this card with its present firmware and settings" % known)
     return Problem(where, written, "a parameter of this adapter", "; ".join(hints))
 
 

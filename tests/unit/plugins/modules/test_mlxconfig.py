@@ -108,7 +108,7 @@ def test_everything_wrong_is_told_before_anything_is_set(node: Node) -> None:
         "SAFE_MODE_ENABLE is read only",
         "NUM_OF_VFS is no boolean",
         "HOST_CHAINING_DESCRIPTORS[0..7]",
-        "this card with its present firmware and settings has it not",
+        "the tool knows it, but not for this card with its present firmware and settings",
         "it exists only with ADVANCED_PCI_SETTINGS=1",
     ):
         assert part in text
@@ -172,7 +172,7 @@ def test_suggestions_come_from_the_card_and_from_the_tool(node: Node) -> None:
     (near,) = told(node, {"NUM_OF_VF": 8})
     assert near == "devices[0].parameters (0000:03:00.0) is 'NUM_OF_VF'; allowed: a parameter of this adapter (did you mean NUM_OF_VFS?)"
     (known,) = told(node, {"BOOT_RETRY_CNT": 3})
-    assert "(the tool knows BOOT_RETRY_CNT1, but this card with its present firmware and settings has it not; see: mstconfig -d" in known
+    assert "(the tool knows BOOT_RETRY_CNT1, but not for this card with its present firmware and settings; see: mstconfig -d" in known
     node.cards[FIRST].parameters["BOOT_RETRY_CNT1"] = Parameter(0)
     (there,) = told(node, {"BOOT_RETRY_CNT": 3})
     assert "a parameter of this adapter (did you mean BOOT_RETRY_CNT1" in there
