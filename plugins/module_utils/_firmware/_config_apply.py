@@ -27,7 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan i
     unjudged,
     whole_arrays,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
@@ -175,7 +175,7 @@ def carry_out(session: Session, step: Step) -> dict[str, Row]:
     left = differences(step.target, rows)
     absent = [name for name in step.later if name not in rows]
     if left or absent:
-        text = "%s: the tool reported success, but the next start will not bring %s" % (session.device, ", ".join([*sorted(left), *absent]))
+        text = "%s: the tool reported success, but the next start will not bring %s" % (session.title, ", ".join([*sorted(left), *absent]))
         raise _halfway(session, step, CommandFailed(text))
     return rows
 
@@ -245,7 +245,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         reason = "nothing can be foreseen: the tools are not installed on this node; a real run would stop here, or install them before"
         return {**Plan().result(), "reasons": [reason], "devices": [], "backup_files": []}
     tools = find_tools(run, parameters["tool"]) if targets else ()
-    sessions = {target.device.pci: Session(run, tools, target.device.pci, module.tmpdir) for target in targets}
+    sessions = {target.device.pci: Session(run, tools, target.device.pci, module.tmpdir, title(target.device)) for target in targets}
     with _locked(sessions, parameters["lock_timeout"], root):
         judged = each(lambda target: judge(sessions[target.device.pci], target), targets)
         wrong = [problem for one in judged for problem in one.problems]
@@ -285,7 +285,7 @@ def _failure(failures: t.Sequence[RdmaError], finished: t.Sequence[Step], untouc
     if finished:
         texts.append("Set on other adapters: %s" % ", ".join(done))
     if untouched:
-        texts.append("Not touched: %s" % ", ".join(step.target.device.pci for step in untouched))
+        texts.append("Not touched: %s" % ", ".join(title(step.target.device) for step in untouched))
     changes = [*done, *(words for failure in failures for words in failure.details.get("changes", []))]
     changed = bool(changes) or any(failure.details.get("changed") for failure in failures)
     details = {**failures[0].details, "changed": changed, "changes": changes, "backup_files": backups}

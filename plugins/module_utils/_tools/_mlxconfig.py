@@ -39,12 +39,15 @@ _ERROR = re.compile(r"-E- (.*?)\s*$", re.MULTILINE)
 _SIZE = re.compile(r"as its size is (\d{1,2}) bits")
 _LIMIT = re.compile(r"Parameter (\S+?)' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
 
-# The last one is all that is said of a semaphore that stays taken, after 13 seconds, and of firmware that still starts.
+# The last but one is all that is said of a semaphore that stays taken, after 13 seconds, and of firmware that still starts;
+# the last one is what a tool meets right after another one was killed at work.
 _BUSY = (
     *("device is busy", "icmd semaphore", "interface busy", "semaphore locked", "resource unavailable"),
     "error when trying to check if nv access registers are supported",
+    "me_icmd_status_cr_fail",
 )
-_OTHER_TOOL = ("unsupported device", "device type is not supported", "nvqc access register is not supported", "failed to open the device")
+_UNREACHED = ("failed to open the device", "failed to identify the device")
+_OTHER_TOOL = ("unsupported device", "device type is not supported", "nvqc access register is not supported", *_UNREACHED)
 _UNKNOWN = ("unknown parameter", "failed to find param", "with no port does not exist", "failed to find tlv")
 _UNAVAILABLE = ("the device doesn't support",)
 _OUT_OF_RANGE = ("is out of range", "index out of range")

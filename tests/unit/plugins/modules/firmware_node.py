@@ -88,6 +88,8 @@ class Card:
         self.parameters = parameters()
         self.refusals: list[str] = []
         """Errors for the next accesses, one each."""
+        self.dry_refusals: list[str] = []
+        """The same for dry runs alone."""
         self.fail_after = -1
         """How many parameters a set still writes before it fails."""
         self.knows_states = True
@@ -161,6 +163,8 @@ class Node:
             return Output(3, "-E- Unsupported device\n", "")
         if words[0] != "show_confs" and card.refusals:
             return Output(3, "-E- %s\n" % card.refusals.pop(0), "")
+        if words[0] == "set" and "-y" not in options and card.dry_refusals:
+            return Output(3, "-E- %s\n" % card.dry_refusals.pop(0), "")
         verb = {"query": self._query, "set": self._set, "backup": self._backup, "show_confs": self._confs}[words[0]]
         return verb(card, words[1:], options)
 

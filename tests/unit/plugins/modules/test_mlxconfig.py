@@ -188,7 +188,7 @@ def test_a_limit_of_the_firmware_stops_at_the_first_card_of_its_kind(node: Node)
     node.add(THIRD, "mlx5_3")
     with pytest.raises(CommandFailed, match="larger than maximum allowed 127") as caught:
         run(node, {"NUM_OF_VFS": 1000, "LINK_TYPE_P1": "ETH"})
-    assert "Not touched: 0000:81:00.0, 0000:82:00.0" in caught.value.msg
+    assert "Not touched: 0000:81:00.0 (mlx5_2), 0000:82:00.0 (mlx5_3)" in caught.value.msg
     assert verbs(node).count("set") == 1
     assert caught.value.details["changed"] is False
     assert all(card.value("LINK_TYPE_P1") == "IB(1)" for card in node.cards.values())
@@ -275,8 +275,23 @@ def test_busy_cards_are_asked_again(node: Node) -> None:
     node.cards[FIRST].refusals = ["Timed out trying to take the ICMD semaphore"] * 2
     assert run(node, {"NUM_OF_VFS": 4})["changed"]
     node.cards[FIRST].refusals = ["Timed out trying to take the ICMD semaphore"] * 3
-    with pytest.raises(CommandFailed, match="another tool is at work on the card"):
+    with pytest.raises(CommandFailed, match=r"0000:03:00\.0 \(mlx5_0, mlx5_1\): .*somebody holds the semaphores of the card.*repeat the task later"):
         run(node, {"NUM_OF_VFS": 5})
+
+
+def test_what_an_interrupted_run_left_passes(node: Node) -> None:
+    said = "Failed to query device current configuration ME_ICMD_STATUS_CR_FAIL"
+    node.cards[FIRST].refusals = [said] * 2
+    assert run(node, {"NUM_OF_VFS": 4})["changed"]
+    node.cards[FIRST].refusals = [said] * 3
+    with pytest.raises(CommandFailed, match="another process uses the card, perhaps one of an interrupted run; repeat the task later"):
+        run(node, {"NUM_OF_VFS": 5})
+
+
+def test_a_card_that_goes_while_it_is_asked_is_no_wrong_value(node: Node) -> None:
+    node.cards[FIRST].dry_refusals = ["Failed to identify the device"]
+    with pytest.raises(CommandFailed, match=r"can't tell whether it takes .*the card may have left the PCI bus: look at dmesg"):
+        run(node, {"NUM_OF_VFS": 4, "LINK_TYPE_P1": "ETH"})
 
 
 def test_the_other_program_where_one_does_not_know_the_card(node: Node) -> None:
@@ -310,7 +325,8 @@ def test_an_unchanged_run_asks_each_of_eight_cards_once(node: Node) -> None:
 
 def test_a_card_that_vanishes_is_named(node: Node) -> None:
     node.cards[FIRST].refusals = ["Failed to open the device"]
-    with pytest.raises(CommandFailed, match=r"0000:03:00\.0: mstconfig can't query it: Failed to open the device \(the task must run as root"):
+    said = r"0000:03:00\.0 \(mlx5_0, mlx5_1\): mstconfig can't query it: Failed to open the device \(the task must run as root"
+    with pytest.raises(CommandFailed, match=said):
         run(node, {"NUM_OF_VFS": 4})
 
 
