@@ -31,7 +31,7 @@ def test_the_declared_values_are_in_use(host: Host) -> None:
 
 
 def test_nothing_is_pending(host: Host) -> None:
-    assert module(host, "mlxfwreset")["pending"] == []
+    assert module(host, "mlxfwreset", state="query")["pending"] == []
     config = restore(host)
     assert (config["changed"], config["pending"]) == (False, [])
 

@@ -14,19 +14,20 @@ import time
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, targets_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import (
     Step,
-    awaited,
-    check,
     differences,
-    explain,
     plan_of,
+    refused,
+    refused_together,
     step_of,
+    unjudged,
     whole_arrays,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
@@ -35,6 +36,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
@@ -127,19 +129,26 @@ def judge(session: Session, target: Target) -> Judged:
     rows = look(session, target)
     wrong = check(target, rows)
     if wrong or awaited(target, rows):
-        confs = session.confs()
-        wrong = check(target, rows, confs)
-        told = {problem.variable for problem in wrong}
-        wrong.extend(problem for problem in explain(target, rows, confs) if problem.variable not in told)
+        wrong = check(target, rows, session.confs())
     step = step_of(target, rows)
-    if wrong or not step.assignments:
+    assignments = unjudged(step, wrong)
+    if not assignments:
         return Judged(step, wrong)
-    new, refusal = session.rehearse(step.assignments)
+    new, refusal = session.rehearse(assignments)
     if refusal:
-        wrong = explain(target, rows, session.confs(), "%s says: %s" % (session.tool.name, refusal))
-        said = " ".join("%s=%s" % item for item in step.assignments.items())
-        return Judged(step, wrong or [Problem(target.device.pci, said, "what %s accepts" % session.tool.name, refusal)])
-    return Judged(step_of(target, rows, new), [])
+        wrong.extend(_blame(session, step, assignments, refusal))
+    return Judged(step if wrong else step_of(target, rows, new), wrong)
+
+
+def _blame(session: Session, step: Step, assignments: t.Mapping[str, str], refusal: str) -> list[Problem]:
+    """Which of the assignments the tool does not take: it tells the first one only, and seldom its name. So it is asked for each alone."""
+    refusals = dict.fromkeys(assignments, refusal)
+    if len(assignments) > 1:
+        refusals = {name: session.rehearse({name: spelt})[1] for name, spelt in assignments.items()}
+    culprits = {name: said for name, said in refusals.items() if said}
+    if not culprits:
+        return [refused_together(step, assignments, refusal, session.tool.name)]
+    return refused(step, culprits, session.confs(), session.tool.name)
 
 
 def _waves(steps: t.Sequence[Step]) -> tuple[list[Step], list[Step]]:
@@ -166,7 +175,7 @@ def carry_out(session: Session, step: Step) -> dict[str, Row]:
     left = differences(step.target, rows)
     absent = [name for name in step.later if name not in rows]
     if left or absent:
-        text = "%s: the tool reported success, but the next start will not bring %s" % (session.device, ", ".join([*sorted(left), *absent]))
+        text = "%s: the tool reported success, but the next start will not bring %s" % (session.title, ", ".join([*sorted(left), *absent]))
         raise _halfway(session, step, CommandFailed(text))
     return rows
 
@@ -236,7 +245,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         reason = "nothing can be foreseen: the tools are not installed on this node; a real run would stop here, or install them before"
         return {**Plan().result(), "reasons": [reason], "devices": [], "backup_files": []}
     tools = find_tools(run, parameters["tool"]) if targets else ()
-    sessions = {target.device.pci: Session(run, tools, target.device.pci, module.tmpdir) for target in targets}
+    sessions = {target.device.pci: Session(run, tools, target.device.pci, module.tmpdir, title(target.device)) for target in targets}
     with _locked(sessions, parameters["lock_timeout"], root):
         judged = each(lambda target: judge(sessions[target.device.pci], target), targets)
         wrong = [problem for one in judged for problem in one.problems]
@@ -276,7 +285,7 @@ def _failure(failures: t.Sequence[RdmaError], finished: t.Sequence[Step], untouc
     if finished:
         texts.append("Set on other adapters: %s" % ", ".join(done))
     if untouched:
-        texts.append("Not touched: %s" % ", ".join(step.target.device.pci for step in untouched))
+        texts.append("Not touched: %s" % ", ".join(title(step.target.device) for step in untouched))
     changes = [*done, *(words for failure in failures for words in failure.details.get("changes", []))]
     changed = bool(changes) or any(failure.details.get("changed") for failure in failures)
     details = {**failures[0].details, "changed": changed, "changes": changes, "backup_files": backups}

@@ -35,6 +35,10 @@ class Wish(t.NamedTuple):
     """The place in the input."""
     boolean: bool = False
     """Was it a YAML boolean?"""
+    key: str = ""
+    """The parameter as it was written, which may stand for several: C(NAME[0..3])."""
+    within: str = ""
+    """The place that the key itself is the value of."""
 
 
 class Target(t.NamedTuple):
@@ -75,15 +79,16 @@ def _entry_problems(variable: str, entry: t.Any) -> list[Problem]:
     if state == "default" and parameters and names:
         found.append(Problem(variable, sorted(map(label, given)), "names, or parameters that keep a value while all others go to their default"))
     for name, value in parameters.items():
-        found.extend(_value_problems("%s.parameters.%s" % (variable, label(name)), name, value))
+        found.extend(_value_problems(variable + ".parameters", name, value))
     found.extend(Problem("%s.names[%d]" % (variable, at), name, _KEY) for at, name in enumerate(names) if not isinstance(name, str) or not parse_key(name))
     return found
 
 
-def _value_problems(variable: str, name: t.Any, value: t.Any) -> list[Problem]:
+def _value_problems(within: str, name: t.Any, value: t.Any) -> list[Problem]:
+    variable = "%s.%s" % (within, label(name))
     key = parse_key(name) if isinstance(name, str) else None
     if key is None:
-        return [Problem(variable, name, _KEY)]
+        return [Problem(within, name, _KEY)]
     if isinstance(value, list):
         if key.first is None:
             return [Problem(variable, value, "one value", "a list needs the indices: %s[0..%d]" % (key.name, len(value) - 1))]
@@ -133,11 +138,12 @@ def _wishes(variable: str, entry: Mapping[str, t.Any]) -> t.Iterator[tuple[str, 
         elements = key.elements() if key else []
         values = value if isinstance(value, list) else [value] * len(elements)
         for element, item in zip(elements, values):
-            yield element, Wish(wish_text(item), "%s.parameters.%s" % (variable, name), isinstance(item, bool))
+            yield element, Wish(wish_text(item), "%s.parameters.%s" % (variable, name), isinstance(item, bool), name, variable + ".parameters")
     for index, name in enumerate(entry.get("names") or []):
         key = parse_key(name)
         for element in key.elements() if key else []:
-            yield element, Wish(None, "%s.names[%d]" % (variable, index))
+            where = "%s.names[%d]" % (variable, index)
+            yield element, Wish(None, where, False, name, where)
 
 
 def _agree(one: Wish, other: Wish) -> bool:

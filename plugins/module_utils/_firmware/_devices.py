@@ -148,10 +148,15 @@ def matches(device: Device, kind: str, value: str) -> bool:
     return value in (device.netdevs if kind == "netdev" else device.rdma)
 
 
+def title(device: Device) -> str:
+    """The address, and the names that the node has for it: "0000:03:00.0 (mlx5_0)"."""
+    return "%s (%s)" % (device.pci, ", ".join(device.rdma)) if device.rdma else device.pci
+
+
 def describe_device(device: Device) -> str:
     """An adapter in one line, as errors show what the node has."""
     parts = [device.pci, device.model or device.type, device.part_number, "PSID %s" % (device.psid or "unknown"), *device.rdma, *device.netdevs]
     return " ".join(part for part in parts if part)
 
 
-__all__ = ("SELECTORS", "Device", "describe_device", "matches", "read_devices", "selector_options", "selector_problem")
+__all__ = ("SELECTORS", "Device", "describe_device", "matches", "read_devices", "selector_options", "selector_problem", "title")

@@ -43,13 +43,19 @@ SET_TIMEOUT = 300.0
 # Seconds before another try where the card is busy.
 WAITS = (1.0, 3.0)
 
+_HELD = "somebody holds the semaphores of the card (another tool at work, or one that was killed)%s: repeat the task later; a cold boot frees them"
 _HINTS = (
-    ("failed to open the device", "the task must run as root; kernel lockdown (Secure Boot) forbids it too, and the adapter may have gone from the bus"),
+    (
+        "failed to open the device",
+        "the task must run as root; kernel lockdown (Secure Boot) forbids it too, somebody may hold the semaphores of the card, or it has left the PCI bus",
+    ),
+    ("failed to identify the device", "the card may have left the PCI bus: look at dmesg; a cold boot brings it back. Or the tool is too old for it"),
+    ("me_icmd_status_cr_fail", "another process uses the card, perhaps one of an interrupted run; repeat the task later"),
     ("cannot access nv register", "the card is locked: see flint hw_access, or the owner of the DPU"),
     ("livefish", "the card is in recovery mode: burn its firmware first"),
     ("erase count", "the card's flash allows no more writes now"),
-    ("nv access registers are supported", "another tool is at work on the card, or died, or its firmware still starts: see mstconfig clear_semaphore"),
-    ("semaphore", "another tool is at work on the card, or died: see mstconfig clear_semaphore"),
+    ("nv access registers are supported", _HELD % ", or its firmware still starts"),
+    ("semaphore", _HELD % ""),
 )
 _NOTHING_TO_SAVE = "nothing to backup"
 
@@ -75,20 +81,26 @@ def find_tools(run: Runner, choice: str) -> tuple[Tool, ...]:
     return tuple(Tool(name, writes_json(run(version_command(name), ok=None).stdout)) for name in found)
 
 
+def _hint(texts: t.Sequence[str]) -> str:
+    """What to do about a card that can't be worked with; "" where the card is not to blame."""
+    return next((hint for phrase, hint in _HINTS if any(phrase in text.lower() for text in texts)), "")
+
+
 def _said(output: Output) -> str:
     texts = errors_of(output.stdout) or [(output.stderr or output.stdout).strip() or "exit status %d" % output.rc]
-    hint = next((hint for phrase, hint in _HINTS if any(phrase in text.lower() for text in texts)), "")
+    hint = _hint(texts)
     return "; ".join(texts) + (" (%s)" % hint if hint else "")
 
 
 class Session:
-    """One adapter; C(device) is the PCI address of its first function. Not for several threads at once."""
+    """One adapter; C(device) is the PCI address of its first function, C(title) its name in errors. Not for several threads at once."""
 
-    def __init__(self, run: Runner, tools: t.Sequence[Tool], device: str, folder: str) -> None:
+    def __init__(self, run: Runner, tools: t.Sequence[Tool], device: str, folder: str, title: str = "") -> None:
         self._run = run
         self._tools = tuple(tools)
         self._folder = folder
         self.device = device
+        self.title = title or device
         self.tool = self._tools[0]
 
     def _ask(self, argv: t.Sequence[str], timeout: float) -> Output:
@@ -101,7 +113,7 @@ class Session:
         return self._run(argv, ok=None, timeout=timeout)
 
     def _failed(self, doing: str, argv: t.Sequence[str], output: Output) -> CommandFailed:
-        return CommandFailed("%s: %s: %s" % (self.device, doing, _said(output)), cmd=list(argv), rc=output.rc, stdout=output.stdout, stderr=output.stderr)
+        return CommandFailed("%s: %s: %s" % (self.title, doing, _said(output)), cmd=list(argv), rc=output.rc, stdout=output.stdout, stderr=output.stderr)
 
     def _query(self, tool: Tool, names: t.Sequence[str]) -> tuple[Output, list[str], dict[str, Row]]:
         path = ""
@@ -122,7 +134,7 @@ class Session:
             if path:
                 os.unlink(path)
         if len(answers) != 1 or answers[0].device not in ("", self.device):
-            raise UnexpectedOutput("%s: %s was asked for one adapter, and answered for %s" % (self.device, tool.name, [answer.device for answer in answers]))
+            raise UnexpectedOutput("%s: %s was asked for one adapter, and answered for %s" % (self.title, tool.name, [answer.device for answer in answers]))
         return output, argv, dict(answers[0].rows)
 
     def query(self, names: t.Sequence[str] = ()) -> dict[str, Row]:
@@ -146,9 +158,11 @@ class Session:
         return parse_confs(self._ask(confs_command(self.tool.name, self.device), QUERY_TIMEOUT).stdout)
 
     def rehearse(self, assignments: t.Mapping[str, str]) -> tuple[dict[str, str], str]:
-        """Let the tool judge a set without making it: the new values, or why it refuses."""
+        """Let the tool judge a set without making it: the new values, or why it refuses. A card that can't be reached refuses nothing."""
         argv = set_command(self.tool.name, self.device, assignments, dry_run=True)
         output = self._ask(argv, QUERY_TIMEOUT)
+        if output.rc != ABORTED and _hint(errors_of(output.stdout)):
+            raise self._failed("%s can't tell whether it takes what is to be set" % self.tool.name, argv, output)
         if output.rc != ABORTED:
             return {}, _said(output)
         answers = parse_query(output.stdout)

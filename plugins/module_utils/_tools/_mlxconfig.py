@@ -36,14 +36,18 @@ _ROW = re.compile(r"^(?P<changed>\*)?\s*(?:(?P<read_only>RO)\s+)?(?P<name>[A-Za-
 # A value ends with its bracket: up to version 4.25 the next one may follow without a blank.
 _VALUE = re.compile(r"Array\[\d+\.\.\d+\]|[^\s()\[\]]+\(\d+\)|[^\s()\[\]]+")
 _ERROR = re.compile(r"-E- (.*?)\s*$", re.MULTILINE)
+_SIZE = re.compile(r"as its size is (\d{1,2}) bits")
 _LIMIT = re.compile(r"Parameter (\S+?)' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
 
-# The last one is all that is said of a semaphore that stays taken, after 13 seconds, and of firmware that still starts.
+# The last but one is all that is said of a semaphore that stays taken, after 13 seconds, and of firmware that still starts;
+# the last one is what a tool meets right after another one was killed at work.
 _BUSY = (
     *("device is busy", "icmd semaphore", "interface busy", "semaphore locked", "resource unavailable"),
     "error when trying to check if nv access registers are supported",
+    "me_icmd_status_cr_fail",
 )
-_OTHER_TOOL = ("unsupported device", "device type is not supported", "nvqc access register is not supported", "failed to open the device")
+_UNREACHED = ("failed to open the device", "failed to identify the device")
+_OTHER_TOOL = ("unsupported device", "device type is not supported", "nvqc access register is not supported", *_UNREACHED)
 _UNKNOWN = ("unknown parameter", "failed to find param", "with no port does not exist", "failed to find tlv")
 _UNAVAILABLE = ("the device doesn't support",)
 _OUT_OF_RANGE = ("is out of range", "index out of range")
@@ -108,8 +112,8 @@ def writes_json(version_text: str) -> bool:
 
 
 def errors_of(text: str) -> list[str]:
-    """The texts after C(-E-); usage errors have the whole help behind them, which is left out."""
-    return [match.strip() for match in _ERROR.findall(text)]
+    """The texts after C(-E-), with single blanks; usage errors have the whole help behind them, which is left out."""
+    return [" ".join(match.split()) for match in _ERROR.findall(text)]
 
 
 def _says(texts: t.Iterable[str], phrases: t.Sequence[str]) -> bool:
@@ -138,6 +142,14 @@ def limit_of(errors: t.Sequence[str]) -> tuple[str, str] | None:
         if match:
             return match.group(1), "%s %s" % ("at most" if match.group(2) == "larger" else "at least", match.group(3))
     return None
+
+
+def allowed_by(error: str) -> str:
+    """What an error lets one write instead, in words; "" where it doesn't say."""
+    size, limit = _SIZE.search(error), limit_of([error])
+    if size:
+        return "0 to %d" % (2 ** int(size.group(1)) - 1)
+    return limit[1] if limit else ""
 
 
 def _row(line: str, announced: t.Sequence[str] | None) -> Row | None:
@@ -234,6 +246,7 @@ __all__ = (
     "TOOLS",
     "Answer",
     "Row",
+    "allowed_by",
     "backup_command",
     "confs_command",
     "errors_of",

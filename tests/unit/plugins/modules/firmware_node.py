@@ -27,6 +27,7 @@ class Parameter:
         self.next: int = value
         self.names = names
         self.limit: int = more.get("limit", 2**32)
+        self.bits: int = more.get("bits", 32)
         self.read_only: bool = more.get("read_only", False)
         self.needs: str = more.get("needs", "")
         """The parameter that must not be 0 for this one to exist."""
@@ -55,7 +56,8 @@ def parameters() -> dict[str, Parameter]:
         "LINK_TYPE_P1": Parameter(1, 1, LINK),
         "LINK_TYPE_P2": Parameter(1, 1, LINK),
         "SRIOV_EN": Parameter(1, 0, FLAG),
-        "NUM_OF_VFS": Parameter(8, 0, limit=127),
+        "NUM_OF_VFS": Parameter(8, 0, limit=127, bits=16),
+        "BOOT_PKEY": Parameter(0, 0, bits=16),
         "ADVANCED_PCI_SETTINGS": Parameter(0, 0, FLAG),
         "MAX_ACC_OUT_READ": Parameter(0, 0, needs="ADVANCED_PCI_SETTINGS"),
         "SAFE_MODE_ENABLE": Parameter(1, 1, FLAG, read_only=True),
@@ -71,6 +73,8 @@ CONFS = """List of configurations the device 0000:03:00.0 may support:
                     LINK_TYPE_P2=<ETH|IB>
                     SRIOV_EN=<False|True>                   SR-IOV
                     NUM_OF_VFS=<NUM>                        How many
+                    BOOT_PKEY=<NUM>                         Partition
+                    BOOT_RETRY_CNT1=<NONE|_1|UNLIMITED>     Retries
                     MAX_ACC_OUT_READ=<NUM>                  How many
                     INTERNAL_CPU_MODEL=<EMBEDDED_CPU|SEPARATED_HOST>Model
 """
@@ -84,6 +88,8 @@ class Card:
         self.parameters = parameters()
         self.refusals: list[str] = []
         """Errors for the next accesses, one each."""
+        self.dry_refusals: list[str] = []
+        """The same for dry runs alone."""
         self.fail_after = -1
         """How many parameters a set still writes before it fails."""
         self.knows_states = True
@@ -111,6 +117,8 @@ class Node:
         self.versions = {"mstconfig": TEXT}
         self.blind: set[str] = set()
         """Programs that don't know the cards."""
+        self.clash: frozenset[str] = frozenset({"no such parameter"})
+        """Parameters that a set does not take together."""
         self.calls: list[list[str]] = []
         self._lock = threading.Lock()
 
@@ -155,6 +163,8 @@ class Node:
             return Output(3, "-E- Unsupported device\n", "")
         if words[0] != "show_confs" and card.refusals:
             return Output(3, "-E- %s\n" % card.refusals.pop(0), "")
+        if words[0] == "set" and "-y" not in options and card.dry_refusals:
+            return Output(3, "-E- %s\n" % card.dry_refusals.pop(0), "")
         verb = {"query": self._query, "set": self._set, "backup": self._backup, "show_confs": self._confs}[words[0]]
         return verb(card, words[1:], options)
 
@@ -210,7 +220,11 @@ class Node:
             number = one.parse(value)
             if number is None:
                 return Output(3, text + ("-E- Unknown value %s\n" % value if one.names else "-E- Cannot parse the value\n"), "")
+            if number >> one.bits:
+                return Output(3, text + "-E- The value %s is not valid,  as its size is %d bits\n" % (value, one.bits), "")
             writes[name] = number
+        if self.clash <= set(writes):
+            return Output(3, text + "-E- These do not go together\n", "")
         for name, number in writes.items():
             one = card.parameters[name]
             text += "         %-36s%-16s%-16s\n" % (name, one.shown(one.next), one.shown(number))

@@ -13,7 +13,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_apply, _session
-from firmware_node import JSON, TEXT, Node
+from firmware_node import JSON, TEXT, Node, Parameter
 
 FIRST, SECOND, THIRD = "0000:03:00.0", "0000:81:00.0", "0000:82:00.0"
 
@@ -108,7 +108,7 @@ def test_everything_wrong_is_told_before_anything_is_set(node: Node) -> None:
         "SAFE_MODE_ENABLE is read only",
         "NUM_OF_VFS is no boolean",
         "HOST_CHAINING_DESCRIPTORS[0..7]",
-        "this card with its present firmware and settings has it not",
+        "the tool knows it, but not for this card with its present firmware and settings",
         "it exists only with ADVANCED_PCI_SETTINGS=1",
     ):
         assert part in text
@@ -124,6 +124,60 @@ def test_the_tool_judges_values_and_we_say_which(node: Node, value: t.Any, allow
     assert "set" not in verbs(node)
 
 
+def told(node: Node, parameters: t.Mapping[str, t.Any]) -> list[str]:
+    """Everything wrong, in words."""
+    with pytest.raises(InvalidInput) as caught:
+        run(node, parameters)
+    assert "set" not in verbs(node)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_each_wrong_value_is_told_with_its_own_reason(node: Node) -> None:
+    path = "devices[0].parameters.%s (0000:03:00.0) is "
+    sizes = {"NUM_OF_VFS": 100000, "LINK_TYPE_P2": "ETH", "BOOT_PKEY": "0x11170"}
+    assert told(node, sizes) == [
+        path % "NUM_OF_VFS" + "'100000'; allowed: 0 to 65535 (mstconfig says: The value 100000 is not valid, as its size is 16 bits)",
+        path % "BOOT_PKEY" + "'0x11170'; allowed: 0 to 65535 (mstconfig says: The value 70000 is not valid, as its size is 16 bits)",
+    ]
+    assert verbs(node) == ["query", "dry set", "dry set", "dry set", "dry set", "show_confs"]
+    kinds = {"LINK_TYPE_P1": "IBX", "NUM_OF_VFS": "many", "SRIOV_EN": 3, "BOOT_PKEY": 5}
+    assert told(node, kinds) == [
+        path % "LINK_TYPE_P1" + "'IBX'; allowed: ETH(2), IB(1) (mstconfig says: Unknown value IBX)",
+        path % "NUM_OF_VFS" + "'many'; allowed: a number (mstconfig says: Cannot parse the value)",
+        path % "SRIOV_EN" + "'3'; allowed: False(0), True(1) (mstconfig says: Unknown value 3)",
+    ]
+    assert told(node, {"SRIOVEN": True, "BOOT_PKEY": 70000, "NUM_OF_VFS": 4})[1].startswith(path % "BOOT_PKEY" + "'70000'; allowed: 0 to 65535")
+
+
+def test_one_wrong_value_is_not_asked_for_twice(node: Node) -> None:
+    assert len(told(node, {"NUM_OF_VFS": 100000})) == 1
+    assert verbs(node) == ["query", "dry set", "show_confs"]
+
+
+def test_values_that_are_refused_only_together(node: Node) -> None:
+    node.clash = frozenset({"NUM_OF_VFS", "BOOT_PKEY"})
+    assert told(node, {"NUM_OF_VFS": 4, "BOOT_PKEY": 1}) == [
+        "devices[0].parameters (0000:03:00.0) is 'NUM_OF_VFS=4 BOOT_PKEY=1'; allowed: values that go together (mstconfig says: These do not go together)"
+    ]
+
+
+def test_a_range_is_one_problem(node: Node) -> None:
+    (far,) = told(node, {"HOST_CHAINING_DESCRIPTORS[0..99]": 8})
+    assert far == "devices[0].parameters (0000:03:00.0) is 'HOST_CHAINING_DESCRIPTORS[0..99]'; allowed: HOST_CHAINING_DESCRIPTORS[0..7]"
+    (value,) = told(node, {"HOST_CHAINING_DESCRIPTORS[0..7]": "many"})
+    assert value.startswith("devices[0].parameters.HOST_CHAINING_DESCRIPTORS[0..7] (0000:03:00.0) is 'many'")
+
+
+def test_suggestions_come_from_the_card_and_from_the_tool(node: Node) -> None:
+    (near,) = told(node, {"NUM_OF_VF": 8})
+    assert near == "devices[0].parameters (0000:03:00.0) is 'NUM_OF_VF'; allowed: a parameter of this adapter (did you mean NUM_OF_VFS?)"
+    (known,) = told(node, {"BOOT_RETRY_CNT": 3})
+    assert "(the tool knows BOOT_RETRY_CNT1, but not for this card with its present firmware and settings; see: mstconfig -d" in known
+    node.cards[FIRST].parameters["BOOT_RETRY_CNT1"] = Parameter(0)
+    (there,) = told(node, {"BOOT_RETRY_CNT": 3})
+    assert "a parameter of this adapter (did you mean BOOT_RETRY_CNT1" in there
+
+
 def test_an_array_as_a_whole_needs_indices(node: Node) -> None:
     with pytest.raises(InvalidInput, match=r"elements of the array: HOST_CHAINING_DESCRIPTORS\[0\.\.7\]"):
         run(node, {"HOST_CHAINING_DESCRIPTORS": 4})
@@ -134,7 +188,7 @@ def test_a_limit_of_the_firmware_stops_at_the_first_card_of_its_kind(node: Node)
     node.add(THIRD, "mlx5_3")
     with pytest.raises(CommandFailed, match="larger than maximum allowed 127") as caught:
         run(node, {"NUM_OF_VFS": 1000, "LINK_TYPE_P1": "ETH"})
-    assert "Not touched: 0000:81:00.0, 0000:82:00.0" in caught.value.msg
+    assert "Not touched: 0000:81:00.0 (mlx5_2), 0000:82:00.0 (mlx5_3)" in caught.value.msg
     assert verbs(node).count("set") == 1
     assert caught.value.details["changed"] is False
     assert all(card.value("LINK_TYPE_P1") == "IB(1)" for card in node.cards.values())
@@ -221,8 +275,23 @@ def test_busy_cards_are_asked_again(node: Node) -> None:
     node.cards[FIRST].refusals = ["Timed out trying to take the ICMD semaphore"] * 2
     assert run(node, {"NUM_OF_VFS": 4})["changed"]
     node.cards[FIRST].refusals = ["Timed out trying to take the ICMD semaphore"] * 3
-    with pytest.raises(CommandFailed, match="another tool is at work on the card"):
+    with pytest.raises(CommandFailed, match=r"0000:03:00\.0 \(mlx5_0, mlx5_1\): .*somebody holds the semaphores of the card.*repeat the task later"):
         run(node, {"NUM_OF_VFS": 5})
+
+
+def test_what_an_interrupted_run_left_passes(node: Node) -> None:
+    said = "Failed to query device current configuration ME_ICMD_STATUS_CR_FAIL"
+    node.cards[FIRST].refusals = [said] * 2
+    assert run(node, {"NUM_OF_VFS": 4})["changed"]
+    node.cards[FIRST].refusals = [said] * 3
+    with pytest.raises(CommandFailed, match="another process uses the card, perhaps one of an interrupted run; repeat the task later"):
+        run(node, {"NUM_OF_VFS": 5})
+
+
+def test_a_card_that_goes_while_it_is_asked_is_no_wrong_value(node: Node) -> None:
+    node.cards[FIRST].dry_refusals = ["Failed to identify the device"]
+    with pytest.raises(CommandFailed, match=r"can't tell whether it takes .*the card may have left the PCI bus: look at dmesg"):
+        run(node, {"NUM_OF_VFS": 4, "LINK_TYPE_P1": "ETH"})
 
 
 def test_the_other_program_where_one_does_not_know_the_card(node: Node) -> None:
@@ -256,7 +325,8 @@ def test_an_unchanged_run_asks_each_of_eight_cards_once(node: Node) -> None:
 
 def test_a_card_that_vanishes_is_named(node: Node) -> None:
     node.cards[FIRST].refusals = ["Failed to open the device"]
-    with pytest.raises(CommandFailed, match=r"0000:03:00\.0: mstconfig can't query it: Failed to open the device \(the task must run as root"):
+    said = r"0000:03:00\.0 \(mlx5_0, mlx5_1\): mstconfig can't query it: Failed to open the device \(the task must run as root"
+    with pytest.raises(CommandFailed, match=said):
         run(node, {"NUM_OF_VFS": 4})
 
 

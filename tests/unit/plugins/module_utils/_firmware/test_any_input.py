@@ -14,7 +14,8 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_input as config
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices, _image_input, _reset_look, _values
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import check, step_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import step_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row

@@ -30,7 +30,7 @@ NUMBER = {"A": 1}
         ({"all": True, "state": "default", "names": ["A B"]}, "x[0].names[0]"),
         ({"all": True, "state": "default", "names": 3}, "x[0].names"),
         ({"all": True, "parameters": [1]}, "x[0].parameters"),
-        ({"all": True, "parameters": {"A=1": 1}}, "x[0].parameters.A=1"),
+        ({"all": True, "parameters": {"A=1": 1}}, "x[0].parameters"),
         ({"all": True, "parameters": {"A": None}}, "x[0].parameters.A"),
         ({"all": True, "parameters": {"A": 1.5}}, "x[0].parameters.A"),
         ({"all": True, "parameters": {"A": -1}}, "x[0].parameters.A"),
@@ -38,8 +38,8 @@ NUMBER = {"A": 1}
         ({"all": True, "parameters": {"A": 2**64}}, "x[0].parameters.A"),
         ({"all": True, "parameters": {"A": "\0"}}, "x[0].parameters.A"),
         ({"all": True, "parameters": {"A": "٣"}}, "x[0].parameters.A"),
-        ({"all": True, "parameters": {"A[٣]": 1}}, "x[0].parameters.A[٣]"),
-        ({"all": True, "parameters": {"A\n": 1}}, "x[0].parameters.A\n"),
+        ({"all": True, "parameters": {"A[٣]": 1}}, "x[0].parameters"),
+        ({"all": True, "parameters": {"A\n": 1}}, "x[0].parameters"),
         ({"all": True, "parameters": {"A": "1 B=2"}}, "x[0].parameters.A"),
         ({"all": True, "parameters": {"A": "0xffffffff"}}, "x[0].parameters.A"),
         ({"all": True, "parameters": {"A": [1, 2]}}, "x[0].parameters.A"),
@@ -78,13 +78,13 @@ def test_entries_that_mean_one_card_are_merged() -> None:
     ]
     targets, wrong = targets_of("x", entries, [ONE, TWO], "fail")
     everywhere = {
-        "SRIOV_EN": Wish("True", "x[0].parameters.SRIOV_EN", True),
-        "A[0]": Wish("7", "x[0].parameters.A[0..1]"),
-        "A[1]": Wish("7", "x[0].parameters.A[0..1]"),
+        "SRIOV_EN": Wish("True", "x[0].parameters.SRIOV_EN", True, "SRIOV_EN", "x[0].parameters"),
+        "A[0]": Wish("7", "x[0].parameters.A[0..1]", False, "A[0..1]", "x[0].parameters"),
+        "A[1]": Wish("7", "x[0].parameters.A[0..1]", False, "A[0..1]", "x[0].parameters"),
     }
     assert wrong == []
     assert targets == [
-        Target(ONE, {**everywhere, "LINK_TYPE_P1": Wish("2", "x[1].parameters.LINK_TYPE_P1")}),
+        Target(ONE, {**everywhere, "LINK_TYPE_P1": Wish("2", "x[1].parameters.LINK_TYPE_P1", False, "LINK_TYPE_P1", "x[1].parameters")}),
         Target(TWO, everywhere, reset_all=True),
     ]
 

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import check
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target, Wish
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import check, differences, plan_of, step_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import differences, plan_of, step_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 from hypothesis import given

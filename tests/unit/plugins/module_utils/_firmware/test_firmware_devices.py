@@ -8,7 +8,15 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, matches, read_devices, selector_problem
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import (
+    SELECTORS,
+    Device,
+    describe_device,
+    matches,
+    read_devices,
+    selector_problem,
+    title,
+)
 
 MELLANOX = {"vendor": "0x15b3", "class": "0x020000"}
 
@@ -128,3 +136,8 @@ def test_an_unknown_model_is_not_chosen_by_an_empty_name() -> None:
 def test_bad_selectors(kind: str, value: t.Any) -> None:
     problem = selector_problem("devices[0].x", kind, value)
     assert problem is not None and problem.variable == "devices[0].x"
+
+
+def test_errors_name_an_adapter_as_the_node_does() -> None:
+    assert title(Device("0000:03:00.0", rdma=("mlx5_0", "mlx5_1"))) == "0000:03:00.0 (mlx5_0, mlx5_1)"
+    assert title(Device("0000:03:00.0")) == "0000:03:00.0"

@@ -48,6 +48,8 @@ def use_errors(text: str) -> None:
     errors = mlxconfig.errors_of(text)
     for judge in (mlxconfig.is_busy, mlxconfig.is_missing, mlxconfig.needs_other_tool, mlxconfig.limit_of):
         judge(errors)
+    for error in [*errors, text]:
+        mlxconfig.allowed_by(error)
     mlxconfig.writes_json(text)
 
 

@@ -269,3 +269,23 @@ def test_parse_confs_undoes_render(drawn: list[Conf]) -> None:
         lines.append((" " * 20 + "%s=<%s>" % (name, conf.kind or "|".join(word for word, _number in values))).ljust(60) + "What it is for, in several lines.")
         lines += [" " * 60 + "0x%x: %s - what this one means" % (int(number), word) for word, number in values]
     assert parse_confs("\n".join(lines)) == confs
+
+
+@pytest.mark.parametrize(
+    ("error", "allowed"),
+    [
+        ("The value 100000 is not valid, as its size is 16 bits", "0 to 65535"),
+        ("The value 9 is not valid, as its size is 3 bits", "0 to 7"),
+        ("Parameter NUM_OF_VFS' value is larger than maximum allowed 127", "at most 127"),
+        ("Unknown value IBX", ""),
+    ],
+)
+def test_what_an_error_allows(error: str, allowed: str) -> None:
+    assert mlxconfig.allowed_by(error) == allowed
+
+
+def test_what_is_worth_another_try() -> None:
+    left = mlxconfig.errors_of("-E- Failed to query device current configuration ME_ICMD_STATUS_CR_FAIL\n")
+    assert mlxconfig.is_busy(left) and not mlxconfig.is_missing(left)
+    gone = mlxconfig.errors_of("-E- Failed to identify the device\n")
+    assert mlxconfig.needs_other_tool(gone) and not mlxconfig.is_busy(gone)

@@ -1,0 +1,174 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What is declared that an adapter can't have, and why. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, is_boolean, name_of, number_of, readable, same
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target, Wish
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import Conf
+
+# Parameters that exist only while another one has a value (for the next start). From the dependencies in the database of
+# mstflint 4.21 and 4.31.
+PREREQUISITES: Mapping[str, tuple[str, int]] = {
+    "MAX_ACC_OUT_READ": ("ADVANCED_PCI_SETTINGS", 1),
+    "FORCE_ETH_PCI_SUBCLASS": ("ADVANCED_PCI_SETTINGS", 1),
+    "IBM_CAPI_EN": ("ADVANCED_PCI_SETTINGS", 1),
+    "DISABLE_SLOT_POWER_LIMITER": ("ADVANCED_POWER_SETTINGS", 1),
+    "INTERNAL_CPU_OFFLOAD_ENGINE": ("INTERNAL_CPU_MODEL", 1),
+    "INTERNAL_CPU_ESWITCH_MANAGER": ("INTERNAL_CPU_MODEL", 1),
+    "INTERNAL_CPU_PAGE_SUPPLIER": ("INTERNAL_CPU_MODEL", 1),
+    "INTERNAL_CPU_IB_VPORT0": ("INTERNAL_CPU_MODEL", 1),
+    "PHY_RATE_MASK_P1": ("PHY_RATE_MASK_OVERRIDE_P1", 1),
+    "PHY_RATE_MASK_P2": ("PHY_RATE_MASK_OVERRIDE_P2", 1),
+    "SAFE_MODE_THRESHOLD": ("SAFE_MODE_ENABLE", 1),
+    "IP_OVER_VXLAN_PORT": ("IP_OVER_VXLAN_EN", 1),
+}
+
+# How like a name must be, of 1, to be what was meant rather than a neighbour.
+_CLOSE = 0.8
+
+
+def wanted(wish: Wish | None, row: Row) -> str | None:
+    """The value to have; None where the firmware doesn't tell its default."""
+    return row.default if wish is None or wish.value is None else wish.value
+
+
+def _meets(name: str, value: int, target: Target, rows: Mapping[str, Row]) -> bool:
+    """Will a parameter have a value after the run?"""
+    row, wish = rows.get(name), target.wishes.get(name)
+    if row is None:
+        return False
+    text = wanted(wish, row) if wish or target.reset_all else row.next
+    if text is None or same(text, row.next):
+        return number_of(row.next) == value
+    if is_boolean(row.next):
+        return same(text, "True(1)") == bool(value)
+    number = number_of(text)
+    # Another name of an enumeration has a number that is not known here: it leaves the present value at least.
+    return number == value if number is not None else number_of(row.next) != value
+
+
+def awaited(target: Target, rows: Mapping[str, Row]) -> list[str]:
+    """Parameters that are not there yet, and will be once another declared one is set."""
+    return [
+        name
+        for name, wish in target.wishes.items()
+        if name not in rows and wish.value is not None and name in PREREQUISITES and _meets(*PREREQUISITES[name], target=target, rows=rows)
+    ]
+
+
+def _gone(name: str, wish: Wish, target: Target, rows: Mapping[str, Row]) -> bool:
+    """Has a parameter that shall have its default gone with the one that it depends on?"""
+    return wish.value is None and name in PREREQUISITES and PREREQUISITES[name][0] in rows and not _meets(*PREREQUISITES[name], target=target, rows=rows)
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def _near(base: str, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> tuple[list[str], str]:
+    """The names most like an unknown one among those of the card, and the one that only the tool's database has, if it is closer still."""
+    there = sorted({base_name(row) for row in rows})
+    ports = [row for row in there if row.rpartition("_P")[0] == base]
+    if ports:
+        return ports, ""
+    near = difflib.get_close_matches(base, there, n=3, cutoff=0.6)
+    known = difflib.get_close_matches(base, sorted(set(confs) - set(there)), n=1, cutoff=_CLOSE)
+    if not known or any(_likeness(name, base) >= _likeness(known[0], base) for name in near):
+        return near, ""
+    return [name for name in near if _likeness(name, base) >= _CLOSE], known[0]
+
+
+def _missing(name: str, wish: Wish, target: Target, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> Problem:
+    """C(name) is an element; the problem is that of the key which the author wrote."""
+    where = "%s (%s)" % (wish.within or wish.where, target.device.pci)
+    written = wish.key or name
+    if name in PREREQUISITES:
+        other, value = PREREQUISITES[name]
+        if other in rows:
+            return Problem(where, written, "a parameter that is there", "it exists only with %s=%d: declare that too" % (other, value))
+    base = base_name(name)
+    if base != name and base in rows:
+        limits = bounds(rows[base].next)
+        allowed = "%s[%d..%d]" % (base, limits[0], limits[1]) if limits else "%s, which is no array" % base
+        return Problem(where, written, allowed)
+    near, known = _near(base, rows, confs)
+    hints = ["did you mean %s?" % " or ".join(near) if near else "see: mstconfig -d %s query" % target.device.pci]
+    if base in confs or known:
+        known = "it" if base in confs else known
+        hints.insert(0, "the tool knows %s, but not for this card with its present firmware and settings" % known)
+    return Problem(where, written, "a parameter of this adapter", "; ".join(hints))
+
+
+def once(problems: t.Iterable[Problem]) -> list[Problem]:
+    """One problem of each key and value, though the key may stand for a hundred elements."""
+    found: dict[tuple[str, str, str], Problem] = {}
+    for problem in problems:
+        found.setdefault((problem.variable, str(problem.value), problem.allowed), problem)
+    return list(found.values())
+
+
+def check(target: Target, rows: Mapping[str, Row], confs: Mapping[str, Conf] | None = None) -> list[Problem]:
+    """Everything declared that this adapter can't have. C(rows) are all of the adapter where one of the declared ones is missing."""
+    found: list[Problem] = []
+    later = awaited(target, rows)
+    for name, wish in target.wishes.items():
+        where = "%s (%s)" % (wish.where, target.device.pci)
+        row = rows.get(name)
+        needs = PREREQUISITES.get(name)
+        conf = (confs or {}).get(base_name(name))
+        if row is None:
+            if name in later and conf and _refuses(conf, wish.value or ""):
+                found.append(Problem(where, wish.value, conf.allowed()))
+            elif name not in later and not _gone(name, wish, target, rows):
+                found.append(_missing(name, wish, target, rows, confs or {}))
+            continue
+        text = wanted(wish, row)
+        limits = bounds(row.next)
+        if limits:
+            within = "%s (%s)" % (wish.within or wish.where, target.device.pci)
+            found.append(Problem(within, wish.key or name, "elements of the array: %s[%d..%d]" % (name, limits[0], limits[1])))
+        elif text is None:
+            found.append(Problem(where, wish.key or name, "a value", "the firmware of this card does not tell its defaults"))
+        elif not readable(row.next):
+            found.append(Problem(where, text, "a parameter that can be read", "the card does not tell the value of %s" % name))
+        elif row.read_only and not same(text, row.next):
+            found.append(Problem(where, text, row.next, "%s is read only" % name))
+        elif wish.boolean and not is_boolean(row.next):
+            found.append(Problem(where, text, allowed_value(name, row, confs or {}), "%s is no boolean: write a name in quotes or a number" % name))
+        elif needs and needs[0] in target.wishes and wish.value is not None and not _meets(*needs, target=target, rows=rows):
+            found.append(Problem(where, text, "%s=%d" % needs, "%s exists only then" % name))
+    return once(found)
+
+
+def allowed_value(name: str, row: Row, confs: Mapping[str, Conf]) -> str:
+    conf = confs.get(base_name(name))
+    return conf.allowed() if conf else "a value like %s" % row.next
+
+
+def _refuses(conf: Conf, text: str) -> bool:
+    """Does the tool's database forbid a value? What it does not tell is left to the tool."""
+    number = number_of(text)
+    if not conf.values:
+        return conf.kind in ("NUM", "BINARY") and number is None
+    if number is None:
+        return name_of(text).lower() not in {name_of(value).lower() for value in conf.values}
+    numbers = {number_of(value) for value in conf.values}
+    return None not in numbers and number not in numbers
+
+
+__all__ = ("PREREQUISITES", "allowed_value", "awaited", "check", "once", "wanted")
