@@ -138,7 +138,10 @@ def _blockers(card: Card, host: Host, wish: Wish, level: int) -> tuple[str, ...]
     """Why a reset that is possible is refused now. A live patch leaves driver and links up, so nobody suffers from it."""
     found = []
     if host.enclosed and not wish.allow_container:
-        found.append("this is a %s, and the card belongs to all that run on this kernel (allow_container: true if it is really meant)" % host.enclosed)
+        found.append(
+            "this is a %s, and the card belongs to all that run on this kernel (allow_container: true, of the role hca_firmware_allow_container, if it is really meant)"
+            % host.enclosed
+        )
     if host.missing:
         found.append("%s not installed, without which the tool stops half-way" % (" and ".join(host.missing) + (" is" if len(host.missing) == 1 else " are")))
     if level == LIVE_PATCH:
