@@ -21,7 +21,9 @@ CONNECTX5, CONNECTX6, CONNECTX7 = "MT_0000000008", "MT_0000000223", "MT_00000008
 def module(host: Host, name: str, check: bool = False, **arguments: t.Any) -> Result:
     """The whole result of a module of the collection, whether it failed or not."""
     node = host.backend.host
-    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed.%s" % name, "-a", json.dumps(arguments), "--diff"]
+    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed.%s" % name, "--diff"]
+    # An empty mapping would be taken for text.
+    argv += ["-a", json.dumps(arguments)] if arguments else []
     env = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"}
     done = subprocess.run([*argv, *(["--check"] if check else [])], env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr

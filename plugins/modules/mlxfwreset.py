@@ -174,6 +174,10 @@ adapters:
       description: Why a reset would be refused now.
       type: list
       elements: str
+    blocked_when_drained:
+      description: Those of RV(adapters[].blocked_by) that stay on a node that was drained, which are all but the users of the card.
+      type: list
+      elements: str
     unknown:
       description: What could not be looked at, and why.
       type: list

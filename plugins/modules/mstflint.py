@@ -51,9 +51,10 @@ options:
     default: fail
   images:
     description:
-      - Where the images are. Needed for O(state=present).
+      - Where the images are. O(state=present) needs them, or O(versions) that all cards have already.
       - The path of a directory offers all image files directly in it (C(.bin), C(.mfa2), C(.fw)). Each card gets the
-        newest one of its PSID, or that of the version in O(versions).
+        newest one of its PSID, or that of the version in O(versions). A file that can't be read is an error if a card
+        remains without an image, else it is told in RV(reasons).
       - The path of a file is the image for all selected cards.
       - A mapping of PSIDs names the image for each kind of card, by its path, or by a mapping of C(path) or C(url), and
         C(checksum) (V(sha256:...) or V(sha512:...)). PSIDs that the node has no card of do no harm.
@@ -64,9 +65,13 @@ options:
       - The version that is wanted for a PSID, as a mapping of PSIDs to versions.
       - An image of another version is then an error, not a surprise.
       - Where a card has the version in its flash, its image is neither looked for nor downloaded.
+      - A card that has another one, and no image of this version, is an error.
     type: dict
   missing_image:
-    description: Whether a selected card without an image is an error (V(fail)) or left as it is (V(skip)).
+    description:
+      - Whether a selected card without an image is an error (V(fail)) or left as it is (V(skip)), which RV(reasons) tells.
+      - It is an error in any case where a version is declared for its PSID in O(versions) which it has not, or where a
+        file in the directory can't be read, which may be its image.
     type: str
     choices: [fail, skip]
     default: fail
@@ -291,7 +296,7 @@ def main() -> None:
             "burn_timeout": {"type": "int", "default": 3600},
             "lock_timeout": {"type": "int", "default": 120},
         },
-        required_if=[("state", "present", ["images"])],
+        required_if=[("state", "present", ["images", "versions"], True)],
         supports_check_mode=True,
     )
     try:

@@ -36,9 +36,5 @@ def test_all_others_are_reached(host: Host, network: str, size: int) -> None:
         assert reaches(host, "%s.%s" % (network, other), size), other
 
 
-def test_the_option_of_the_module_is_in_use(host: Host) -> None:
-    assert host.check_output("cat /sys/module/ib_ipoib/parameters/send_queue_size") == "256"
-
-
 def test_nothing_failed(host: Host) -> None:
     assert host.check_output("systemctl --failed --plain --no-legend") == ""

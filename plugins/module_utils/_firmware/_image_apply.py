@@ -12,7 +12,7 @@ import os
 import typing as t
 
 from ansible.module_utils.urls import open_url
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as look
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
@@ -32,6 +32,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan im
     name_of,
     plan,
     psids_of,
+    unusable,
     waiting,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
@@ -107,7 +108,7 @@ def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], parameters: 
     source = look.find_images(run, tool, parameters["images"], psids, cache, download)
     decision = decide(adapters, source, rules)
     checked = [look.verify_image(run, tool, image) for image in sorted({burn.image for burn in decision.burns})]
-    faulty = [Problem("image %s" % image.path, image.fault, "a whole firmware image", "take it from its source anew") for image in checked if image.fault]
+    faulty = [unusable(image) for image in checked if image.fault]
     problems = [*decision.problems, *faulty]
     if problems:
         raise InvalidInput(problems)
@@ -117,7 +118,8 @@ def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], parameters: 
 def _need_hardware(parameters: t.Mapping[str, t.Any], root: str) -> None:
     kind = read_machine(root).kind
     if kind in ("container", "chroot") and not parameters["allow_in_container"]:
-        raise Refused("this is a %s: its adapters belong to the host, which may be using them. allow_in_container burns them nevertheless." % kind)
+        way_out = "allow_in_container, of the role hca_firmware_allow_container, burns them nevertheless."
+        raise Refused("this is a %s: its adapters belong to the host, which may be using them. %s" % (kind, way_out))
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/", download: Download = open_url) -> dict[str, t.Any]:

@@ -59,7 +59,7 @@ def _images(name: str, value: t.Any) -> list[Problem]:
         return []
     if not isinstance(value, t.Mapping):
         return [] if _is_path(value) else [Problem(name, value, "the absolute path of an image or of a directory, or a mapping of PSIDs to images")]
-    problems = [] if value else [Problem(name, {}, "at least one PSID with its image")]
+    problems = []
     for psid, path in value.items():
         if not _is_psid(psid):
             problems.append(Problem(name, psid, "a PSID such as MT_0000000008"))
@@ -110,7 +110,11 @@ def select_devices(name: str, entries: t.Sequence[t.Mapping[str, t.Any]], device
         if selectors and not hits and missing == "fail":
             said = ", ".join("%s: %s" % item for item in selectors.items())
             have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
-            problems.append(Problem("%s[%d]" % (name, index), said, "an adapter of this node, or missing: ignore", "this node has: %s" % have))
+            problems.append(
+                Problem(
+                    "%s[%d]" % (name, index), said, "an adapter of this node, or missing: ignore, of the role hca_firmware_missing", "this node has: %s" % have
+                )
+            )
         chosen |= set(hits)
     return [device for device in devices if device.pci in chosen], problems
 
@@ -122,8 +126,8 @@ def image_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any
     devices = variables.get(prefix + "devices")
     if devices is not None:
         problems += _device_problems(prefix + "devices", devices)
-    if variables.get(prefix + "state") == "present" and images is None:
-        problems.append(Problem(prefix + "images", None, "where the images are, for state=present"))
+    if variables.get(prefix + "state") == "present" and not images and not variables.get(prefix + "versions"):
+        problems.append(Problem(prefix + "images", images, "where the images are, at least for one PSID, or versions, for state=present"))
     return problems
 
 

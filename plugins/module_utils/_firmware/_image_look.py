@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, location_of, mismatch
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import select_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Image, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import ABSENT, OVERRIDE_PSID, Adapter, Image, Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 
@@ -105,7 +105,7 @@ def select(run: Runner, tool: str, devices: t.Sequence[Device], parameters: t.Ma
 def look_at_image(run: Runner, tool: str, path: str) -> Image:
     """An image that can't be read has a fault instead of a query."""
     if not os.path.isfile(path):
-        return Image(path, fault="there is no such file on the node")
+        return Image(path, fault=ABSENT)
     output, text = _ask(run, flint.query_image(tool, path), flint.QUERY_TIMEOUT)
     try:
         return Image(path, fault=flint.error_of(text)) if output.rc else Image(path, flint.parse_query(text))
@@ -131,9 +131,9 @@ def verify_image(run: Runner, tool: str, image: Image) -> Image:
     return image if flint.verified(output.rc, text) else image._replace(fault="verification failed: %s" % flint.error_of(text))
 
 
-def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any], psids: t.Collection[str], cache: str, download: Download) -> Source:
+def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any] | None, psids: t.Collection[str], cache: str, download: Download) -> Source:
     """A file, the image files directly in a directory, or a mapping; only the PSIDs that need an image are looked at."""
-    if not psids:
+    if not psids or not where:
         return Source()
     if not isinstance(where, str):
         locations = {psid: location_of(value) for psid, value in sorted(where.items()) if psid in psids}

@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import SEC
 
 ACTIVATION = "device_reset"
 OVERRIDE_PSID = "allow_another_psid_that_may_destroy_the_adapter"
+ABSENT = "there is no such file on the node"
 _SIGNED = (SECURE, "signed-fw")
 
 
@@ -63,7 +64,7 @@ class Rules(t.NamedTuple):
     allow_downgrade: bool = False
     allow_psid: bool = False
     missing: str = "fail"
-    """C(fail) or C(skip): what to do with an adapter that there is no image for."""
+    """C(fail) or C(skip): what to do with an adapter that neither a version nor an image is declared for."""
 
 
 class Burn(t.NamedTuple):
@@ -86,9 +87,32 @@ def name_of(adapter: Adapter) -> str:
     return "adapter %s (%s)" % (adapter.pci, adapter.query.psid or "no PSID")
 
 
-def _faults(images: t.Iterable[Image]) -> str:
-    faulty = ["%s (%s)" % (image.path, image.fault) for image in sorted(images) if image.fault]
-    return "; not readable: %s" % ", ".join(faulty) if faulty else ""
+def _faulty(images: t.Iterable[Image]) -> list[str]:
+    return ["%s (%s)" % (image.path, image.fault) for image in sorted(images) if image.fault]
+
+
+def unusable(image: Image) -> Problem:
+    """What is wrong with an image that has a fault."""
+    hint = "copy it to the node, or give a url with a checksum" if image.fault == ABSENT else "take it from its source anew"
+    return Problem("image %s" % image.path, image.fault, "a whole firmware image", hint)
+
+
+def _without_image(adapter: Adapter, wanted: str, source: Source, rules: Rules) -> Problem:
+    """An adapter for which there is no image, with all that there is instead."""
+    psid, sound = adapter.query.psid, [one for one in source.candidates if not one.fault]
+    if wanted:
+        have = sorted({one.query.version for one in sound if one.query.psid == psid}, key=numbers)
+        allowed = "a version of %s that there is an image for: %s" % (psid, ", ".join(have) or "none")
+    else:
+        allowed = "a PSID that there is an image for: %s" % (", ".join(sorted({one.query.psid for one in sound} | set(source.by_psid))) or "none")
+    hints = ["images carry the PSID of the cards they are made for"]
+    if _faulty(source.candidates):
+        hints.append("not readable: %s" % ", ".join(_faulty(source.candidates)))
+    if rules.missing == "fail" and not wanted:
+        hints.append("with missing_image=skip the adapter is left as it is")
+    if wanted:
+        hints.append("its flash has %s" % adapter.query.version)
+    return Problem(name_of(adapter), "without an image%s" % (" of version %s" % wanted if wanted else ""), allowed, "; ".join(hints))
 
 
 def psids_of(adapter: Adapter, rules: Rules) -> tuple[str, ...]:
@@ -104,7 +128,7 @@ def choose(adapter: Adapter, source: Source, rules: Rules) -> Image | Problem:
     image = next(iter(mapped or (source.candidates if source.single else ())), None)
     if image is not None:
         if image.fault:
-            return Problem("image %s" % image.path, image.fault, "a whole firmware image", "take it from its source anew")
+            return unusable(image)
         return image
     wanted = rules.versions.get(psid, "")
     fitting = [one for one in source.candidates if not one.fault and one.query.psid == psid]
@@ -113,13 +137,7 @@ def choose(adapter: Adapter, source: Source, rules: Rules) -> Image | Problem:
     if fitting:
         # of equal versions the first by name, so that every run takes the same
         return max(sorted(fitting, key=lambda one: one.path), key=lambda one: numbers(one.query.version))
-    offered = sorted({one.query.psid for one in source.candidates if not one.fault} | set(source.by_psid))
-    return Problem(
-        name_of(adapter),
-        "without an image%s" % (" of version %s" % wanted if wanted else ""),
-        "a PSID that there is an image for: %s" % (", ".join(offered) or "none"),
-        "images carry the PSID of the cards they are made for%s; with missing_image=skip the adapter is left as it is" % _faults(source.candidates),
-    )
+    return _without_image(adapter, wanted, source, rules)
 
 
 def _objections(adapter: Adapter, image: Image, rules: Rules) -> list[Problem]:
@@ -155,7 +173,7 @@ def _objections(adapter: Adapter, image: Image, rules: Rules) -> list[Problem]:
                 "image %s" % image.path,
                 "version %s" % offered.version,
                 "%s or newer, which %s has in its flash" % (found.version, name),
-                "allow_downgrade burns the older one",
+                "allow_downgrade, of the role hca_firmware_allow_downgrade, burns the older one",
             )
         )
     return problems
@@ -172,6 +190,12 @@ def is_due(adapter: Adapter, image: Image) -> bool:
     return adapter.query.psid != image.query.psid or not same_version(adapter.query.version, image.query.version)
 
 
+def _may_be_skipped(adapter: Adapter, source: Source, rules: Rules) -> bool:
+    """Is nothing declared for it? What an unreadable file was meant for can't be told: it may be its image."""
+    mapped = any(psid in source.by_psid for psid in psids_of(adapter, rules))
+    return rules.missing == "skip" and adapter.query.psid not in rules.versions and not mapped and not _faulty(source.candidates)
+
+
 def decide(adapters: t.Sequence[Adapter], source: Source, rules: Rules) -> Decision:
     """All burns, or all reasons against them."""
     burns: list[Burn] = []
@@ -183,8 +207,8 @@ def decide(adapters: t.Sequence[Adapter], source: Source, rules: Rules) -> Decis
             continue
         image = choose(adapter, source, rules)
         if isinstance(image, Problem):
-            if rules.missing == "skip" and not image.variable.startswith("image "):
-                notes.append("%s is left as it is: there is no image for it" % name_of(adapter))
+            if _may_be_skipped(adapter, source, rules):
+                notes.append("%s is left as it is: neither an image nor a version is declared for it" % name_of(adapter))
             else:
                 problems.append(image)
             continue
@@ -192,6 +216,7 @@ def decide(adapters: t.Sequence[Adapter], source: Source, rules: Rules) -> Decis
         if is_due(adapter, image):
             problems += _objections(adapter, image, rules)
             burns.append(Burn(adapter, image))
+    notes += ["%s was left aside" % image for image in _faulty(source.candidates)]
     return Decision(tuple(burns), chosen, tuple(dict.fromkeys(problems)), tuple(notes))
 
 
@@ -261,6 +286,7 @@ def describe(adapter: Adapter, image: Image | None) -> dict[str, t.Any]:
 
 
 __all__ = (
+    "ABSENT",
     "ACTIVATION",
     "OVERRIDE_PSID",
     "Adapter",
@@ -278,5 +304,6 @@ __all__ = (
     "name_of",
     "plan",
     "psids_of",
+    "unusable",
     "waiting",
 )

@@ -142,6 +142,7 @@ def describe(verdict: Verdict, device: Device, reset: bool) -> dict[str, t.Any]:
         "can_reset": bool(card.query and (card.query.can(_mlxfwreset.LIVE_PATCH) or card.query.can(_mlxfwreset.PCI_RESET))),
         "level": verdict.level,
         "blocked_by": list(verdict.blocked_by),
+        "blocked_when_drained": list(plan.lasting(verdict)),
         "unknown": list(card.unknown),
         "reset": reset,
     }

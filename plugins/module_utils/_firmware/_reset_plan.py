@@ -23,6 +23,8 @@ if t.TYPE_CHECKING:
 FIRMWARE = "firmware"
 TRIED = ("nothing", "reset", "reboot")
 
+_IN_USE = "in use by "
+
 # Settings of how the board presents itself on the bus, which are read when power comes on.
 _COLD = ("INTERNAL_CPU_", "PCI_SWITCH_EMULATION_", "PF_BAR2_")
 
@@ -138,7 +140,8 @@ def _blockers(card: Card, host: Host, wish: Wish, level: int) -> tuple[str, ...]
     """Why a reset that is possible is refused now. A live patch leaves driver and links up, so nobody suffers from it."""
     found = []
     if host.enclosed and not wish.allow_container:
-        found.append("this is a %s, and the card belongs to all that run on this kernel (allow_container: true if it is really meant)" % host.enclosed)
+        way_out = "allow_container: true, of the role hca_firmware_allow_container, if it is really meant"
+        found.append("this is a %s, and the card belongs to all that run on this kernel (%s)" % (host.enclosed, way_out))
     if host.missing:
         found.append("%s not installed, without which the tool stops half-way" % (" and ".join(host.missing) + (" is" if len(host.missing) == 1 else " are")))
     if level == LIVE_PATCH:
@@ -151,8 +154,13 @@ def _blockers(card: Card, host: Host, wish: Wish, level: int) -> tuple[str, ...]
         found.append("the connection that manages this node runs over %s of this card (cut_ssh_connection: true cuts it)" % card.ssh)
     users = [*card.users, *(["%d virtual functions, which the reset removes" % card.virtual_functions] if card.virtual_functions else [])]
     if users and not wish.disconnect_rdma_users:
-        found.append("in use by %s (disconnect_rdma_users: true disconnects them)" % ", ".join(users))
+        found.append("%s%s (disconnect_rdma_users: true disconnects them)" % (_IN_USE, ", ".join(users)))
     return tuple(found)
+
+
+def lasting(verdict: Verdict) -> tuple[str, ...]:
+    """What refuses a reset even on a node that was drained: all but the users of the card, whom draining can end."""
+    return tuple(blocker for blocker in verdict.blocked_by if not blocker.startswith(_IN_USE))
 
 
 def _more_than_reset(card: Card, wish: Wish) -> tuple[str, str]:
@@ -232,4 +240,20 @@ def worst(verdicts: t.Sequence[Verdict]) -> str:
     return max((verdict.needs for verdict in verdicts), key=NEEDS.index, default="")
 
 
-__all__ = ("FIRMWARE", "TRIED", "Card", "Host", "Pending", "Verdict", "Wish", "aftermath", "judge", "reasons", "refuse_blocked", "resets", "result", "worst")
+__all__ = (
+    "FIRMWARE",
+    "TRIED",
+    "Card",
+    "Host",
+    "Pending",
+    "Verdict",
+    "Wish",
+    "aftermath",
+    "judge",
+    "lasting",
+    "reasons",
+    "refuse_blocked",
+    "resets",
+    "result",
+    "worst",
+)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
@@ -39,9 +40,29 @@ if t.TYPE_CHECKING:
 
     Judge = t.Callable[[Mapping[str, t.Any], t.Optional[Mapping[str, t.Any]]], t.List[Problem]]
 
+# Digits beyond these are no number of hosts, and Python refuses to read very many of them.
+_BATCH = re.compile(r"^([0-9]{1,9})(%?)\Z")
+
 
 def _firmware_image_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
     return image_problems(variables, facts, "hca_firmware_")
+
+
+def _is_batch(value: t.Any) -> bool:
+    """A number of hosts, which is text where it comes from the command line, or a percentage."""
+    if isinstance(value, str):
+        match = _BATCH.match(value)
+        return match is not None and 1 <= int(match[1]) <= (100 if match[2] else 10**9)
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def serial_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """Is C(rdma_serial) what Ansible takes for C(serial)? It would find out in the middle of a run, or not at all."""
+    value = variables.get("rdma_serial", 1)
+    batches = value if isinstance(value, (list, tuple)) else [value]
+    if batches and all(_is_batch(batch) for batch in batches):
+        return []
+    return [Problem("rdma_serial", value, "a number of hosts from 1 on, a percentage from 1% to 100%, or a list of these")]
 
 
 CONCERNS: tuple[Judge, ...] = (
@@ -52,6 +73,7 @@ CONCERNS: tuple[Judge, ...] = (
     firmware_config_problems,
     _firmware_image_problems,
     check_problems,
+    serial_problems,
 )
 
 
@@ -114,4 +136,4 @@ def placement(
     return Placement(fabric, designate(members).get(fabric, ""), missing if members else [], common)
 
 
-__all__ = ("CONCERNS", "Placement", "host_problems", "placement")
+__all__ = ("CONCERNS", "Placement", "host_problems", "placement", "serial_problems")

@@ -195,7 +195,7 @@ def test_what_is_wrong_is_found_before_the_first_burn(cards: Cards, root: pathli
 
 
 def test_images_that_are_not_there(cards: Cards, root: pathlib.Path) -> None:
-    with pytest.raises(InvalidInput, match="no such file on the node"):
+    with pytest.raises(InvalidInput, match=r"no such file on the node.*copy it to the node, or give a url"):
         run(cards, root, images=str(root / "nowhere.bin"))
     (root / "empty").mkdir()
     with pytest.raises(InvalidInput, match="a directory with image files"):
@@ -212,6 +212,13 @@ def test_a_mapping_looks_at_the_images_of_the_node_only(cards: Cards, root: path
 def test_a_declared_version_that_is_in_the_flash_needs_no_image(cards: Cards, root: pathlib.Path) -> None:
     result = run(cards, root, images={"MT_1": "/nowhere"}, versions={"MT_1": "16.35.2000"})
     assert not result["changed"] and [argv[1] for argv in cards.calls] == ["-d", "-d"]
+
+
+def test_versions_alone_are_compared(cards: Cards, root: pathlib.Path) -> None:
+    for images in (None, {}):
+        assert not run(cards, root, images=images, versions={"MT_1": "16.35.2000"})["changed"]
+        with pytest.raises(InvalidInput, match=r"without an image of version 16\.35\.3006"):
+            run(cards, root, images=images, versions={"MT_1": "16.35.3006"}, missing_image="skip")
 
 
 class Server:

@@ -79,6 +79,15 @@ def test_dangers_are_accepted_one_by_one() -> None:
     assert len(plan.judge(card, host, everything._replace(cut_ssh_connection=False)).blocked_by) == 1
 
 
+def test_draining_ends_users_and_nothing_else() -> None:
+    card = CARD._replace(users=("/data",), ssh="ib0", virtual_functions=1, foreign_drivers=("0000:03:00.1 (vfio-pci)",))
+    verdict = plan.judge(card, Host(enclosed="container", opensm=True, missing=("lspci",)), RESET)
+    assert len(verdict.blocked_by) == 6
+    assert [blocker for blocker in verdict.blocked_by if blocker not in plan.lasting(verdict)] == [verdict.blocked_by[-1]]
+    assert "in use by /data" in verdict.blocked_by[-1]
+    assert plan.lasting(plan.judge(CARD._replace(users=("/data",)), Host(), RESET)) == ()
+
+
 def test_opensm_can_not_be_overridden() -> None:
     everything = Wish(reset=True, disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
     assert plan.judge(CARD, Host(opensm=True), everything).blocked_by

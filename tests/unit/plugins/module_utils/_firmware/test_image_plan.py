@@ -69,7 +69,7 @@ def test_a_burned_image_that_does_not_run_yet_is_pending_and_not_due() -> None:
 
 def test_downgrades_are_refused_unless_allowed() -> None:
     source = Source(candidates=(OLD,), single=True)
-    assert "allow_downgrade burns the older one" in words(plans.decide([adapter()], source, Rules()))
+    assert "allow_downgrade, of the role hca_firmware_allow_downgrade, burns the older one" in words(plans.decide([adapter()], source, Rules()))
     assert not plans.decide([adapter()], source, Rules(allow_downgrade=True)).problems
 
 
@@ -97,10 +97,34 @@ def test_everything_wrong_is_said_at_once() -> None:
 
 
 def test_an_adapter_without_an_image_can_be_skipped_and_a_broken_image_can_not() -> None:
-    skipped = plans.decide([adapter(psid="MT_9")], FOLDER, Rules(missing="skip"))
-    assert not skipped.problems and "left as it is" in skipped.notes[0]
+    sound = Source(candidates=(OLD, OTHER, NEW))
+    skipped = plans.decide([adapter(psid="MT_9")], sound, Rules(missing="skip"))
+    assert not skipped.problems and "left as it is: neither an image nor a version is declared" in skipped.notes[0]
+    assert "with missing_image=skip" in words(plans.decide([adapter(psid="MT_9")], sound, Rules()))
     assert "not readable: /fw/broken.bin (Bad CRC)" in words(plans.decide([adapter(psid="MT_9")], FOLDER, Rules()))
     assert plans.decide([adapter()], Source(by_psid={"MT_1": BROKEN}), Rules(missing="skip")).problems
+
+
+def test_a_declared_version_without_an_image_is_never_skipped() -> None:
+    wanted = Rules({"MT_1": "16.99.1"}, missing="skip")
+    text = words(plans.decide([adapter()], FOLDER, wanted))
+    assert "without an image of version 16.99.1'; allowed: a version of MT_1 that there is an image for: 16.28.1002, 16.35.3006" in text
+    assert "its flash has 16.35.2000" in text and "missing_image" not in text
+    assert "that there is an image for: none" in words(plans.decide([adapter()], Source(), wanted))
+    assert not plans.decide([adapter(psid="MT_9")], Source(), wanted).problems
+    assert not plans.decide([adapter(version="16.99.1")], Source(), wanted).problems
+
+
+def test_an_unreadable_file_is_an_error_where_a_card_remains_without_image_else_it_is_told() -> None:
+    alone = plans.decide([adapter()], Source(candidates=(BROKEN,)), Rules(missing="skip"))
+    assert "not readable: /fw/broken.bin (Bad CRC)" in words(alone)
+    beside = plans.decide([adapter()], FOLDER, Rules(missing="skip"))
+    assert not beside.problems and beside.notes == ("/fw/broken.bin (Bad CRC) was left aside",)
+
+
+def test_a_file_that_is_not_there_can_be_brought_there() -> None:
+    absent = Source(candidates=(image("absent", fault=plans.ABSENT),), single=True)
+    assert "copy it to the node, or give a url with a checksum" in words(plans.decide([adapter()], absent, Rules(missing="skip")))
 
 
 psids = st.sampled_from(["MT_1", "MT_2", "MT_3"])
@@ -165,7 +189,7 @@ def test_a_selector_that_fits_nothing() -> None:
     [
         ({"images": None, "state": "present"}, "images is not set"),
         ({"images": "firmware"}, "images is 'firmware'"),
-        ({"images": {}}, "at least one PSID"),
+        ({"images": {}, "state": "present"}, "at least for one PSID"),
         ({"images": {1: "/f.bin"}}, "images is 1"),
         ({"images": {"MT_1": ["/f.bin"]}}, "images[MT_1]"),
         ({"images": {"MT_1": {"url": "https://example.org/f.bin"}}}, "images[MT_1].checksum is not set"),
@@ -198,4 +222,6 @@ def test_good_input() -> None:
     assert image_problems(good) == []
     assert image_problems({"images": {"MT_1": {"url": "http://example.org/f.bin", "checksum": "sha256:" + "Ab" * 32}}}) == []
     assert image_problems({"state": "query", "images": None, "versions": None}) == []
+    assert image_problems({"state": "present", "images": {}, "versions": {"MT_1": "16.35.3006"}}) == []
+    assert image_problems({"hca_firmware_images": {}, "hca_firmware_versions": {}}, prefix="hca_firmware_") == []
     assert image_problems({"hca_firmware_images": 5}, prefix="hca_firmware_") != []

@@ -121,7 +121,7 @@ def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> No
     assert "infiniband-mode" not in _netplan.render(BOND, infiniband_mode=False)[_netplan.PATH]
     assert _netplan.problems(BOND, infiniband_mode=False) == []
     found = _netplan.problems(BOND, _netplan.NETWORKMANAGER, infiniband_mode=False)
-    assert [str(problem).split(";")[0] for problem in found] == ["netplan of ib0, ib1, bond0 is 'a release before 0.105'"]
+    assert [str(problem).partition(";")[0] for problem in found] == ["netplan of ib0, ib1, bond0 is 'a release before 0.105'"]
     assert [target.name for target in _boot.connected_parents(_netplan.boot_targets(BOND))] == ["ib0", "ib1"]
     assert _netplan.boot_targets(BOND, _netplan.NETWORKMANAGER) == ()
 

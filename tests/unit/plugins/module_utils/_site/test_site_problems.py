@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +53,16 @@ GOOD: dict[str, t.Any] = {
     "ofed_tools": True,
     "fabric_check_wait": 30,
 }
+
+
+@pytest.mark.parametrize("value", [1, 4, "3", "1%", "100%", [1, "10%", 8]])
+def test_batches(value: t.Any) -> None:
+    assert serial_problems({"rdma_serial": value}) == []
+
+
+@pytest.mark.parametrize("value", [0, -1, "-1", "abc", "0%", "101%", "5.5%", 2.5, True, None, [], [1, "abc"], [[1]], {"a": 1}, "", "1\n", "9" * 5000])
+def test_what_is_no_batch(value: t.Any) -> None:
+    assert [problem.variable for problem in host_problems({"rdma_serial": value}, None, False)] == ["rdma_serial"]
 
 
 def interface(**keys: t.Any) -> dict[str, t.Any]:

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a node that fails, or can't be reset, means for itself and for the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import typing as t
+
+import pytest
+from firmware import CONNECTX5, CONNECTX7, Host, card, configure, module, restore
+
+testinfra_hosts = ["ansible://node1"]
+
+TASKS = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"]) / "molecule/firmware/tasks"
+Node = t.Callable[[str], Host]
+
+
+def play(host: Host, *options: str, drain: str = "drain.yml", **variables: t.Any) -> tuple[int, str]:
+    """Exit status and output of the playbook, with cards reset where that can be."""
+    hooks = {"rdma_drain_tasks": str(TASKS / drain), "rdma_undrain_tasks": str(TASKS / "undrain.yml")}
+    given = json.dumps({"rdma_allow_reset": True, **hooks, **variables})
+    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, "rdma.ofed.firmware", "-e", given, *options]
+    env = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
+    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def service(node: Host) -> list[str]:
+    """What the hooks noted since the file was emptied."""
+    return t.cast("list[str]", node.file("/srv/service").content_string.split())
+
+
+@pytest.fixture
+def node(request: pytest.FixtureRequest, host: Host) -> t.Iterator[Node]:
+    """The nodes by name, with nothing noted by hooks, and as declared again at the end."""
+
+    def named(name: str) -> Host:
+        return host.get_host("ansible://%s?ansible_inventory=%s" % (name, host.backend.ansible_inventory))
+
+    nodes = [named("node%d" % number) for number in range(1, 5)]
+    for one in nodes:
+        one.check_output("echo > /srv/service")
+    yield named
+    for one in nodes:
+        restore(one)
+    module(nodes[0], "mlxfwreset", state="reset", allow_container=True)
+    module(nodes[1], "mlxfwreset", state="reset", allow_container=True)
+    for one in nodes[2:]:
+        assert module(one, "mlxfwreset")["pending"] == []
+
+
+def test_a_node_that_fails_is_left_out_and_the_others_of_its_batch_come_back(host: Host, node: Node) -> None:
+    wanted = [{"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 4}}]
+    status, output = play(host, "--limit", "node1,node2,node4", drain="drain_fails.yml", rdma_serial=2, hca_firmware_config=wanted)
+    assert status != 0
+    assert (service(node("node1")), service(node("node2")), service(node("node4"))) == (["drained", "back"], ["drained"], [])
+    assert "The jobs on it do not end. It was left out of service (drained)" in output
+    assert "NUM_OF_VFS: 16 -> 4 (needs device_reset)" in output
+    assert module(node("node1"), "mlxfwreset")["pending"] == []
+    assert len(module(node("node2"), "mlxfwreset")["pending"]) == 1
+
+
+@pytest.mark.parametrize("options", [["--check"], []], ids=["check", "run"])
+def test_a_reset_that_would_be_refused_is_refused_before_the_node_is_drained(host: Host, node: Node, options: list[str]) -> None:
+    manager = node("node3")
+    assert configure(manager, pci=card(manager, CONNECTX7), parameters={"MAX_ACC_OUT_READ": 16})["changed"] is True
+    status, output = play(host, "--limit", "node3", *options, hca_firmware_config=[])
+    assert status != 0
+    assert "opensm runs on this node" in output and "rdma_allow_reboot" in output
+    assert service(manager) == []
+
+
+def test_what_is_pending_and_not_declared_is_told_and_keeps_the_node_from_coming_back(host: Host, node: Node) -> None:
+    pci = card(host, CONNECTX5)
+    assert configure(host, psid=CONNECTX5, parameters={"NUM_OF_VFS": 2})["changed"] is True
+    status, output = play(host, "--limit", "node1", rdma_allow_reset=False, hca_firmware_config=[])
+    assert status == 0
+    assert "node1  %s NUM_OF_VFS: 16 -> 2 (needs device_reset)" % pci in output
+    assert "rdma_undrain_tasks did not run" in output
+    assert service(host) == []
