@@ -25,7 +25,7 @@ class NetworkdDriver(Driver):
 
     def forget(self, paths: t.Sequence[str]) -> None:
         if is_read(paths):
-            self._run(["networkctl", "reload"], ok=None)
+            self._reload()
 
     def apply(self, decision: Decision, changed: t.Sequence[str], found: Look) -> None:
         """A reload makes new children and configures the interfaces whose files it finds changed; others are told to."""
@@ -40,9 +40,16 @@ class NetworkdDriver(Driver):
         ]
         # Also without a change of files: the run that wrote them may have ended before it could say so.
         if orphaned or astray or is_read(changed):
-            self._run(["networkctl", "reload"])
+            self._reload()
         if astray:
             self._run(["networkctl", "reconfigure", *astray])
+
+    def _reload(self) -> None:
+        """networkd 252, seen after a slow boot, may never get its name on the message bus. It reads its files at a restart
+        as well, which leaves addresses where they are; a DHCP lease is asked for anew.
+        """
+        if self._run(["networkctl", "reload"], ok=None).rc:
+            self._run(["systemctl", "restart", "systemd-networkd.service"])
 
     def nudge(self, again: Decision, found: Look) -> None:
         """Tell networkd once more; a child that is not there comes, if at all, with its parent.
