@@ -24,7 +24,7 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 say = @printf '==> %s\n' "$(1)"
 
-.PHONY: help demo test unit lint sanity molecule acceptance bench stop clean venv collection
+.PHONY: help demo test unit lint sanity molecule acceptance machines bench stop clean venv collection
 
 help:
 	@printf '%s\n' \
@@ -36,6 +36,7 @@ help:
 	  'make sanity      ansible-test sanity only' \
 	  'make molecule    the scenarios: the whole site with restarts, and firmware on emulated cards' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
+	  'make machines    IPoIB on virtual machines with a real kernel: four network stacks (half an hour)' \
 	  'make bench       module executions per host, time and memory of an unchanged run' \
 	  'make clean       remove what the other targets made'
 
@@ -88,6 +89,12 @@ molecule: collection
 acceptance: collection
 	$(call say,acceptance tests on the lab)
 	@PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance $(PYTEST_ARGS)
+
+# Not among the checks of every commit: emulated processors make it take half an hour.
+machines: collection
+	$(call say,tests on two virtual machines)
+	@RDMALAB_PREFIX=rdma-machines PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance_vm $(PYTEST_ARGS)
+	@$(MAKE) --no-print-directory molecule SCENARIOS=ipoib_vm
 
 bench: collection
 	@$(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
