@@ -156,7 +156,9 @@ def test_the_drain_waits_for_a_running_job_and_check_mode_foresees_it(slurm: Slu
     assert records.differences(predicted.events, done.events) == []
     assert changed(done) == {"Drain the node in Slurm", "Resume the node in Slurm"}
     assert slurm.do("squeue --noheader") == ""
-    assert slurm.node() == ({"IDLE"}, "")
+    # The controller may find that the node did not answer it, for a moment, on a busy machine.
+    slurm.wait("IDLE")
+    assert slurm.node()[1] == ""
 
 
 def test_a_job_that_does_not_end_stops_the_run_and_a_later_one_brings_the_node_back(slurm: Slurm) -> None:
@@ -178,7 +180,9 @@ def test_a_job_that_does_not_end_stops_the_run_and_a_later_one_brings_the_node_b
     back = slurm.firmware()
     assert back.status == 0, back.output
     assert changed(back) == {"Resume the node in Slurm"}
-    assert slurm.node() == ({"IDLE"}, "")
+    # The controller may find that the node did not answer it, for a moment, on a busy machine.
+    slurm.wait("IDLE")
+    assert slurm.node()[1] == ""
 
 
 def test_the_undrain_waits_for_slurmd_of_a_node_that_was_rebooted(slurm: Slurm) -> None:
@@ -191,7 +195,9 @@ def test_the_undrain_waits_for_slurmd_of_a_node_that_was_rebooted(slurm: Slurm) 
     run = slurm.play(hooks=(UNDRAIN,))
     later.join()
     assert run.status == 0, run.output
-    assert slurm.node() == ({"IDLE"}, "")
+    # The controller may find that the node did not answer it, for a moment, on a busy machine.
+    slurm.wait("IDLE")
+    assert slurm.node()[1] == ""
     assert changed(slurm.play(hooks=(UNDRAIN,))) == set()
 
 
