@@ -109,7 +109,9 @@ class FakeNode:
         own = self.hwaddr
         if name.startswith("ib") and name[2:3].isdigit():
             own = self.hwaddr[:-2] + "%02x" % (int(name[2]) + 1)
-        files = {"type": "32", "mtu": str(mtu), "flags": "0x1002", "address": own, "mode": mode}
+        # NetworkManager brings up every device that it manages.
+        flags = "0x1003" if self.stack == "networkmanager" and not parent else "0x1002"
+        files = {"type": "32", "mtu": str(mtu), "flags": flags, "address": own, "mode": mode}
         if parent:
             files.update(parent=parent, pkey="0x" + name.rpartition(".")[2])
         for file, text in files.items():
