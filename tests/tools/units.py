@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import typing as t
 
 from common import ROOT, SetupError, main, say
 from pythons import extremes, installed
@@ -26,10 +27,10 @@ def run_units() -> None:
     folders += [("%s, what runs on nodes" % python.name, unit_folder(python)) for python in extremes(found) if python.version != CONTROLLER]
     failed = []
     with contextlib.ExitStack() as cleanup:
-        runs = []
+        runs: list[tuple[str, subprocess.Popen[bytes], t.IO[bytes] | None]] = []
         for title, folder in folders:
             # The first is watched, the others are shown when they have ended.
-            output = cleanup.enter_context(tempfile.TemporaryFile()) if runs else None
+            output: t.IO[bytes] | None = cleanup.enter_context(tempfile.TemporaryFile()) if runs else None
             argv = [str(folder / "bin/python"), "-m", "pytest", *(sys.argv[1:] or ["tests/unit"])]
             process = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT if output else None)
             runs.append((title, process, output))
