@@ -91,8 +91,12 @@ class FakeNode:
         return self.root / "sys/class/net" / name
 
     def get(self, name: str, file: str) -> str:
-        path = self.net(name) / file
-        return path.read_text().strip() if path.exists() else ""
+        # Asked a hundred thousand times: without pathlib.
+        try:
+            with open("%s/sys/class/net/%s/%s" % (self.root, name, file), encoding="ascii") as opened:
+                return opened.read().strip()
+        except FileNotFoundError:
+            return ""
 
     def set(self, name: str, file: str, text: str) -> None:
         self.write("sys/class/net/%s/%s" % (name, file), text)
