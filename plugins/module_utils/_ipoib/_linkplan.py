@@ -94,6 +94,11 @@ def route_text(route: Route) -> str:
     return " ".join(words)
 
 
+def family(route: Route) -> str:
+    """As an option of C(ip)."""
+    return "-6" if ":" in route.to else "-4"
+
+
 def _listed(routes: t.Sequence[Route]) -> str:
     return ", ".join(sorted(route_text(route) for route in routes))
 
@@ -193,6 +198,7 @@ __all__ = (
     "canonical",
     "child_text",
     "clamped",
+    "family",
     "link_changes",
     "reasons_of",
     "removal_changes",

@@ -42,6 +42,10 @@ class FakeModule:
             # The real one does the same: what the source was allowed to do is lost.
             os.chmod(target, 0o644)
 
+    @staticmethod
+    def selinux_enabled() -> bool:
+        return False
+
     def backup_local(self, path: str) -> str:
         pathlib.Path(path + ".backup").write_text(pathlib.Path(path).read_text())
         return path + ".backup"
