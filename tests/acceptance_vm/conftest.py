@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Two virtual machines for all tests of this folder. RDMA_KEEP=1 leaves them up for a look."""
+"""Two virtual machines for all tests of this folder. RDMA_KEEP=1 leaves them up for a look.
+
+test_boot.py needs one only: RDMA_TOPOLOGY names another topology, such as one that is up.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-machines"
 def lab() -> collections.abc.Iterator[Cluster]:
     cluster = Cluster(PREFIX)
     try:
-        cluster.command("up", "--kind", "vm", "--topology", "machines")
+        cluster.command("up", "--kind", "vm", "--topology", os.environ.get("RDMA_TOPOLOGY", "") or "machines")
         yield cluster
     finally:
         if not os.environ.get("RDMA_KEEP"):
