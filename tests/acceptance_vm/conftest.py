@@ -28,7 +28,7 @@ def stacks() -> collections.abc.Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def lab() -> collections.abc.Iterator[Cluster]:
-    yield from running(PREFIX, "machines")
+    yield from running(PREFIX, os.environ.get("RDMA_TOPOLOGY", "") or "machines")
 
 
 def running(prefix: str, topology: str) -> collections.abc.Iterator[Cluster]:
