@@ -96,7 +96,7 @@ def test_clamped_mtu_is_a_reason_and_no_change() -> None:
     target = Target("ib0", "datagram", mtu=4092)
     node = Node({"ib0": DATAGRAM}, {})
     first = decide(node, [target], NETWORKD)
-    assert "ib0 mtu: none -> 4092" in words(first)
+    assert "ib0 mtu: 2044 -> 4092" in words(first)
     assert first.reasons == ()
     second = decide(carried_out(node, first), [target], NETWORKD)
     assert not second.plan
