@@ -63,7 +63,16 @@ options:
         InfiniBand. All images are rebuilt when the list changes.
       - dracut is told by C(/etc/dracut.conf.d/rdma-ofed.conf), and takes its part for networks along with V(ib_ipoib).
         initramfs-tools is told by the hook C(/etc/initramfs-tools/hooks/rdma-ofed).
-      - The kernel command line is not changed.
+      - The kernel command line of the boot loader is not changed. See O(initramfs_cmdline).
+    type: list
+    elements: str
+    default: []
+  initramfs_cmdline:
+    description:
+      - Arguments of the kernel command line to put into every initramfs, such as V(rd.neednet=1), V(ip=ib0.8001:dhcp) and
+        V(ib.pkey=ib0.8001). They count in the initramfs as if the boot loader had given them.
+      - Needs dracut, which is told by C(/etc/dracut.conf.d/rdma-ofed.conf). Refused where initramfs-tools builds the images.
+      - All images are rebuilt when the list changes.
     type: list
     elements: str
     default: []
@@ -107,6 +116,7 @@ EXAMPLES = r"""
   rdma.ofed.kernel_modules:
     load: [ib_umad, ib_ipoib]
     initramfs_drivers: [mlx5_ib, ib_ipoib]
+    initramfs_cmdline: [rd.neednet=1, "ip=ib0:dhcp"]
 
 - name: Prepare an image, without touching the kernel that builds it
   rdma.ofed.kernel_modules:
@@ -183,6 +193,7 @@ def main() -> None:
             "mechanism": {"type": "str", "choices": ["auto", "rdma-core", "modules-load.d"], "default": "auto"},
             "initramfs": {"type": "str", "choices": ["auto", "never"], "default": "auto"},
             "initramfs_drivers": {"type": "list", "elements": "str", "default": []},
+            "initramfs_cmdline": {"type": "list", "elements": "str", "default": []},
             "load_now": {"type": "bool", "default": True},
             "assume_rdma_core": {"type": "bool", "default": False},
             "backup": {"type": "bool", "default": False},

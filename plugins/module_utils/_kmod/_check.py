@@ -91,12 +91,17 @@ def _option_problems(module: str, wanted: Wanted, found: Found) -> list[Problem]
     return problems
 
 
+_CMDLINE = "kernel_modules_initramfs_cmdline"
+
+
 def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
     drivers = sorted(wanted.initramfs_drivers)
     if drivers and not found.dracut and not found.initramfs_tools:
         return [Problem("kernel_modules_initramfs_drivers", drivers, "nothing", "this node has neither dracut nor initramfs-tools to build an initramfs with")]
     if "ib_ipoib" in drivers and found.dracut and not found.dracut_network:
         return [Problem("kernel_modules_initramfs_drivers", drivers, "drivers without ib_ipoib", "for IPoIB, install the package dracut-network first")]
+    if wanted.initramfs_cmdline and not found.dracut:
+        return [Problem(_CMDLINE, list(wanted.initramfs_cmdline), "nothing", "only dracut can put it into an initramfs; give it to the boot loader")]
     return []
 
 

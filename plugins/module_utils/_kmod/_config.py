@@ -124,8 +124,10 @@ def options_text(options: t.Mapping[str, t.Mapping[str, str]]) -> str:
     return HEADER + "".join(lines) if lines else ""
 
 
-def dracut_text(options: bool, drivers: t.Collection[str]) -> str:
+def dracut_text(options: bool, drivers: t.Collection[str], cmdline: t.Sequence[str] = ()) -> str:
     """Our file for dracut. Its C(force_drivers) are put into every image and loaded early. Empty: no file.
+
+    C(cmdline) gets into the images too, and counts as if the boot loader had given it.
 
     IPoIB before the root file system is there is of use with a network only, which dracut leaves out of the images of
     hosts that have their root on a disk.
@@ -135,6 +137,8 @@ def dracut_text(options: bool, drivers: t.Collection[str]) -> str:
         lines.append('force_drivers+=" %s "\n' % " ".join(sorted(drivers)))
     if "ib_ipoib" in drivers:
         lines.append('add_dracutmodules+=" network "\n')
+    if cmdline:
+        lines.append('kernel_cmdline+=" %s "\n' % " ".join(cmdline))
     return HEADER + "".join(lines) if lines else ""
 
 

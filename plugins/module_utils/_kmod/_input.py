@@ -25,6 +25,7 @@ GONE: t.Mapping[str, str] = {
 
 # Characters that modprobe.d gives a meaning to can't be part of a value.
 _VALUE = re.compile(r"^[^\s\"'#\\]*$")
+_ARGUMENT = re.compile(r"^[A-Za-z0-9_.-]+(?:=[^\s\"'$`\\]+)?$")
 _PARAMETER = re.compile(r"^[A-Za-z0-9_]+$")
 
 _CHOICES: t.Mapping[str, tuple[str, ...]] = {
@@ -83,6 +84,18 @@ def _parameter_problems(variable: str, parameter: t.Any, value: t.Any) -> list[P
     return []
 
 
+def _cmdline_problems(variable: str, arguments: t.Any) -> list[Problem]:
+    form = "a list of arguments of the kernel command line, such as rd.neednet=1 or ip=ib0:dhcp"
+    if not isinstance(arguments, list):
+        return [Problem(variable, arguments, form)]
+    hint = "each one without blanks, quotes, $ and backslashes"
+    return [
+        Problem("%s[%d]" % (variable, number), argument, form, hint)
+        for number, argument in enumerate(arguments)
+        if not isinstance(argument, str) or not _ARGUMENT.match(argument)
+    ]
+
+
 def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role kernel_modules.
 
@@ -94,6 +107,8 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         found.extend(_load_problems("kernel_modules_load", variables["kernel_modules_load"]))
     if "kernel_modules_initramfs_drivers" in variables:
         found.extend(_load_problems("kernel_modules_initramfs_drivers", variables["kernel_modules_initramfs_drivers"]))
+    if "kernel_modules_initramfs_cmdline" in variables:
+        found.extend(_cmdline_problems("kernel_modules_initramfs_cmdline", variables["kernel_modules_initramfs_cmdline"]))
     if "kernel_modules_options" in variables:
         found.extend(_options_problems("kernel_modules_options", variables["kernel_modules_options"]))
     for variable, choices in _CHOICES.items():

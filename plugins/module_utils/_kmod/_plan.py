@@ -46,6 +46,8 @@ class Wanted(t.NamedTuple):
     load_now: bool = True
     initramfs_drivers: frozenset[str] = frozenset()
     """The modules that every initramfs shall hold and load early."""
+    initramfs_cmdline: tuple[str, ...] = ()
+    """The arguments of the kernel command line that every initramfs shall hold."""
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
@@ -62,6 +64,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
         mechanism=parameters["mechanism"],
         load_now=parameters["load_now"],
         initramfs_drivers=frozenset(canonical(name) for name in parameters["initramfs_drivers"]),
+        initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
     )
 
 
@@ -101,24 +104,28 @@ def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
 def _image_files(wanted: Wanted, found: Found) -> tuple[Change | None, ...]:
     """Without a builder there is no place for drivers, and C(check) has refused them."""
     return (
-        file_change(DRACUT_PATH, found.dracut_text, dracut_text(bool(wanted.options), wanted.initramfs_drivers) if found.dracut else ""),
+        file_change(DRACUT_PATH, found.dracut_text, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
         file_change(HOOK_PATH, found.hook_text, hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
     )
 
 
+def _dracut_text(wanted: Wanted, options: bool) -> str:
+    return dracut_text(options, wanted.initramfs_drivers, wanted.initramfs_cmdline)
+
+
 def drivers_changed(wanted: Wanted, found: Found) -> bool:
-    """Shall the images hold other drivers than our files say now?"""
-    after = dracut_text(False, wanted.initramfs_drivers) if found.dracut else hook_text(wanted.initramfs_drivers)
+    """Shall the images hold other drivers or arguments than our files say now?"""
+    after = _dracut_text(wanted, False) if found.dracut else hook_text(wanted.initramfs_drivers)
     return _driver_lines(found.dracut_text + found.hook_text) != _driver_lines(after)
 
 
 def stale_words(wanted: Wanted, found: Found) -> str:
     """What is wrong with the images."""
-    return "holds other drivers" if drivers_changed(wanted, found) else "holds a module with other options"
+    return "holds other drivers or arguments" if drivers_changed(wanted, found) else "holds a module with other options"
 
 
 def _driver_lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.startswith(("force_drivers", "force_load"))]
+    return [line for line in text.splitlines() if line.startswith(("force_drivers", "force_load", "kernel_cmdline"))]
 
 
 def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:

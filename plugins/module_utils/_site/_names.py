@@ -17,7 +17,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 # more than all the rest of the validation.
 KNOWN: t.Mapping[str, frozenset[str]] = {
     "ofed_": frozenset(("state", "source", "tools", "extra_packages")),
-    "kernel_modules_": frozenset(("state", "load", "options", "initramfs", "initramfs_drivers", "mechanism", "load_now", "backup", "assume_rdma_core")),
+    "kernel_modules_": frozenset(
+        ("state", "load", "options", "initramfs", "initramfs_drivers", "initramfs_cmdline", "mechanism", "load_now", "backup", "assume_rdma_core")
+    ),
     "ipoib_": frozenset(("state", "interfaces", "backend", "backup", "rollback_timeout")),
     "opensm_": frozenset(("state", "rank", "port", "port_guid", "priority", "wait_timeout", "allow_foreign_master", "log_file")),
     "fabric_check_": frozenset(

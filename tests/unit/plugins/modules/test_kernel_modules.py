@@ -85,6 +85,7 @@ class Node:
             "mechanism": "auto",
             "initramfs": "auto",
             "initramfs_drivers": [],
+            "initramfs_cmdline": [],
             "load_now": True,
             "assume_rdma_core": False,
             "backup": False,

@@ -46,6 +46,8 @@ def test_good_input_has_no_problem() -> None:
         ({"kernel_modules_state": "gone"}, "allowed: present, absent"),
         ({"kernel_modules_initramfs": True}, "allowed: auto, never"),
         ({"kernel_modules_load_now": "perhaps"}, "allowed: true or false"),
+        ({"kernel_modules_initramfs_cmdline": "rd.neednet=1"}, "a list of arguments"),
+        ({"kernel_modules_initramfs_cmdline": ["rd.neednet=1", "ip=$(id)"]}, "kernel_modules_initramfs_cmdline[1] is 'ip=$(id)'"),
     ],
 )
 def test_each_problem_names_variable_value_and_what_is_allowed(variables: dict[str, t.Any], words: str) -> None:

@@ -78,7 +78,9 @@ FOUND = st.builds(
 
 
 def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
-    return wanted_of({"state": "present", "load": list(load), "options": {}, "mechanism": "auto", "load_now": True, "initramfs_drivers": (), **more})
+    return wanted_of(
+        {"state": "present", "load": list(load), "options": {}, "mechanism": "auto", "load_now": True, "initramfs_drivers": (), "initramfs_cmdline": (), **more}
+    )
 
 
 def applied(found: Found, todo: Plan) -> Found:
@@ -233,6 +235,7 @@ def test_options_that_nobody_will_use_are_named() -> None:
         (declared(), NODE._replace(directives=(Directive("install", "rdma_ucm", "/bin/false", "/f", 1),)), "says: install rdma_ucm /bin/false"),
         (declared(mechanism="rdma-core"), BARE, "rdma-core is not installed"),
         (declared((), initramfs_drivers=("ib_umad",)), NODE, "neither dracut nor initramfs-tools"),
+        (declared((), initramfs_cmdline=("rd.neednet=1",)), NODE._replace(initramfs_tools=True), "only dracut can put it into an initramfs"),
         (declared((), initramfs_drivers=("ib_ipob",)), NODE._replace(initramfs_tools=True), "kernel_modules_initramfs_drivers is 'ib_ipob'"),
         (declared((), initramfs_drivers=("ib_ipoib",)), NODE._replace(dracut=True), "install the package dracut-network"),
     ],
@@ -272,19 +275,29 @@ def test_drivers_of_the_initramfs(node: Found, path: str, line: str) -> None:
     assert not check(wanted, node)
     assert drivers_changed(wanted, node)
     todo = plan(wanted, node, (image,))
-    assert words(todo) == ["create file " + path, "initramfs /boot/initrd.img-6.1: holds other drivers -> rebuilt"]
+    assert words(todo) == ["create file " + path, "initramfs /boot/initrd.img-6.1: holds other drivers or arguments -> rebuilt"]
     assert todo.changes[0].after.endswith(line)
     after = applied(node, todo)
     assert not plan(wanted, after)
     assert not drivers_changed(wanted, after)
     gone = Wanted(load_now=False)
     assert drivers_changed(gone, after)
-    assert words(plan(gone, after, (image,))) == ["remove file " + path, "initramfs /boot/initrd.img-6.1: holds other drivers -> rebuilt"]
+    assert words(plan(gone, after, (image,))) == ["remove file " + path, "initramfs /boot/initrd.img-6.1: holds other drivers or arguments -> rebuilt"]
 
 
 def test_a_node_that_changed_its_builder_loses_the_hook() -> None:
     node = NODE._replace(dracut=True, hook_text=hook_text({"ib_umad"}))
     assert words(plan(declared((), initramfs_drivers=("ib_umad",)), node)) == ["create file " + DRACUT_PATH, "remove file " + HOOK_PATH]
+
+
+def test_arguments_of_the_initramfs() -> None:
+    node = NODE._replace(dracut=True)
+    wanted = declared((), initramfs_cmdline=("rd.neednet=1", "ip=ib0.8001:dhcp"))
+    assert not check(wanted, node)
+    todo = plan(wanted, node, (Image("6.1", "/boot/initramfs-6.1.img"),))
+    assert todo.changes[0].after.endswith('kernel_cmdline+=" rd.neednet=1 ip=ib0.8001:dhcp "\n')
+    assert drivers_changed(declared((), initramfs_cmdline=("rd.neednet=1",)), applied(node, todo))
+    assert not plan(wanted, applied(node, todo))
 
 
 def test_options_alone_are_written_for_dracut_as_before() -> None:
