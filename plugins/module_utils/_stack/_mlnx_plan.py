@@ -87,7 +87,9 @@ def is_installed(wanted: Wanted, found: Found) -> bool:
 def _changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     after = ("mlnx_ofed %s" % wanted.version).strip()
     needs = "" if wanted.packages == "user-space-only" else NEEDS
-    stack = changes_of(Change("stack", stack_words(found.stack), after, needs))
+    # Packages spell a release without its last number.
+    same = found.stack.kind == "mlnx_ofed" and same_version(wanted.version, found.stack.ofed_version)
+    stack = () if same else changes_of(Change("stack", stack_words(found.stack), after, needs))
     selection = selection_changes(wanted, found)
     if stack or selection:
         return stack + selection

@@ -19,7 +19,7 @@ RPM_QUERY = ("rpm", "-qa", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
 # apt keeps changed configuration files, and asks nothing; a lock held by a timer's apt is waited for.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
 
-_MADISON = re.compile(r"^\s*(\S+) \| (\S+) \| (.+)$", re.MULTILINE)
+_MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]]*)\])?(?: \((\S+))?", re.MULTILINE)
 _NEEDED_BY = re.compile(r"is needed by \(installed\) (\S+)")
 _NEVRA = re.compile(r"^(.+)-([^-]+)-([^-]+?)(?:\.[a-z0-9_]+)?$")
