@@ -5,10 +5,11 @@
 
 """Stand-in for C(mlnxofedinstall) of MLNX_OFED on Debian: same options, order of steps, texts, logs and exit codes.
 
-Faults, as C(KEY=VALUE,KEY) in the environment variable OFED_STANDIN, or in the files /etc/ofed-standin and .faults (beside this program):
-C(space) ends with 28; C(device) finds an unsupported card; C(slow=SECONDS) before each package, C(slow-build=SECONDS) before each build; C(build) breaks the build of
-kernel modules; C(fail=PACKAGE) and C(hang=PACKAGE) are about that package's post-installation; C(firmware=STATUS) is what the firmware updater
-ends with (2, 171, 173, 28); C(strict-uninstall) lets the uninstaller end with 174 also for what depends on a listed package.
+Faults, as C(KEY=VALUE,KEY) in the environment variable OFED_STANDIN, or in the files /etc/ofed-standin and .faults (beside this
+program): C(space) ends with 28; C(device) finds an unsupported card; C(slow=SECONDS) before each package; C(slow-build=SECONDS)
+before each build of modules, C(build) breaks it; C(fail=PACKAGE) and C(hang=PACKAGE) are about that package's post-installation;
+C(firmware=STATUS) is what the firmware updater ends with (2, 171, 173, 28); C(strict-uninstall) lets the uninstaller end with
+174 also for what depends on a listed package.
 """
 
 from __future__ import annotations
