@@ -30,7 +30,8 @@ options:
   state:
     description:
       - V(absent) removes the stack of a vendor, with its configuration and the repository that an earlier run declared.
-        Packages that the distribution has as well go back to its version. A stack of the distribution is left alone.
+        Packages that others need go back to the version of the distribution, those of O(keep) too. A stack of the
+        distribution is left alone.
     type: str
     choices: [present, absent]
     default: present
@@ -97,6 +98,13 @@ options:
   allow_removal:
     description:
       - Packages that are no part of the RDMA stack, and may be removed where they stand in the way. They are not installed again.
+    type: list
+    elements: str
+    default: []
+  keep:
+    description:
+      - With O(state=absent), packages that are to stay, in the version of the distribution. On Debian and Ubuntu only;
+        elsewhere they go and can be installed anew.
     type: list
     elements: str
     default: []
@@ -278,6 +286,7 @@ def main() -> None:
             "repository_key": {"type": "str", "no_log": False},
             "repository_trusted": {"type": "bool", "default": False},
             "allow_removal": {"type": "list", "elements": "str", "default": []},
+            "keep": {"type": "list", "elements": "str", "default": []},
             "firmware_update": {"type": "bool", "default": False},
             "timeout": {"type": "int", "default": 7200},
             "poll": {"type": "int", "default": 20},

@@ -58,8 +58,11 @@ def _write(files: t.Mapping[str, str], folder: str) -> str:
     return sources
 
 
-def preview(run: Runner, files: t.Mapping[str, str], argv: t.Sequence[str], address: str, root: str = "/") -> packages.Simulated:
-    """Read the lists of the new repository into a copy, and simulate C(argv). The errors of both name the repository."""
+def preview(run: Runner, files: t.Mapping[str, str], name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], packages.Simulated]:
+    """Read the lists of the new repository into a copy; the versions of the package C(name) there, and what C(argv) would do.
+
+    Without C(argv), nothing is simulated. The errors name the repository.
+    """
     with tempfile.TemporaryDirectory(prefix="rdma-ofed-") as folder:
         # apt reads keys and folders as a user without rights.
         os.chmod(folder, 0o755)
@@ -79,11 +82,16 @@ def preview(run: Runner, files: t.Mapping[str, str], argv: t.Sequence[str], addr
         read = _ask(run, packages.update_argv("apt"), [*common, *alone])
         if read.rc or "\nE:" in "\n" + read.stderr:
             raise CommandFailed("ofed_repository: %s can't be used: %s. Nothing was changed" % (address, _said(read)))
+        offers = packages.parse_madison(_ask(run, ("apt-cache", "madison", name), [*common, *alone]).stdout)
+        if not offers.get(name):
+            raise Refused("ofed_repository: %s has no package %s. Nothing was changed" % (address, name))
+        if not argv:
+            return offers[name], packages.Simulated({}, {})
         options = [*common, "Dir::Etc::sourceparts=%s/sources" % folder, "Dir::Etc::preferencesparts=%s/preferences" % folder]
         simulated = _ask(run, packages.simulate(argv), options)
         if simulated.rc:
-            raise Refused("ofed_repository: apt can't install this from %s: %s. Nothing was changed" % (address, _said(simulated)))
-        return packages.parse_simulation(simulated.stdout)
+            raise Refused("ofed_repository: apt can't install this from %s: %s Nothing was changed" % (address, _said(simulated)))
+        return offers[name], packages.parse_simulation(simulated.stdout)
 
 
 __all__ = ("preview",)

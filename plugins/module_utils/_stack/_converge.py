@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import typing as t
 
 from ansible.module_utils.urls import open_url
@@ -40,9 +41,10 @@ if t.TYPE_CHECKING:
     Parameters = t.Mapping[str, t.Any]
 
 # Options of the module that are no variables of the role.
-_INTERNAL = ("attach", "digest", "poll", "staged")
+_INTERNAL = ("attach", "digest", "keep", "poll", "staged")
 _MOST_KEY = 1 << 20
-_LINES = 15
+_LINES = 8
+_ERROR = re.compile(r"(?i)(E|dpkg|error|fatal)\b.*(:|error)")
 
 
 def role_variables(parameters: Parameters) -> dict[str, t.Any]:
@@ -93,13 +95,14 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         repository,
         tuple(parameters["allow_removal"] or ()),
         parameters["firmware_update"],
+        tuple(parameters["keep"] or ()),
     )
 
 
 def draft_of(wanted: Wanted, found: Found, place: Place, force: bool = False) -> Draft:
     """The plan for what is wanted. Pure."""
     if wanted.state == "absent":
-        return doca.plan_absent(found)
+        return doca.plan_absent(found, wanted.keep)
     if wanted.source == "doca":
         return doca.plan_doca(wanted, found)
     if wanted.method == "repository":
@@ -125,15 +128,14 @@ def _look_ahead(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: s
     if wanted.state == "present" and wanted.repository is not None and draft.steps and found.manager == "apt":
         files = {change.what[len(PREFIX) :]: change.after for change in draft.changes if change.what.startswith(PREFIX)}
         files = {**found.files, **files}
-        seen = preview(run, files, draft.steps[-1].argv, wanted.repository.address, root)
         name = doca.profile_of(wanted) if wanted.source == "doca" else mlnx.metapackage(wanted.packages)
-        offered = seen.installed.get(name, "")
-        if wanted.version and offered and not packages.version_fits(wanted.version, offered):
+        # With a former stack that goes first, or with packages to be mended, it is not known what apt will do then.
+        argv = () if draft.simulate or packages.broken(found.packages) else draft.steps[-1].argv
+        offered, seen = preview(run, files, name, argv, wanted.repository.address, root)
+        if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
             text = "ofed_repository: %s offers %s %s, and %s is wanted. Nothing was changed"
-            raise Refused(text % (wanted.repository.address, name, offered, wanted.version))
-        if not draft.simulate:
-            # With a former stack that goes first, this is not what will happen.
-            removed.update(seen.removed)
+            raise Refused(text % (wanted.repository.address, name, ", ".join(offered), wanted.version))
+        removed.update(seen.removed)
     return removed
 
 
@@ -170,7 +172,8 @@ def _failed(job: State, root: str) -> CommandFailed:
     if job.failed == "checking the bundle":
         wanted = job.memo.get("wanted", {}).get("version")
         return CommandFailed("ofed_bundle: its file .mlnx does not say %s, the release that is wanted. Nothing was changed" % wanted, **details)
-    lines = [line for line in output.splitlines() if line.strip() and not line.startswith("==> ")][-_LINES:]
+    lines = [line for line in output.rpartition("\n==> ")[2].splitlines()[1:] if line.strip()]
+    lines = ([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]
     said = "it did not end in time; raise ofed_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
     return CommandFailed("%s failed: %s. All output is in %s. The next run goes on from what is installed then" % (job.failed, said, job.log), **details)
 
@@ -265,7 +268,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     draft = draft_of(wanted, found, place)
     if not draft:
         return _result((), None, found)
-    if draft.steps and found.is_vendors:
+    if draft.steps and found.vendors:
         found = with_alternatives(run, found)
         draft = draft_of(wanted, found, place)
     extra = _dependants(run, wanted, found, draft, root)

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of
@@ -18,10 +20,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     Found,
     Wanted,
     file_changes,
+    mending,
     recovery,
     stack_words,
     way_back,
 )
+
+if t.TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FIRMWARE_PACKAGE = "mlnx-fw-updater"
 
@@ -66,23 +72,23 @@ def plan_doca(wanted: Wanted, found: Found) -> Draft:
         # Versions of the two are numbered apart: what looks newer need not be.
         back, removes, simulate = way_back(found)
         steps += back
-    steps.append(Step("reading the package lists", packages.update_argv(found.manager)))
+    steps += [Step("reading the package lists", packages.update_argv(found.manager)), *mending(found)]
     argv = packages.install_argv(found.manager, (profile_of(wanted),), wanted.version, firmware)
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     steps.append(Step(("installing DOCA-OFED %s" % wanted.version).strip(), argv, environment=environment))
     return Draft(files + mended + changes, tuple(steps), removes, simulate)
 
 
-def plan_absent(found: Found) -> Draft:
+def plan_absent(found: Found, keep: Sequence[str] = ()) -> Draft:
     """Take the vendor's stack away, and the repository that an earlier run declared."""
     files = file_changes(found, None)
     left = [name for name in packages.broken(found.packages) if name in found.vendors]
     if not found.is_vendors and not left:
         return Draft(files)
     # What is left is the distribution's, or nothing.
-    changes = changes_of(Change("stack", stack_words(found.stack) or "half installed", "", NEEDS))
+    changes = changes_of(Change("stack", stack_words(found.stack), "", NEEDS)) if found.is_vendors else ()
     mended, first = recovery(found, packages.broken(found.packages))
-    back, removes, simulate = way_back(found)
+    back, removes, simulate = way_back(found, keep)
     return Draft(files + mended + changes, (*first, *back), removes, simulate)
 
 

@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Sta
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository, files_of
 
@@ -35,6 +36,8 @@ class Wanted(t.NamedTuple):
     repository: Repository | None = None
     allow_removal: tuple[str, ...] = ()
     firmware_update: bool = False
+    keep: tuple[str, ...] = ()
+    """Packages that stay in the distribution's version where the vendor's stack is removed."""
 
     def selection(self) -> dict[str, t.Any]:
         """What can't be read from the node afterwards, and is kept on record."""
@@ -83,8 +86,9 @@ class Found(t.NamedTuple):
 
     @property
     def vendors(self) -> list[str]:
-        """The vendor's packages that are installed, wholly or in part."""
-        return packages.vendors(self.packages, self.stack.ofed_version)
+        """The vendor's packages that are installed, wholly or in part, and the stack's own that were left half installed."""
+        left = taken_by_installer(packages.broken(self.packages))
+        return sorted({*packages.vendors(self.packages, self.stack.ofed_version), *left})
 
     @property
     def is_vendors(self) -> bool:
@@ -144,20 +148,22 @@ def recovery(found: Found, names: t.Sequence[str]) -> tuple[tuple[Change, ...], 
     return changes, (step,)
 
 
-def way_back(found: Found) -> tuple[tuple[Step, ...], tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def way_back(found: Found, keep: t.Sequence[str] = ()) -> tuple[tuple[Step, ...], tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Steps that take the vendor's stack away, the packages that go, and the simulation.
 
-    On Debian, packages that the distribution has as well are brought to its versions in the same transaction: others may
-    need them. The vendor's own uninstaller would remove those others.
+    On Debian, packages that others need, or that are to be kept, are brought to the distribution's version in the same
+    transaction. The vendor's own uninstaller would remove those others. All packages can't be: the vendor cuts some of them
+    otherwise, and two would claim the same file.
     """
-    gone = [name for name in found.vendors if name not in found.alternatives]
     if found.manager == "apt":
-        stay = {name: version for name, version in found.alternatives.items() if name in found.vendors}
-        if not gone and not stay:
-            return (Step("removing the former stack", ("rm", "-f", UNINSTALLER, OFED_INFO)),), (), ()
-        argv = packages.replace_argv("apt", stay, gone)
+        needed = packages.needed(found.packages, found.vendors, keep)
+        stay = {name: version for name, version in found.alternatives.items() if name in needed}
+        gone = [name for name in found.vendors if name not in stay]
         # The installer wrote these two itself.
         leftovers = Step("removing the former stack", ("rm", "-f", UNINSTALLER, OFED_INFO))
+        if not gone and not stay:
+            return (leftovers,), (), ()
+        argv = packages.replace_argv("apt", stay, gone)
         return (Step("removing the former stack", argv), leftovers), tuple(gone), (packages.simulate(argv),)
     test = (("rpm", "--erase", "--test", *found.vendors),) if found.vendors else ()
     if found.uninstaller and found.stack.kind == "mlnx_ofed":
@@ -165,6 +171,12 @@ def way_back(found: Found) -> tuple[tuple[Step, ...], tuple[str, ...], tuple[tup
     if not found.vendors:
         return (), (), ()
     return (Step("removing the former stack", packages.replace_argv(found.manager, {}, found.vendors)),), tuple(found.vendors), test
+
+
+def mending(found: Found) -> tuple[Step, ...]:
+    """What apt has to settle before it installs anything, once the package lists are read; the removal of a stack settles it too."""
+    broken = found.manager == "apt" and packages.broken(found.packages)
+    return (Step("ending the interrupted installation", packages.mend_argv()),) if broken else ()
 
 
 __all__ = (
@@ -176,6 +188,7 @@ __all__ = (
     "Place",
     "Wanted",
     "file_changes",
+    "mending",
     "recovery",
     "selection_changes",
     "stack_words",

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     Place,
     Wanted,
     file_changes,
+    mending,
     recovery,
     selection_changes,
     stack_words,
@@ -150,7 +151,7 @@ def plan_repository(wanted: Wanted, found: Found) -> Draft:
     if found.stack.kind == "doca":
         back, removes, simulate = way_back(found)
         steps += back
-    steps.append(Step("reading the package lists", packages.update_argv(found.manager)))
+    steps += [Step("reading the package lists", packages.update_argv(found.manager)), *mending(found)]
     argv = packages.install_argv(found.manager, (metapackage(wanted.packages),), wanted.version, firmware)
     # Firmware is burned by the updater's package as it is installed, unless it is told not to.
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)

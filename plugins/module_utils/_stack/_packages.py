@@ -21,6 +21,8 @@ _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", 
 
 _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]]*)\])?(?: \((\S+))?", re.MULTILINE)
+# A name, at the beginning or after a comma or a bar: libc6 (>= 2.34), libssl3 | libssl1.1
+_DEPENDENCY = re.compile(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]*)")
 _NEEDED_BY = re.compile(r"is needed by \(installed\) (\S+)")
 _NEVRA = re.compile(r"^(.+)-([^-]+)-([^-]+?)(?:\.[a-z0-9_]+)?$")
 
@@ -31,6 +33,8 @@ class Package(t.NamedTuple):
     version: str
     state: str = "installed"
     """dpkg's word: C(installed), C(half-configured), C(unpacked), C(half-installed), C(triggers-pending) ..."""
+    depends: tuple[str, ...] = ()
+    """Names of the packages that it needs, with all that stand for each other. On Debian only."""
 
     @property
     def broken(self) -> bool:
@@ -55,7 +59,8 @@ def parse_dpkg_database(text: str) -> dict[str, Package]:
         name = fields.get("Package", "").strip()
         if not name or not state or state[0] in ("not-installed", "config-files"):
             continue
-        found["%s:%s" % (name, fields.get("Architecture", "")) if name in found else name] = Package(fields.get("Version", ""), state[0])
+        needed = tuple(_DEPENDENCY.findall("%s, %s" % (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
+        found["%s:%s" % (name, fields.get("Architecture", "")) if name in found else name] = Package(fields.get("Version", ""), state[0], needed)
     return found
 
 
@@ -73,6 +78,18 @@ def broken(packages: t.Mapping[str, Package]) -> list[str]:
 def vendors(packages: t.Mapping[str, Package], release: str = "") -> list[str]:
     """The vendor's packages among the installed ones."""
     return sorted(name for name, package in packages.items() if is_vendors(name.split(":")[0], package.version, release))
+
+
+def needed(packages: t.Mapping[str, Package], mine: t.Collection[str], keep: t.Iterable[str] = ()) -> set[str]:
+    """Which of the packages C(mine) all others need, C(keep) needs, or these in turn."""
+    found: set[str] = set()
+    ahead = {name for name in keep if name in mine}
+    ahead |= {name for other, package in packages.items() if other not in mine for name in package.depends if name in mine}
+    while ahead:
+        name = ahead.pop()
+        found.add(name)
+        ahead |= {other for other in packages[name].depends if other in mine and other not in found}
+    return found
 
 
 def parse_madison(stdout: str) -> dict[str, list[str]]:
@@ -156,6 +173,11 @@ def replace_argv(manager: str, versions: t.Mapping[str, str], gone: t.Iterable[s
     return ("zypper", "--non-interactive", "remove", *sorted(gone))
 
 
+def mend_argv() -> tuple[str, ...]:
+    """Let apt settle what can't be configured because something is missing that it needs."""
+    return (*_APT, "--no-install-recommends", "--fix-broken", "install")
+
+
 def purge_argv(names: t.Iterable[str]) -> tuple[str, ...]:
     """Remove packages with apt, and all that depends on them. It is simulated before it is done."""
     return (*_APT, "purge", *sorted(names))
@@ -179,6 +201,8 @@ __all__ = (
     "broken",
     "distribution_versions",
     "install_argv",
+    "mend_argv",
+    "needed",
     "parse_dpkg_database",
     "parse_madison",
     "parse_rpm_all",

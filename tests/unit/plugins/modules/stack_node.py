@@ -39,6 +39,7 @@ DEFAULTS: dict[str, t.Any] = {
     "repository_trusted": False,
     "allow_removal": [],
     "firmware_update": False,
+    "keep": [],
     "timeout": 7200,
     "poll": 20,
     "attach": "",
@@ -85,7 +86,9 @@ class Node:
 
     def save(self) -> None:
         rows = [(name, version, self.broken.get(name, "installed")) for name, version in {**self.packages, **self.dependants}.items()]
-        text = "\n".join("Package: %s\nStatus: install ok %s\nVersion: %s\n" % (name, state, version) for name, version, state in rows)
+        row = "Package: %s\nStatus: install ok %s\nVersion: %s\nDepends: %s\n"
+        needs = dict.fromkeys(self.dependants, "libc6 (>= 2.3), libibverbs1 (>= 28) | other")
+        text = "\n".join(row % (name, state, version, needs.get(name, "libc6")) for name, version, state in rows)
         (self.root / "var/lib/dpkg/status").write_text(text, encoding="utf-8")
 
     def has(self, tool: str) -> bool:
@@ -95,7 +98,9 @@ class Node:
         self.calls.append(list(argv))
         if argv[0] == "ofed_info":
             return Output(0, self.ofed_info + ":\n", "")
-        if argv[:2] == ["apt-cache", "madison"]:
+        if argv[0] == "apt-cache" and argv[1] != "madison":
+            return Output(0, "".join(" %s | %s | site Packages\n" % pair for pair in self.offers.items() if pair[0] in argv), "")
+        if argv[0] == "apt-cache":
             return Output(0, "".join(" %s | %s | mirror Packages\n" % (name, INBOX[name]) for name in argv[2:] if name in INBOX), "")
         if argv[0] == "apt-get" and argv[-1] == "update":
             return Output(0, "", "")

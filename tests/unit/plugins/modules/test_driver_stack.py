@@ -86,7 +86,7 @@ def test_from_any_stack_to_any_other(node: Node, first: str, second: str) -> Non
     converge(node, first)
     changes = converge(node, second)
     assert changes or (first, second) == ("inbox", "inbox")
-    kinds = {"inbox": "inbox", "old": "mlnx_ofed", "new": "mlnx_ofed", "repository": "mlnx_ofed", "doca": "doca", "doca3": "doca"}
+    kinds = {"inbox": "none", "old": "mlnx_ofed", "new": "mlnx_ofed", "repository": "mlnx_ofed", "doca": "doca", "doca3": "doca"}
     assert ask(node, **wishes(node)[second])["stack"]["kind"] == kinds[second]
 
 
@@ -101,8 +101,10 @@ def test_the_way_back_keeps_what_others_need(node: Node) -> None:
     converge(node, "doca")
     node.dependants = {"libpcap0.8": "1.10"}
     node.save()
-    assert converge(node, "inbox")[-1] == "stack: doca 2.9.1 -> none"
-    assert node.packages == INBOX
+    wish = {"state": "absent", "keep": ["rdma-core", "bash"]}
+    assert ask(node, **wish)["changes"][-1] == "stack: doca 2.9.1 -> none"
+    assert node.packages == {"libibverbs1": INBOX["libibverbs1"], "rdma-core": INBOX["rdma-core"]}
+    assert ask(node, **wish)["changes"] == []
     assert node.dependants
     assert not (node.root / "etc/apt/sources.list.d/rdma-ofed.sources").exists()
 

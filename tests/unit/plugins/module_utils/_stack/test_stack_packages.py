@@ -19,6 +19,8 @@ STATUS = """Package: rdma-core
 Status: install ok installed
 Architecture: amd64
 Version: 2310mlnx47-1.2310055
+Pre-Depends: init-system-helpers (>= 1.54~)
+Depends: libc6 (>= 2.34), libnl-3-200 (>= 3.2.7) | libnl3:any, udev
 Description: core
  Status: none
 
@@ -59,7 +61,7 @@ mlnx-tools | 24.10-0 | file:/srv ./ Packages
 def test_the_database_of_dpkg() -> None:
     found = packages.parse_dpkg_database(STATUS)
     assert found == {
-        "rdma-core": packages.Package("2310mlnx47-1.2310055"),
+        "rdma-core": packages.Package("2310mlnx47-1.2310055", depends=("init-system-helpers", "libc6", "libnl-3-200", "libnl3", "udev")),
         "libibverbs1": packages.Package("44.0-2", "half-configured"),
         "libibverbs1:i386": packages.Package("44.0-2"),
         "ofed-scripts": packages.Package("23.10.OFED.23.10.0.5.5", "unpacked"),
@@ -206,3 +208,19 @@ def test_repository_files_of_rpm(manager: str, path: str) -> None:
 @pytest.mark.parametrize(("text", "key"), [(KEY, True), ("\udc99binary", True), ("<html>", False), ("", False)])
 def test_what_a_key_looks_like(text: str, key: bool) -> None:
     assert repository.is_key(text) is key
+
+
+def test_what_others_need_of_a_stack() -> None:
+    found = {
+        "libfabric1": packages.Package("1", depends=("libc6", "librdmacm1")),
+        "librdmacm1": packages.Package("1", depends=("libibverbs1",)),
+        "libibverbs1": packages.Package("1", depends=("rdma-core",)),
+        "rdma-core": packages.Package("1", depends=("libibverbs1",)),
+        "opensm": packages.Package("1", depends=("libopensm",)),
+        "libopensm": packages.Package("1"),
+        "perftest": packages.Package("1", depends=("libibverbs1",)),
+    }
+    mine = [name for name in found if name != "libfabric1"]
+    assert packages.needed(found, mine) == {"librdmacm1", "libibverbs1", "rdma-core"}
+    assert packages.needed(found, mine, ["perftest", "bash"]) == {"librdmacm1", "libibverbs1", "rdma-core", "perftest"}
+    assert packages.needed({}, []) == set()
