@@ -249,6 +249,12 @@ job:
       type: str
       returned: always
       sample: /var/lib/rdma.ofed/jobs/driver-stack/log
+installer_said:
+  description: The last lines of the installer's log.
+  returned: failure of the installer
+  type: list
+  elements: str
+  sample: ["Failed to install rdma-core DEB"]
 dependants:
   description: Packages that are no part of the RDMA stack and would be removed.
   returned: failure because of them

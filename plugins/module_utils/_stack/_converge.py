@@ -27,9 +27,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview impo
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import OURS, Repository, is_key
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
 
@@ -123,8 +124,12 @@ def _removed(run: Runner, argv: t.Sequence[str]) -> dict[str, str]:
 def _look_ahead(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: str) -> dict[str, str]:
     """Everything that would go, by asking the package manager; it changes nothing."""
     removed: dict[str, str] = {}
-    for argv in draft.simulate:
-        removed.update(_removed(run, argv))
+    if packages.lost(found.packages):
+        gone = {*draft.removes, *(taken_by_installer(found.packages) if draft.replaced else ())}
+        removed = dict.fromkeys(packages.dependent(found.packages, gone), "")
+    else:
+        for argv in draft.simulate:
+            removed.update(_removed(run, argv))
     if wanted.state == "present" and wanted.repository is not None and draft.steps and found.manager == "apt":
         files = {change.what[len(PREFIX) :]: change.after for change in draft.changes if change.what.startswith(PREFIX)}
         files = {**found.files, **files}
@@ -168,7 +173,9 @@ def _failed(job: State, root: str) -> CommandFailed:
     details: dict[str, t.Any] = {"job": job.result(), "rc": job.rc}
     if job.failed.startswith((mlnx.INSTALL_STAGE, mlnx.BUILD_STAGE)) and job.memo.get("wanted", {}).get("method") == "installer":
         builds = "--add-kernel-support" in names_of(options)
-        return CommandFailed(explain(job.rc, output, builds, value_of(options, "--tmpdir") or "/tmp", job.log), **details)
+        words = explain(job.rc, output, builds, value_of(options, "--tmpdir") or "/tmp", job.log)
+        said = [line for line in read_text(log_folder(output) + "/general.log").splitlines() if line.strip()][-_LINES:] if log_folder(output) else []
+        return CommandFailed(words, installer_said=said, **details)
     if job.failed == "checking the bundle":
         wanted = job.memo.get("wanted", {}).get("version")
         return CommandFailed("ofed_bundle: its file .mlnx does not say %s, the release that is wanted. Nothing was changed" % wanted, **details)

@@ -143,9 +143,11 @@ def recovery(found: Found, names: t.Sequence[str]) -> tuple[tuple[Change, ...], 
     if not names and not found.interrupted:
         return (), ()
     changes = changes_of(Change("half installed packages", ", ".join(names), "configured")) if names else ()
+    stage = "ending the interrupted installation"
+    lost = [name for name in packages.lost(found.packages) if name in found.vendors]
+    drop = (Step(stage, packages.drop_argv(lost)),) if lost else ()
     # What can't be configured, because packages are missing that it needs, is settled by the installation that follows.
-    step = Step("ending the interrupted installation", packages.recover_argv(found.manager), ok=(0, 1))
-    return changes, (step,)
+    return changes, (*drop, Step(stage, packages.recover_argv(found.manager), ok=(0, 1)))
 
 
 def way_back(found: Found, keep: t.Sequence[str] = ()) -> tuple[tuple[Step, ...], tuple[str, ...], tuple[tuple[str, ...], ...]]:

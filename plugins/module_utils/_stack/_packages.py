@@ -35,6 +35,8 @@ class Package(t.NamedTuple):
     """dpkg's word: C(installed), C(half-configured), C(unpacked), C(half-installed), C(triggers-pending) ..."""
     depends: tuple[str, ...] = ()
     """Names of the packages that it needs, with all that stand for each other. On Debian only."""
+    lost: bool = False
+    """Was it cut off while files were replaced? dpkg configures and removes it no more unless it is forced to."""
 
     @property
     def broken(self) -> bool:
@@ -55,12 +57,15 @@ def parse_dpkg_database(text: str) -> dict[str, Package]:
     found: dict[str, Package] = {}
     for paragraph in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in paragraph.split("\n") if ": " in line and not line.startswith(" "))
-        state = fields.get("Status", "").split()[-1:]
+        status = fields.get("Status", "").split()
+        state = status[-1:]
         name = fields.get("Package", "").strip()
         if not name or not state or state[0] in ("not-installed", "config-files"):
             continue
         needed = tuple(_DEPENDENCY.findall("%s, %s" % (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
-        found["%s:%s" % (name, fields.get("Architecture", "")) if name in found else name] = Package(fields.get("Version", ""), state[0], needed)
+        found["%s:%s" % (name, fields.get("Architecture", "")) if name in found else name] = Package(
+            fields.get("Version", ""), state[0], needed, "reinstreq" in status
+        )
     return found
 
 
@@ -73,6 +78,11 @@ def parse_rpm_all(stdout: str) -> dict[str, Package]:
 def broken(packages: t.Mapping[str, Package]) -> list[str]:
     """The packages that an interrupted installation left behind."""
     return sorted(name for name, package in packages.items() if package.broken)
+
+
+def lost(packages: t.Mapping[str, Package]) -> list[str]:
+    """The packages that have to be installed anew."""
+    return sorted(name for name, package in packages.items() if package.lost)
 
 
 def vendors(packages: t.Mapping[str, Package], release: str = "") -> list[str]:
@@ -89,6 +99,22 @@ def needed(packages: t.Mapping[str, Package], mine: t.Collection[str], keep: t.I
         name = ahead.pop()
         found.add(name)
         ahead |= {other for other in packages[name].depends if other in mine and other not in found}
+    return found
+
+
+def dependent(packages: t.Mapping[str, Package], gone: t.Iterable[str]) -> set[str]:
+    """What can't stay without the packages C(gone), these among it, by the names in the database alone.
+
+    For a database that apt refuses to work with. Where one package can stand for another, this names more than apt would.
+    """
+    found = set(gone)
+    ahead = True
+    while ahead:
+        ahead = False
+        for name, package in packages.items():
+            if name not in found and not found.isdisjoint(package.depends):
+                found.add(name)
+                ahead = True
     return found
 
 
@@ -188,6 +214,11 @@ def simulate(argv: t.Sequence[str]) -> tuple[str, ...]:
     return (argv[0], "--simulate", *argv[1:])
 
 
+def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
+    """Remove packages that were cut off while their files were replaced; what needs them waits for the installation that follows."""
+    return ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", *names)
+
+
 def recover_argv(manager: str) -> tuple[str, ...]:
     """End what an interrupted installation began."""
     return ("dpkg", "--configure", "-a", "--force-confdef", "--force-confold") if manager == "apt" else ("rpm", "--rebuilddb")
@@ -199,8 +230,11 @@ __all__ = (
     "Package",
     "Simulated",
     "broken",
+    "dependent",
     "distribution_versions",
+    "drop_argv",
     "install_argv",
+    "lost",
     "mend_argv",
     "needed",
     "parse_dpkg_database",

@@ -34,6 +34,10 @@ Status: install ok installed
 Architecture: i386
 Version: 44.0-2
 
+Package: ibverbs-providers
+Status: install reinstreq half-installed
+Version: 44.0-2
+
 Package: gone
 Status: deinstall ok config-files
 Version: 1
@@ -64,16 +68,18 @@ def test_the_database_of_dpkg() -> None:
         "rdma-core": packages.Package("2310mlnx47-1.2310055", depends=("init-system-helpers", "libc6", "libnl-3-200", "libnl3", "udev")),
         "libibverbs1": packages.Package("44.0-2", "half-configured"),
         "libibverbs1:i386": packages.Package("44.0-2"),
+        "ibverbs-providers": packages.Package("44.0-2", "half-installed", lost=True),
         "ofed-scripts": packages.Package("23.10.OFED.23.10.0.5.5", "unpacked"),
     }
-    assert packages.broken(found) == ["libibverbs1", "ofed-scripts"]
+    assert packages.broken(found) == ["ibverbs-providers", "libibverbs1", "ofed-scripts"]
+    assert packages.lost(found) == ["ibverbs-providers"]
     assert packages.vendors(found) == ["ofed-scripts", "rdma-core"]
 
 
 @given(st.permutations(STATUS.strip().split("\n\n")[:2] + STATUS.strip().split("\n\n")[3:]))
 def test_the_order_of_the_database_does_not_matter(paragraphs: list[str]) -> None:
     found = packages.parse_dpkg_database("\n\n".join(paragraphs))
-    assert sorted(found) == ["libibverbs1", "ofed-scripts", "rdma-core"]
+    assert sorted(found) == ["ibverbs-providers", "libibverbs1", "ofed-scripts", "rdma-core"]
 
 
 @given(st.text())
@@ -224,3 +230,5 @@ def test_what_others_need_of_a_stack() -> None:
     assert packages.needed(found, mine) == {"librdmacm1", "libibverbs1", "rdma-core"}
     assert packages.needed(found, mine, ["perftest", "bash"]) == {"librdmacm1", "libibverbs1", "rdma-core", "perftest"}
     assert packages.needed({}, []) == set()
+    assert packages.dependent(found, ["rdma-core"]) == {"rdma-core", "libibverbs1", "librdmacm1", "libfabric1", "perftest"}
+    assert packages.dependent(found, ["libopensm"]) == {"libopensm", "opensm"}
