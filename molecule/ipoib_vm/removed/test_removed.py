@@ -7,9 +7,13 @@
 from __future__ import annotations
 
 import pytest
-from kernel import Host, interface
+from kernel import Host, interface, untruths
 
 testinfra_hosts = ["ansible://rdma"]
+
+
+def test_check_mode_and_a_second_run_tell_the_truth() -> None:
+    assert untruths("remove") == []
 
 
 @pytest.mark.parametrize("name", ["ib0", "ib1", "ib2"])
