@@ -21,7 +21,8 @@ import sys
 LOG = pathlib.Path("/tmp/ofed.uninstall.log")
 KEPT = re.compile(r"^xen|ovsvf-config|opensmtpd")
 # Filled in when the bundle is built.
-REMOVE: list[str] = ["@REMOVE@"]
+_NAMES = "@REMOVE@"
+REMOVE = _NAMES.split()
 USAGE = """
  Usage: %s [options]
 

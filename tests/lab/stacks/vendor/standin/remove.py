@@ -75,7 +75,7 @@ def old_packages(node: host.Host, package: str, catalogue: t.Mapping[str, t.Any]
     """Previous version, then the distribution's packages, in one apt-get remove; what is left of them is purged one by one."""
     node.say("Removing old packages...", not node.quiet)
     previous(node, package, force)
-    removal = Removal(catalogue["packages"])
+    removal = Removal(catalogue["known"])
     removal.look(catalogue["remove"])
     if removal.foreign and not force:
         node.say("\nError: One or more packages depends on %s.\nThese packages should be removed before uninstalling %s:\n" % (package, package))
