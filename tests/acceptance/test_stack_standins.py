@@ -76,6 +76,7 @@ def test_refused_before_anything_changes(bundle: Bundle, arguments: str, status:
 def test_faults_end_with_the_documented_codes(bundle: Bundle) -> None:
     assert bundle.install("--basic --force", "space").returncode == 28
     assert [bundle.install("--fw-update-only", "firmware=%d" % status).returncode for status in (2, 171, 173)] == [2, 171, 173]
+    assert len(bundle.shell("cat /var/log/ofed-standin-firmware && rm /var/log/ofed-standin-firmware").stdout.splitlines()) == 3
 
 
 def test_a_killed_installation_is_taken_up_by_the_next(bundle: Bundle) -> None:
