@@ -16,7 +16,27 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 # The argument specifications of the roles say the same; a unit test compares. Reading them for every host would cost
 # more than all the rest of the validation.
 KNOWN: t.Mapping[str, frozenset[str]] = {
-    "ofed_": frozenset(("state", "source", "tools", "extra_packages")),
+    "ofed_": frozenset(
+        (
+            "allow_removal",
+            "bundle",
+            "bundle_checksum",
+            "bundle_on",
+            "extra_packages",
+            "firmware_update",
+            "installer_options",
+            "method",
+            "packages",
+            "repository",
+            "repository_key",
+            "repository_trusted",
+            "source",
+            "state",
+            "timeout",
+            "tools",
+            "version",
+        )
+    ),
     "kernel_modules_": frozenset(
         ("state", "load", "options", "initramfs", "initramfs_drivers", "initramfs_cmdline", "mechanism", "load_now", "backup", "assume_rdma_core")
     ),

@@ -13,11 +13,12 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, vendor_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-SOURCES = ("inbox",)
+SOURCES = ("inbox", "mlnx_ofed", "doca")
 
 # By ID of os-release: the first supported version, and the first one after them. The role's vars/main.yml holds the same.
 SUPPORTED: Mapping[str, tuple[str, str]] = {
@@ -69,7 +70,15 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         for index, name in enumerate(extra):
             if not isinstance(name, str) or not _PACKAGE.match(name):
                 found.append(Problem("ofed_extra_packages[%d]" % index, name, "the name of a package of the distribution"))
-    return found + _os_problems(variables.get("ofed_source", "inbox"), facts)
+    found += common_problems(variables)
+    source = variables.get("ofed_source", "inbox")
+    if source == "inbox" and variables.get("ofed_version"):
+        hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"
+        found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))
+    # What is removed is found on the node: nothing has to be declared for it.
+    if isinstance(source, str) and source in SOURCES[1:] and variables.get("ofed_state", "present") != "absent":
+        found += vendor_problems(variables, facts)
+    return found + _os_problems(source, facts)
 
 
 __all__ = ("SOURCES", "SUPPORTED", "SUPPORTED_WORDS", "problems", "supported")

@@ -30,6 +30,7 @@ def load(name: str, path: pathlib.Path) -> types.ModuleType:
 load("labctl", LAB / "rdmalab" / "__init__.py")
 load("lab_kernel_subset", LAB / "image" / "kernel_subset.py")
 load("lab_gateway", LAB / "simulator" / "gateway.py")
+sys.path += [str(LAB / "stacks"), str(LAB / "stacks/vendor")]
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import pathlib
+import tarfile
 import typing as t
 from unittest import mock
 
 import pytest
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible_collections.rdma.ofed.plugins.action import fabric_table, ipoib, pending_table, validate_site
+from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, pending_table, validate_site
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
@@ -195,3 +198,93 @@ def test_a_connection_that_breaks_on_the_way_says_so_too() -> None:
         broken_off(60, AnsibleConnectionFailure("closed"))
     with pytest.raises(AnsibleConnectionFailure, match=r"^closed$"):
         broken_off(0, AnsibleConnectionFailure("closed"))
+
+
+class Stack:
+    """The module driver_stack behind its action plugin: answers in turn, and what it was asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, t.Any], answers: list[t.Any]) -> None:
+        self.plugin = action(driver_stack, arguments)
+        self.answers = answers
+        self.asked: list[dict[str, t.Any]] = []
+        self.shown: list[str] = []
+        self.transferred: list[tuple[str, str]] = []
+        self.archived: list[str] = []
+        self.plugin._connection._shell.tmpdir = "/remote"
+        self.plugin._connection._shell.join_path = lambda *parts: "/".join(parts)
+        self.plugin._execute_module = self.execute
+        self.plugin._transfer_file = self.transfer
+        monkeypatch.setattr(driver_stack, "Display", lambda: mock.Mock(display=self.shown.append))
+        monkeypatch.setattr(driver_stack.time, "sleep", lambda seconds: None)
+
+    def execute(self, module_name: str, module_args: dict[str, t.Any], task_vars: t.Any) -> dict[str, t.Any]:
+        assert module_name == "rdma.ofed.driver_stack"
+        self.asked.append(dict(module_args))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return dict(answer)
+
+    def transfer(self, local: str, remote: str) -> str:
+        self.transferred.append((local, remote))
+        if tarfile.is_tarfile(local):
+            with tarfile.open(local) as stream:
+                self.archived = stream.getnames()
+        return remote
+
+    def run(self) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = self.plugin.run(task_vars={"inventory_hostname": "node1"})
+        assert not self.answers
+        return result
+
+
+JOB = {"id": "j", "running": True, "stage": "building kernel modules", "step": 3, "steps": 7, "elapsed": 130, "log": "/log"}
+
+
+def test_driver_stack_shows_progress_until_the_job_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = Stack(monkeypatch, {"bundle": "/b"}, [{"job": JOB}, {"job": {**JOB, "elapsed": 150}}, {"changed": True, "changes": ["x"]}])
+    assert stack.run()["changes"] == ["x"]
+    assert stack.shown == ["node1: stage 3 of 7, building kernel modules (2:10)", "node1: stage 3 of 7, building kernel modules (2:30)"]
+    assert stack.asked == [{"bundle": "/b"}, {"bundle": "/b", "attach": "j"}, {"bundle": "/b", "attach": "j"}]
+
+
+def test_driver_stack_is_one_execution_where_nothing_is_to_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = Stack(monkeypatch, {"bundle": "/b", "attach": "theirs"}, [{"changed": False}])
+    assert stack.run()["changed"] is False
+    assert stack.asked == [{"bundle": "/b"}]
+
+
+def test_driver_stack_outlives_a_lost_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    stack = Stack(monkeypatch, {}, [{"job": JOB}, AnsibleConnectionFailure("gone"), {"unreachable": True}, {"changed": True}])
+    assert stack.run()["changed"] is True
+    assert stack.plugin._connection.reset.call_count == 2
+    monkeypatch.setattr(driver_stack, "_PATIENCE_SECONDS", -1)
+    stack = Stack(monkeypatch, {}, [{"job": JOB}, AnsibleConnectionFailure("gone")])
+    result = stack.run()
+    assert result["failed"] is True
+    assert "the job goes on there" in result["msg"]
+
+
+def test_driver_stack_brings_a_bundle_only_if_the_node_lacks_it(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    bundle = tmp_path / "b.tgz"
+    bundle.write_bytes(b"content")
+    digest = "sha256:" + hashlib.sha256(b"content").hexdigest()
+    arguments = {"bundle": str(bundle), "bundle_on": "controller", "bundle_checksum": digest.upper().replace("SHA", "sha")}
+    stack = Stack(monkeypatch, arguments, [{"bundle_needed": "checksum"}, {"changed": True}])
+    assert stack.run()["changed"] is True
+    assert (stack.transferred, stack.asked[1]["digest"]) == ([], digest)
+    stack = Stack(monkeypatch, arguments, [{"bundle_needed": "transfer"}, {"bundle_needed": "transfer"}, {"changed": True}])
+    stack.run()
+    assert stack.transferred == [(str(bundle), "/remote/bundle")]
+    assert stack.asked[2]["staged"] == "/remote/bundle"
+    stack = Stack(monkeypatch, {**arguments, "bundle_checksum": "sha256:" + "0" * 64}, [{"bundle_needed": "transfer"}])
+    assert "Nothing was transferred" in stack.run()["msg"]
+    stack = Stack(monkeypatch, {"bundle": "/nowhere.tgz"}, [{"bundle_needed": "checksum"}])
+    assert "there is no /nowhere.tgz on the controller" in stack.run()["msg"]
+
+
+def test_driver_stack_brings_a_folder_as_an_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "mlnxofedinstall").write_text("", encoding="utf-8")
+    stack = Stack(monkeypatch, {"bundle": str(tmp_path)}, [{"bundle_needed": "checksum"}, {"bundle_needed": "transfer"}, {"changed": True}])
+    stack.run()
+    assert stack.archived == ["bundle", "bundle/mlnxofedinstall"]

@@ -16,6 +16,57 @@ from hypothesis import strategies as st
 ROLE = pathlib.Path(__file__).resolve().parents[5] / "roles" / "ofed"
 DEBIAN = {"os": {"family": "Debian", "id": "debian", "version": "12", "name": "Debian GNU/Linux 12 (bookworm)"}}
 
+TGZ = "MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64.tgz"
+SUM = "sha256:" + "0" * 64
+INSTALLER = {"ofed_source": "mlnx_ofed", "ofed_bundle": "/srv/" + TGZ}
+REPOSITORY = {"ofed_source": "doca", "ofed_repository": "https://mirror.example.org/doca", "ofed_repository_key": "/srv/key.asc"}
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        INSTALLER,
+        {**INSTALLER, "ofed_bundle": "https://mirror.example.org/" + TGZ, "ofed_bundle_checksum": SUM.upper().replace("SHA", "sha")},
+        {**INSTALLER, "ofed_bundle": "/srv/unpacked", "ofed_version": "23.10-0.5.5.0", "ofed_bundle_on": "controller"},
+        {**INSTALLER, "ofed_packages": "user-space-only", "ofed_installer_options": ["--without-dkms"], "ofed_timeout": "7200"},
+        {**INSTALLER, "ofed_bundle": "/srv/x/%s" % TGZ.replace("debian12.1", "debian11.3"), "ofed_installer_options": ["--skip-distro-check"]},
+        REPOSITORY,
+        {**REPOSITORY, "ofed_version": "2.9.1", "ofed_packages": "doca-roce", "ofed_method": "installer"},
+        {**REPOSITORY, "ofed_repository": "/srv/mirror", "ofed_repository_key": "", "ofed_repository_trusted": "yes"},
+        {**REPOSITORY, "ofed_repository_key": "-----BEGIN PGP PUBLIC KEY BLOCK-----"},
+        {**REPOSITORY, "ofed_source": "mlnx_ofed", "ofed_method": "repository", "ofed_packages": "hpc"},
+        {"ofed_source": "doca", "ofed_state": "absent"},
+        # What the other sources need may stay declared.
+        {**INSTALLER, "ofed_source": "inbox"},
+    ],
+)
+def test_good_declarations_of_a_vendors_stack(variables: dict[str, t.Any]) -> None:
+    assert [str(problem) for problem in problems(variables, DEBIAN)] == []
+    assert [str(problem) for problem in problems(variables)] == []
+
+
+def test_everything_is_said_at_once() -> None:
+    assert (
+        len(problems({**INSTALLER, "ofed_version": "x", "ofed_packages": "y", "ofed_installer_options": ["--kmp", "--dmks"], "ofed_timeout": 1}, DEBIAN)) == 5
+    )
+
+
+VARIABLES = [
+    "ofed_version",
+    "ofed_bundle",
+    "ofed_bundle_on",
+    "ofed_bundle_checksum",
+    "ofed_method",
+    "ofed_packages",
+    "ofed_installer_options",
+    "ofed_repository",
+    "ofed_repository_key",
+    "ofed_repository_trusted",
+    "ofed_allow_removal",
+    "ofed_firmware_update",
+    "ofed_timeout",
+]
+
 
 def test_good_input_has_no_problem() -> None:
     assert not problems({"ofed_state": "present", "ofed_source": "inbox", "ofed_tools": False, "ofed_extra_packages": ["mstflint"]}, DEBIAN)
@@ -54,8 +105,40 @@ def test_an_unsupported_distribution_is_named_with_what_is_supported() -> None:
     ("variables", "words"),
     [
         ({"ofed_state": "latest"}, "ofed_state is 'latest'; allowed: present, absent"),
-        ({"ofed_source": "doca"}, "allowed: inbox"),
+        ({"ofed_source": "nvidia"}, "allowed: inbox, mlnx_ofed, doca"),
         ({"ofed_source": ["inbox"]}, "allowed: inbox"),
+        ({"ofed_version": "44.0"}, "no version with ofed_source: inbox"),
+        ({"ofed_timeout": 5}, "ofed_timeout is 5; allowed: seconds, 60 to 86400"),
+        ({"ofed_timeout": True}, "seconds"),
+        ({"ofed_allow_removal": "libpcap0.8"}, "a list of package names"),
+        ({"ofed_allow_removal": ["-y"]}, "ofed_allow_removal[0] is '-y'"),
+        ({"ofed_firmware_update": "maybe"}, "true or false"),
+        ({**INSTALLER, "ofed_bundle": ""}, "ofed_bundle is ''; allowed: the absolute path"),
+        ({**INSTALLER, "ofed_bundle": "bundle.tgz", "ofed_version": "5.8-1.0.1.1"}, "ofed_bundle is 'bundle.tgz'"),
+        ({**INSTALLER, "ofed_bundle": "https://x.example.org/%s" % TGZ}, "ofed_bundle_checksum is not set"),
+        ({**INSTALLER, "ofed_bundle": "https://x.example.org/folder", "ofed_version": "5.8-1.0.1.1", "ofed_bundle_checksum": SUM}, "ends in .tgz"),
+        ({**INSTALLER, "ofed_bundle_checksum": "md5:1"}, "sha256: and 64 hexadecimal digits"),
+        ({**INSTALLER, "ofed_bundle": "/srv/ofed", "ofed_version": "5.8-1.0.1.1", "ofed_bundle_checksum": SUM}, "no checksum for a folder"),
+        ({**INSTALLER, "ofed_bundle_on": "mirror"}, "node, controller"),
+        ({**INSTALLER, "ofed_version": "23.10"}, "ofed_version is '23.10'; allowed: a release of MLNX_OFED"),
+        ({**INSTALLER, "ofed_version": "5.8-1.0.1.1"}, "that is the release in the name of ofed_bundle"),
+        ({**INSTALLER, "ofed_bundle": "/srv/ofed.tgz"}, "the name of ofed_bundle does not tell it"),
+        ({**INSTALLER, "ofed_bundle": "/srv/%s" % TGZ.replace("debian12.1", "ubuntu22.04")}, "made for ubuntu22.04, and the node is debian12"),
+        ({**INSTALLER, "ofed_packages": "everything"}, "ofed_packages is 'everything'; allowed: all, basic"),
+        ({**INSTALLER, "ofed_installer_options": ["--kmp"]}, "for rpm packages only"),
+        ({**INSTALLER, "ofed_installer_options": "--dkms"}, "a list of options"),
+        ({**INSTALLER, "ofed_method": "rpm"}, "installer, repository"),
+        ({**INSTALLER, "ofed_method": "repository", "ofed_repository_trusted": True}, "ofed_repository is not set"),
+        ({**REPOSITORY, "ofed_source": "mlnx_ofed", "ofed_method": "repository", "ofed_packages": "hypervisor"}, "ofed_packages is 'hypervisor'"),
+        ({**REPOSITORY, "ofed_source": "mlnx_ofed", "ofed_method": "repository", "ofed_installer_options": ["--dkms"]}, "no installer runs then"),
+        ({**REPOSITORY, "ofed_repository": "mirror"}, "the URL of a repository"),
+        ({**REPOSITORY, "ofed_repository_key": ""}, "without a key anybody on the way could install packages"),
+        ({**REPOSITORY, "ofed_repository_key": "abc"}, "-----BEGIN PGP PUBLIC KEY BLOCK-----"),
+        ({**REPOSITORY, "ofed_repository_trusted": "perhaps"}, "true or false"),
+        ({**REPOSITORY, "ofed_version": "two"}, "such as 2.9.1"),
+        ({**REPOSITORY, "ofed_packages": "hpc"}, "doca-ofed, doca-all"),
+        ({**REPOSITORY, "ofed_bundle": "/srv/x.tgz"}, "no bundle with ofed_source: doca"),
+        ({**REPOSITORY, "ofed_installer_options": ["--dkms"]}, "no options with ofed_source: doca"),
         ({"ofed_tools": "some"}, "true or false"),
         ({"ofed_extra_packages": "mstflint"}, "a list"),
         ({"ofed_extra_packages": ["ok", "-y"]}, "ofed_extra_packages[1] is '-y'"),
@@ -73,6 +156,11 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambd
 @given(JSON, JSON, JSON)
 def test_no_type_raises(source: t.Any, extra: t.Any, facts: t.Any) -> None:
     problems({"ofed_source": source, "ofed_state": extra, "ofed_extra_packages": extra, "ofed_tools": source}, {"os": facts})
+
+
+@given(st.sampled_from(["mlnx_ofed", "doca", "inbox"]), st.dictionaries(st.sampled_from(VARIABLES), JSON | st.sampled_from(["repository", TGZ, "/a"])), JSON)
+def test_no_type_of_a_vendors_variable_raises(source: str, variables: dict[str, t.Any], system: t.Any) -> None:
+    problems({"ofed_source": source, **variables}, {"os": system, "machine": system})
 
 
 def test_the_role_knows_the_same_distributions() -> None:

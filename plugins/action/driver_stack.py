@@ -1,0 +1,111 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module driver_stack, brings it a bundle from here if it needs one, and shows how far its job is until it ends.
+
+The documentation is in the module of the same name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tarfile
+import tempfile
+import time
+import typing as t
+
+from ansible.errors import AnsibleConnectionFailure
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import progress
+
+MODULE = "rdma.ofed.driver_stack"
+_INTERNAL = ("attach", "digest", "staged")
+# A node that installs network drivers may be out of reach for some minutes.
+_PATIENCE_SECONDS = 600.0
+_PAUSE_SECONDS = 10.0
+_BLOCK = 1 << 20
+
+
+def sha256(path: str) -> str:
+    """The digest of a file, as it is declared."""
+    total = hashlib.sha256()
+    with open(path, "rb") as stream:
+        for block in iter(lambda: stream.read(_BLOCK), b""):
+            total.update(block)
+    return "sha256:" + total.hexdigest()
+
+
+class ActionModule(ActionBase):
+    """One execution of the module where there is nothing to do; else one each time that the progress is looked at."""
+
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        arguments = {name: value for name, value in self._task.args.items() if name not in _INTERNAL}
+        answer = self._call(arguments, task_vars)
+        if answer.get("bundle_needed"):
+            answer = self._bring(arguments, task_vars)
+        result.update(self._wait(arguments, answer, task_vars))
+        return result
+
+    def _call(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        answer: dict[str, t.Any] = self._execute_module(module_name=MODULE, module_args=arguments, task_vars=task_vars)
+        return answer
+
+    def _bring(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Give the module the checksum of the bundle, and then, if it has not got that file, the file."""
+        path = str(arguments["bundle"])
+        if not os.path.exists(path):
+            return {"failed": True, "msg": "ofed_bundle: there is no %s on the controller. Nothing was changed" % path}
+        with tempfile.TemporaryDirectory() as folder:
+            if os.path.isdir(path):
+                archive = os.path.join(folder, "bundle.tar")
+                with tarfile.open(archive, "w") as stream:
+                    stream.add(path, arcname="bundle")
+                path = archive
+            digest = sha256(path)
+            declared = str(arguments.get("bundle_checksum") or digest).lower()
+            if declared != digest:
+                words = "ofed_bundle: %s is not the file that is meant: its checksum is %s instead of %s. Nothing was transferred, nothing was changed"
+                return {"failed": True, "msg": words % (path, digest, declared)}
+            answer = self._call({**arguments, "digest": digest}, task_vars)
+            if not answer.get("bundle_needed"):
+                return answer
+            if self._connection._shell.tmpdir is None:
+                self._make_tmp_path()
+            staged = self._connection._shell.join_path(self._connection._shell.tmpdir, "bundle")
+            self._transfer_file(path, staged)
+            return self._call({**arguments, "digest": digest, "staged": staged}, task_vars)
+
+    def _wait(self, arguments: dict[str, t.Any], answer: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Ask until the job has ended. The job does not need the connection, so losing it is no failure."""
+        host = str(task_vars.get("inventory_hostname", ""))
+        lost = 0.0
+        while not answer.get("failed") and answer.get("job", {}).get("running"):
+            job = answer["job"]
+            Display().display(progress(host, job))
+            try:
+                answer = self._call({**arguments, "attach": job["id"]}, task_vars)
+                unreachable = answer.get("unreachable")
+            except AnsibleConnectionFailure:
+                unreachable = True
+            if not unreachable:
+                lost = 0.0
+                continue
+            lost = lost or time.monotonic()
+            if time.monotonic() - lost > _PATIENCE_SECONDS:
+                words = "the node can't be reached any more; the job goes on there, and the next run waits for it. Its log is %s"
+                return {"failed": True, "msg": words % job["log"], "job": job}
+            answer = {"job": job}
+            Display().display("%s: the node can't be reached, the job goes on" % host)
+            time.sleep(_PAUSE_SECONDS)
+            self._connection.reset()
+        return answer
+
+
+__all__ = ("ActionModule", "sha256")

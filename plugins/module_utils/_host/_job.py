@@ -1,0 +1,214 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Long work on a node that outlives the connection: steps with names, worked off one by one by a process of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import inspect
+import json
+import os
+import re
+import sys
+import time
+import typing as t
+import uuid
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _job_runner as runner
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+JOBS = "var/lib/rdma.ofed/jobs"
+# Without a terminal nobody answers questions, and services have neither a home nor a search path to rely on.
+ENVIRONMENT: t.Mapping[str, str] = {
+    "DEBIAN_FRONTEND": "noninteractive",
+    "HOME": "/root",
+    "LANGUAGE": "C",
+    "LC_ALL": "C",
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "TERM": "dumb",
+}
+_LOOK_EVERY = 0.5
+_START_PATIENCE = 20.0
+_TAIL_BYTES = 20000
+
+
+class Step(t.NamedTuple):
+    """One process of a job."""
+
+    stage: str
+    """What it does, for those who wait: C(building kernel modules)."""
+    argv: tuple[str, ...]
+    ok: tuple[int, ...] = (0,)
+    environment: tuple[tuple[str, str], ...] = ()
+    timeout: float = 0
+    """Seconds; 0 leaves it to that of the job."""
+    always: bool = False
+    """Also after an earlier step has failed."""
+    directory: str = "/"
+
+
+class State(t.NamedTuple):
+    """A job as it is now, or as it ended."""
+
+    id: str
+    running: bool
+    stage: str
+    step: int
+    steps: int
+    elapsed: float
+    """Seconds since it began, or that it took."""
+    finished: bool
+    rc: int
+    failed: str
+    """The stage that failed, "" for none."""
+    log: str
+    memo: t.Mapping[str, t.Any]
+    """What its maker wants to know afterwards."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Did it end without saying so: a power cut, or a kill?"""
+        return not self.running and not self.finished
+
+    def result(self) -> dict[str, t.Any]:
+        """As a module returns it."""
+        return {
+            "id": self.id,
+            "running": self.running,
+            "stage": self.stage,
+            "step": self.step,
+            "steps": self.steps,
+            "elapsed": int(self.elapsed),
+            "log": self.log,
+        }
+
+
+def clock(seconds: float) -> str:
+    """C(2:10), C(1:02:10)."""
+    minutes, rest = divmod(int(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return "%d:%02d:%02d" % (hours, minutes, rest) if hours else "%d:%02d" % (minutes, rest)
+
+
+def progress(host: str, job: t.Mapping[str, t.Any]) -> str:
+    """One line for those who wait."""
+    return "%s: stage %d of %d, %s (%s)" % (host, job["step"], job["steps"], job["stage"] or "starting", clock(job["elapsed"]))
+
+
+def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], identity: str) -> dict[str, t.Any]:
+    """The content of C(job.json)."""
+    rows = [{**step._asdict(), "environment": {**ENVIRONMENT, **dict(step.environment)}} for step in steps]
+    return {"id": identity, "timeout": timeout, "memo": dict(memo), "steps": rows}
+
+
+def _content(path: str) -> dict[str, t.Any]:
+    try:
+        found = json.loads(read_text(path) or "{}")
+    except ValueError:
+        # A power cut in the middle of the first write, or somebody's editor.
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _locked(directory: str) -> bool:
+    try:
+        with open(os.path.join(directory, "lock"), encoding="utf-8") as stream:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def state_of(job: t.Mapping[str, t.Any], state: t.Mapping[str, t.Any], running: bool, log: str, now: float) -> State | None:
+    """What the two files say together; None where there never was a job. Pure."""
+    if "id" not in job:
+        return None
+    if state.get("id") != job["id"]:
+        # Written down, and not begun yet; or never begun.
+        return State(str(job["id"]), running, "", 0, len(job["steps"]), 0, False, 0, "", log, job["memo"])
+    finished = bool(state["finished"])
+    elapsed = (state["finished"] or now) - state["started"]
+    running = running and not finished
+    return State(str(job["id"]), running, state["stage"], state["step"], len(job["steps"]), elapsed, finished, state["rc"], state["failed"], log, job["memo"])
+
+
+def read_job(name: str, root: str = "/") -> State | None:
+    """The newest job of a name."""
+    directory = os.path.join(root, JOBS, name)
+    # The lock first: a job that ends in between has then written its last state already.
+    running = _locked(directory)
+    return state_of(_content(directory + "/job.json"), _content(directory + "/state.json"), running, "/%s/%s/log" % (JOBS, name), time.time())
+
+
+def read_log(name: str, root: str = "/") -> str:
+    """The end of a job's log."""
+    try:
+        with open(os.path.join(root, JOBS, name, "log"), "rb") as stream:
+            stream.seek(max(os.fstat(stream.fileno()).st_size - _TAIL_BYTES, 0))
+            return stream.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _launch(run: Runner, name: str, directory: str, script: str, root: str) -> None:
+    python = sys.executable or "/usr/bin/python3"
+    if os.path.isdir(os.path.join(root, "run/systemd/system")) and run.has("systemd-run"):
+        # A session that ends takes its processes along; a unit of its own is nobody's session.
+        unit = ["systemd-run", "--unit=rdma-ofed-" + name, "--collect", "--quiet", "--property=KillMode=mixed", "--description=rdma.ofed: " + name]
+        run([*unit, "--", python, script, directory])
+    else:
+        # setsid with --fork waits for nobody; its streams must be closed, or run_command would wait for their end.
+        run(["setsid", "--fork", python, "-c", _DETACH, python, script, directory])
+
+
+_DETACH = "import os,sys;n=os.open(os.devnull,os.O_RDWR);[os.dup2(n,f) for f in (0,1,2)];os.closerange(3,256);os.execv(sys.argv[1],sys.argv[1:])"
+
+
+def start(run: Runner, name: str, steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], root: str = "/") -> State:
+    """Begin a job; there must be none running. Returns when it has begun, not when it has ended."""
+    if not re.match(r"^[a-z0-9-]+\Z", name):
+        raise ValueError(name)
+    directory = os.path.join(root, JOBS, name)
+    found = read_job(name, root)
+    if found is not None and found.running:
+        raise Refused("the job %s is still running (stage %s); wait for it to end. Its log is %s" % (name, found.stage, found.log))
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    identity = uuid.uuid4().hex
+    script = os.path.join(directory, "runner.py")
+    with open(script, "w", encoding="utf-8") as stream:
+        stream.write(inspect.getsource(runner))
+    log = os.path.join(directory, "log")
+    if os.path.exists(log):
+        os.replace(log, log + ".old")
+    runner.save(os.path.join(directory, "job.json"), job_of(steps, timeout, memo, identity))
+    _launch(run, name, directory, script, root)
+    end = time.monotonic() + _START_PATIENCE
+    while time.monotonic() < end:
+        found = read_job(name, root)
+        if found is not None and found.id == identity and (found.stage or found.finished):
+            return found
+        time.sleep(0.05)
+    raise CommandFailed("the job %s did not begin within %d s. What there is of its log is in /%s/%s" % (name, _START_PATIENCE, JOBS, name))
+
+
+def wait(name: str, seconds: float, root: str = "/") -> State | None:
+    """Wait for the end of a job, at most that long."""
+    end = time.monotonic() + seconds
+    while True:
+        found = read_job(name, root)
+        if found is None or not found.running or time.monotonic() >= end:
+            return found
+        time.sleep(min(_LOOK_EVERY, max(end - time.monotonic(), 0.01)))
+
+
+__all__ = ("JOBS", "State", "Step", "clock", "job_of", "progress", "read_job", "read_log", "start", "state_of", "wait")

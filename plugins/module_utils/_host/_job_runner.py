@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Works off a job's steps on the node, detached from any connection. Started as a script of its own, without Ansible.
+
+C(python _job_runner.py DIRECTORY) reads C(job.json) there, keeps C(state.json) current and appends all output to C(log).
+Whoever holds the lock on C(lock) is the job: the kernel gives it back however the process ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import typing as t
+
+TIMED_OUT = 124
+NOT_STARTED = 127
+_GRACE_SECONDS = 10
+
+
+def save(path: str, content: t.Mapping[str, t.Any]) -> None:
+    """Write JSON beside the target and move it over: a reader sees the old or the new one, also after a power cut."""
+    temporary = path + ".new"
+    with open(temporary, "w", encoding="utf-8") as stream:
+        json.dump(content, stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    os.rename(temporary, path)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(_GRACE_SECONDS)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def perform(step: t.Mapping[str, t.Any], log: t.IO[bytes], limit: float) -> int:
+    """Run one step with an empty standard input; its exit status, or TIMED_OUT after C(limit) seconds."""
+    log.write(("\n==> %s: %s\n" % (step["stage"], " ".join(step["argv"]))).encode("utf-8", "surrogateescape"))
+    log.flush()
+    environment = {**os.environ, **step["environment"]}
+    try:
+        process = subprocess.Popen(
+            step["argv"], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=step["directory"] or "/", start_new_session=True
+        )
+    except OSError as exc:
+        log.write(("%s\n" % exc).encode("utf-8", "replace"))
+        return NOT_STARTED
+    try:
+        return process.wait(max(limit, 0.01))
+    except subprocess.TimeoutExpired:
+        _stop(process)
+        log.write(("ended after %d s\n" % limit).encode())
+        return TIMED_OUT
+
+
+def work(directory: str) -> None:
+    """All steps until one fails; those marked C(always) in any case, so that nothing stays mounted."""
+    with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
+        job = json.load(stream)
+    path = os.path.join(directory, "state.json")
+    started = time.time()
+    end = time.monotonic() + job["timeout"]
+    state: dict[str, t.Any] = {"id": job["id"], "started": started, "finished": 0, "rc": 0, "failed": "", "stage": "", "step": 0}
+    with open(os.path.join(directory, "log"), "ab") as log:
+        for number, step in enumerate(job["steps"], 1):
+            if state["failed"] and not step["always"]:
+                continue
+            if not state["failed"]:
+                state.update(stage=step["stage"], step=number)
+                save(path, state)
+            # What cleans up gets a minute even where the time is over.
+            left = end - time.monotonic()
+            limit = min(step["timeout"] or left, max(left, 60) if step["always"] else left)
+            rc = perform(step, log, limit)
+            if rc not in step["ok"] and not state["failed"]:
+                state.update(rc=rc, failed=step["stage"])
+        log.flush()
+        os.fsync(log.fileno())
+    state.update(finished=time.time())
+    save(path, state)
+
+
+def main() -> None:
+    directory = sys.argv[1]
+    with open(os.path.join(directory, "lock"), "a", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SystemExit("another job runs") from None
+        work(directory)
+
+
+if __name__ == "__main__":
+    main()

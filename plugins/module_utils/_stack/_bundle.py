@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""MLNX_OFED bundles: what their names say, what is in them, and how they are unpacked."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+
+DIRECTORY = "/var/lib/rdma.ofed/bundles"
+VERSION_WORDS = "a release of MLNX_OFED as in its file .mlnx, such as 23.10-0.5.5.0"
+INSTALLER = "mlnxofedinstall"
+
+_VERSION = r"\d+\.\d+-\d+(?:\.\d+){1,4}"
+_VERSION_ALONE = re.compile(r"^%s\Z" % _VERSION)
+_NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z]+[a-z0-9.]*)-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?\Z" % _VERSION)
+# Longest first, so that no form is taken for a shorter one.
+_FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
+
+# os-release's ID and the name that the bundles use for it.
+_DISTROS: t.Mapping[str, str] = {"debian": "debian", "ubuntu": "ubuntu", "rhel": "rhel", "rocky": "rhel", "almalinux": "rhel", "sles": "sles"}
+# Distributions that the installer takes for another only if it is told so.
+_REBUILDS = ("rocky", "almalinux")
+
+
+class Bundle(t.NamedTuple):
+    """What the name of a bundle says; "" for what it doesn't say."""
+
+    form: str
+    """C(tar), C(iso) or C(directory)."""
+    version: str = ""
+    distro: str = ""
+    arch: str = ""
+
+
+class Layout(t.NamedTuple):
+    """What an unpacked bundle says of itself."""
+
+    version: str
+    arch: str
+    distro: str
+    installer: bool
+
+
+def is_version(text: str) -> bool:
+    return _VERSION_ALONE.match(text) is not None
+
+
+def parse_name(location: str) -> Bundle:
+    """A path or URL -> what its last part says. The file need not exist."""
+    name = location.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1] if "://" in location else os.path.basename(location.rstrip("/"))
+    form = "directory"
+    for ending, kind in _FORMS:
+        if name.lower().endswith(ending):
+            name, form = name[: -len(ending)], kind
+            break
+    match = _NAME.match(name)
+    return Bundle(form, match["version"], match["distro"], match["arch"]) if match else Bundle(form)
+
+
+def release(version: str) -> tuple[int, int]:
+    """C(23.10-0.5.5.0) -> C((23, 10)); zeros for anything else."""
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
+
+
+def same_version(wanted: str, found: str) -> bool:
+    """Is that the release? Packages leave out the last number of what the installer calls the release."""
+    return bool(found) and (found == wanted or wanted.startswith(found + "."))
+
+
+def distro_of(os_id: str, os_version: str) -> str:
+    """The name that the bundles have for a distribution: C(debian12.1), C(rhel9.4), C(ubuntu22.04), C(sles15sp5)."""
+    known = _DISTROS.get(os_id, "")
+    if known == "sles":
+        major, _dot, minor = os_version.partition(".")
+        return "sles%s%s" % (major, "sp" + minor if minor not in ("", "0") else "")
+    return known + os_version if known else ""
+
+
+def distro_fits(bundle: str, os_id: str, os_version: str) -> bool:
+    """Was a bundle made for this distribution? os-release of Debian has no minor version, so that is not compared there."""
+    mine = distro_of(os_id, os_version)
+    if not bundle or not mine:
+        return True
+    return bundle.split(".")[0] == mine.split(".")[0] if os_id == "debian" else bundle == mine
+
+
+def misfit(bundle: Bundle, os_id: str, os_version: str, arch: str, options: t.Collection[str]) -> str:
+    """Why a bundle is not for this node, in words; "" where it is, or may be."""
+    if bundle.arch and arch and bundle.arch != arch:
+        return "it is made for %s, and the node is %s" % (bundle.arch, arch)
+    told = "--skip-distro-check" in options or any(option.split("=")[0].split()[0] == "--distro" for option in options if option.split())
+    if told:
+        return ""
+    if not distro_fits(bundle.distro, os_id, os_version):
+        return "it is made for %s, and the node is %s; the option --skip-distro-check tries it all the same" % (bundle.distro, distro_of(os_id, os_version))
+    if bundle.distro and os_id in _REBUILDS:
+        return "its installer does not take %s for %s; add the option --skip-distro-check" % (os_id, bundle.distro)
+    return ""
+
+
+def key_of(location: str, checksum: str) -> str:
+    """The name under which a bundle is kept: it tells what it is, and no two have the same."""
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", location.split("?")[0].rstrip("/").rsplit("/", 1)[-1]) or "bundle"
+    for ending, _kind in _FORMS:
+        if name.lower().endswith(ending):
+            name = name[: -len(ending)]
+            break
+    digest = checksum.rpartition(":")[2].lower()
+    return "%s-%s" % (name[:100], digest[:16]) if digest else name[:100]
+
+
+def unpack_argv(form: str, path: str, into: str, loop: bool, tools: t.Collection[str]) -> tuple[str, ...]:
+    """The process that unpacks, or for a disk image mounts, a bundle; empty where the node has nothing that can.
+
+    C(loop) tells that loop devices work, C(tools) which of tar, bsdtar, 7z and xorriso are there.
+    """
+    if form == "tar":
+        # tar finds out the compression by itself; the bundle's one folder is left away.
+        return ("tar", "--extract", "--file", path, "--directory", into, "--strip-components=1", "--no-same-owner")
+    if loop:
+        return ("mount", "-t", "iso9660", "-o", "loop,ro,nodev,nosuid", path, into)
+    known = {
+        "bsdtar": ("bsdtar", "-x", "-f", path, "-C", into),
+        "xorriso": ("xorriso", "-osirrox", "on", "-indev", path, "-extract", "/", into),
+        "7z": ("7z", "x", "-y", "-o" + into, path),
+    }
+    return next((argv for tool, argv in known.items() if tool in tools), ())
+
+
+def read_layout(path: str) -> Layout:
+    """What is in an unpacked bundle; empty texts for files that are missing."""
+    version = attribute(path, ".mlnx") or attribute(path, "mlnx")
+    return Layout(version, attribute(path, ".arch"), attribute(path, "distro"), os.path.isfile(os.path.join(path, INSTALLER)))
+
+
+__all__ = (
+    "DIRECTORY",
+    "INSTALLER",
+    "VERSION_WORDS",
+    "Bundle",
+    "Layout",
+    "distro_fits",
+    "distro_of",
+    "is_version",
+    "key_of",
+    "misfit",
+    "parse_name",
+    "read_layout",
+    "release",
+    "same_version",
+    "unpack_argv",
+)

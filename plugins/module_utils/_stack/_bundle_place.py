@@ -1,0 +1,165 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Where the bundle of a run is on the node, and how it gets there: checked before it is unpacked, unpacked once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, mismatch
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+FILES = bundles.DIRECTORY + "/files"
+_UNPACKERS = ("tar", "bsdtar", "xorriso", "7z")
+_STAGE = "unpacking the bundle"
+
+
+class Source(t.NamedTuple):
+    """A bundle, as it is declared."""
+
+    location: str
+    checksum: str = ""
+    on: str = "node"
+
+    @property
+    def is_url(self) -> bool:
+        return "://" in self.location
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Does it have to be brought to the node?"""
+        return self.is_url or self.on == "controller"
+
+    @property
+    def digest(self) -> str:
+        return self.checksum.rpartition(":")[2].lower()
+
+
+def _key(source: Source, path: str) -> str:
+    if source.checksum:
+        return bundles.key_of(source.location, source.checksum)
+    found = os.stat(path)
+    # Another file under the same path is another bundle.
+    identity = "%s %d %d" % (path, found.st_size, found.st_mtime_ns)
+    return bundles.key_of(source.location, hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest())
+
+
+def kept_file(source: Source, root: str = "/") -> str:
+    """Where a bundle that was brought here is kept; it is named for its checksum."""
+    return os.path.join(root, FILES.lstrip("/"), source.digest)
+
+
+def check_layout(path: str, version: str, arch: str) -> None:
+    """Refuse a folder that is no bundle of the release."""
+    found = bundles.read_layout(path)
+    if not os.path.isdir(path):
+        raise Refused("ofed_bundle: there is no folder %s on the node. Nothing was changed" % path)
+    if not found.version or not found.installer:
+        missing = bundles.INSTALLER if found.version else ".mlnx"
+        raise Refused("ofed_bundle: the folder %s has no %s, so it is no unpacked bundle of MLNX_OFED. Nothing was changed" % (path, missing))
+    if found.version != version:
+        raise Refused("ofed_bundle: the folder %s has the release %s, and %s is wanted. Nothing was changed" % (path, found.version, version))
+    if found.arch and found.arch != arch:
+        raise Refused("ofed_bundle: the folder %s is made for %s, and the node is %s. Nothing was changed" % (path, found.arch, arch))
+
+
+def _loop_works(root: str) -> bool:
+    return read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
+
+
+def _unpacking(run: Runner, form: str, path: str, tree: str, ours: bool, root: str) -> Place:
+    loop = form == "iso" and _loop_works(root)
+    part = tree if loop else tree + ".part"
+    argv = bundles.unpack_argv(form, path, part, loop, [tool for tool in _UNPACKERS if run.has(tool)])
+    if not argv:
+        raise Unsupported(
+            "ofed_bundle: %s can't be mounted, because the node has no loop devices, and none of bsdtar, xorriso and 7z is installed to unpack it. "
+            "Install one of them, or give the bundle as .tgz. Nothing was changed" % path
+        )
+    files = [path] if ours else []
+    if loop:
+        # It stays mounted after a failure neither: a later run mounts it again.
+        unmount = Step("cleaning up", ("umount", tree), always=True)
+        return Place(tree, part, (Step(_STAGE, argv),), (unmount, Step("cleaning up", ("rm", "-rf", "--", tree, *files))))
+    move = Step(_STAGE, ("mv", "--no-target-directory", "--", part, tree))
+    return Place(tree, part, (Step(_STAGE, argv), move), (Step("cleaning up", ("rm", "-rf", "--", tree, *files)),))
+
+
+def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "/") -> Place | None:
+    """Where the bundle is, or None where it is not on the node yet."""
+    form = bundles.parse_name(source.location).form
+    if form == "directory" and source.on == "controller" and not source.is_url:
+        # The action plugin makes an archive of a folder.
+        form = "tar"
+    path = source.location
+    if form == "directory":
+        check_layout(path, version, arch)
+        return Place(path)
+    if source.is_elsewhere:
+        if not source.checksum:
+            return None
+        path = kept_file(source, root)
+    elif not os.path.isfile(path):
+        raise Refused("ofed_bundle: there is no file %s on the node. Nothing was changed" % path)
+    tree = os.path.join(root, bundles.DIRECTORY.lstrip("/"), _key(source, path) if os.path.exists(path) or source.checksum else "")
+    if os.path.isfile(os.path.join(tree, bundles.INSTALLER)):
+        kept = [path] if source.is_elsewhere else []
+        if form == "tar":
+            return Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
+    if not os.path.isfile(path):
+        return None
+    wrong = mismatch(path, source.checksum.lower())
+    if wrong:
+        if source.is_elsewhere:
+            os.unlink(path)
+            return None
+        raise Refused("ofed_bundle: %s is not the file that is meant: %s. Nothing was unpacked, nothing was changed" % (path, wrong))
+    return _unpacking(run, form, path, tree, source.is_elsewhere, root)
+
+
+def download(source: Source, opener: Download, root: str = "/") -> None:
+    """Bring a bundle from its URL; its checksum is compared before it gets its name."""
+    try:
+        fetch(Location(url=source.location, checksum=source.checksum.lower()), os.path.dirname(kept_file(source, root)), opener)
+    except RdmaError as exc:
+        raise CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, nothing was changed" % (source.location, exc.msg)) from exc
+
+
+def accept(source: Source, staged: str, root: str = "/") -> None:
+    """Take over what the action plugin has brought, if it is what was meant."""
+    wrong = mismatch(staged, source.checksum.lower())
+    if wrong:
+        raise Refused("ofed_bundle: what arrived is not what was sent: %s. Nothing was unpacked, nothing was changed" % wrong)
+    path = kept_file(source, root)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    shutil.move(staged, path)
+    os.chmod(path, 0o600)
+
+
+def prepare(place: Place) -> None:
+    """An empty folder to unpack into; what an interrupted run left in it is of no use."""
+    if place.prepare:
+        shutil.rmtree(place.prepare, ignore_errors=True)
+        os.makedirs(place.prepare, mode=0o755)
+
+
+def forget(root: str = "/") -> None:
+    """Remove what runs that failed have left of other bundles."""
+    shutil.rmtree(os.path.join(root, bundles.DIRECTORY.lstrip("/")), ignore_errors=True)
+
+
+__all__ = ("FILES", "Source", "accept", "check_layout", "download", "forget", "kept_file", "place_of", "prepare")

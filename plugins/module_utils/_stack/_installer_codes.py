@@ -1,0 +1,94 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The exit codes of mlnxofedinstall and its helpers, and what to do about each.
+
+The vendor's manual lists 0, 1, 2, 22, 28, 171, 172 and 173. 174 and 30 are in the scripts only.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+
+class Meaning(t.NamedTuple):
+    """What an exit code says, and the next step."""
+
+    text: str
+    next_step: str
+
+
+CODES: t.Mapping[int, Meaning] = {
+    0: Meaning("success", ""),
+    1: Meaning(
+        "a general failure: a package could not be built or installed, there is none for this kernel, or the family of the distribution is another",
+        "read general.log in its log folder from the end",
+    ),
+    2: Meaning("no firmware was found for an adapter", "leave ofed_firmware_update off and burn images with the role hca_firmware"),
+    22: Meaning("an option is not known to this release, or its value is wrong", "compare ofed_installer_options with what mlnxofedinstall --help says"),
+    28: Meaning("not enough free space", "make room below /tmp (or the folder of --tmpdir), /usr and /lib/modules; a full installation takes about 3 GB"),
+    30: Meaning("the bundle supports this kernel already", "leave --add-kernel-support out"),
+    171: Meaning("the node has no adapter that this is for", "leave ofed_firmware_update off on nodes without such an adapter"),
+    172: Meaning(
+        "a prerequisite is missing: the bundle is for another distribution or architecture, lacks its file .mlnx, or a package of the distribution is missing",
+        "take the bundle for this distribution, or add --skip-distro-check to ofed_installer_options; install the packages that the log names",
+    ),
+    173: Meaning("the mst driver could not be started", "leave ofed_firmware_update off, or install the headers of the kernel, for kernel-mft"),
+    174: Meaning(
+        "packages that are not part of OFED depend on packages that would go",
+        "remove those packages, or name them in ofed_allow_removal: they go, and have to be installed again for the new stack",
+    ),
+    124: Meaning("it did not end in time", "raise ofed_timeout"),
+    126: Meaning("it can't be executed", "check that its folder is not mounted with noexec, and that perl is installed"),
+    127: Meaning("it, or its interpreter, is not there", "install perl, and check that the bundle is complete"),
+}
+_FLATTENED = Meaning(
+    "a step of the build for this kernel failed: with --add-kernel-support every failure ends in 1, whatever it was",
+    "install the headers and the compiler of this kernel, and read mlnx_add_kernel_support.*.log and general.log in the log folder",
+)
+_DECLINED = Meaning("it asked for a confirmation, and nobody answered", "report this: it is started in a way that asks for none")
+
+_FOLDER = re.compile(r"(/[^\s'\":]*/MLNX_OFED_LINUX[^\s/'\":]*\.logs)\b")
+_ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
+_NAMED = re.compile(r"packages? (?:should|must) be removed before[^\n]*\n\s*([^\n]+)", re.IGNORECASE)
+
+
+def log_folder(output: str) -> str:
+    """The newest log folder that the installer's output names; "" where it names none."""
+    found = _FOLDER.findall(output)
+    return str(found[-1]) if found else ""
+
+
+def dependants_named(output: str) -> list[str]:
+    """The foreign packages that the installer complains of."""
+    found = _NAMED.findall(output)
+    return sorted(set(re.findall(r"[a-z0-9][a-z0-9+._-]+", found[-1]))) if found else []
+
+
+def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meaning:
+    """What an exit code says. C(kernel_support) tells that --add-kernel-support was among the options."""
+    if code == 1 and _ASKED.search(output) and not kernel_support:
+        return _DECLINED
+    if code == 1 and kernel_support:
+        return _FLATTENED
+    return CODES.get(code, Meaning("a code that is documented nowhere", "read general.log in its log folder from the end"))
+
+
+def explain(code: int, output: str = "", kernel_support: bool = False, tmpdir: str = "/tmp", log: str = "") -> str:
+    """A sentence for the user: the code, what it says, the next step, the logs. C(log) is that of the job."""
+    said = meaning(code, output, kernel_support)
+    words = "mlnxofedinstall ended with exit status %d: %s" % (code, said.text)
+    named = dependants_named(output)
+    if named:
+        words += " (%s)" % ", ".join(named)
+    folder = log_folder(output)
+    logs = "its logs are in %s" % (folder or "%s/MLNX_OFED_LINUX.*.logs" % tmpdir.rstrip("/"))
+    both = "; all output is in %s" % log if log else ""
+    return "%s. Next: %s; %s%s" % (words, said.next_step, logs, both)
+
+
+__all__ = ("CODES", "Meaning", "dependants_named", "explain", "log_folder", "meaning")

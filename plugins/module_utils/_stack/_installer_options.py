@@ -1,0 +1,279 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What mlnxofedinstall understands, by release: the installer itself takes misspelt options without a word.
+
+The tables retell the help of the releases 4.1-1.0.2.0 and 5.0-2.1.8.0 (DEB) and of a later one, and that of the RPM
+variant's install.pl.
+"""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import KNOWN
+
+FIRST = (4, 1)
+_5_0 = (5, 0)
+_LATER = (5, 1)
+_NEVER = (10**6, 0)
+
+
+class Option(t.NamedTuple):
+    """One option, and where it is understood."""
+
+    name: str
+    value: str = ""
+    """What stands after it, "" for nothing."""
+    since: tuple[int, int] = FIRST
+    until: tuple[int, int] = _NEVER
+    """The first release without it."""
+    families: tuple[str, ...] = ("deb", "rpm")
+
+
+_DEB = ("deb",)
+_RPM = ("rpm",)
+
+OPTIONS: tuple[Option, ...] = (
+    Option("--tmpdir", "DIRECTORY"),
+    Option("-k", "VERSION"),
+    Option("--kernel", "VERSION"),
+    Option("-s", "PATH"),
+    Option("--kernel-sources", "PATH"),
+    Option("--distro", "NAME"),
+    Option("--skip-distro-check"),
+    Option("--without-depcheck"),
+    Option("--add-kernel-support"),
+    Option("--skip-repo"),
+    Option("--auto-add-kernel-support", since=_LATER),
+    Option("--kernel-extra-args", "ARGUMENTS", since=_LATER),
+    Option("--dkms", families=_DEB),
+    Option("--force-dkms", families=_DEB),
+    Option("--without-dkms"),
+    Option("--without-dkms-install", since=_LATER, families=_RPM),
+    Option("--kmp", families=_RPM),
+    Option("--disable-kmp", families=_RPM),
+    Option("--speed-up-kmp", since=_LATER, families=_RPM),
+    Option("--builddir", "DIRECTORY", since=_LATER, families=_RPM),
+    Option("--umad-dev-rw"),
+    Option("--umad-dev-na"),
+    Option("--enable-mlnx_tune"),
+    Option("--enable-affinity"),
+    Option("--disable-affinity"),
+    Option("--enable-opensm", since=_5_0),
+    Option("--msm", since=_LATER),
+    Option("--skip-unsupported-devices-check", since=_LATER),
+    Option("--package-install-options", "LIST"),
+    Option("--post-start-delay", "SECONDS"),
+    Option("--copy-ifnames-udev", since=_LATER),
+    Option("--without-fw-update"),
+    Option("--force-fw-update"),
+    Option("--fw-image-dir", "DIRECTORY"),
+    Option("--fw-dir", "DIRECTORY", since=_LATER),
+    Option("--enable-sriov", since=_LATER),
+    Option("-c", "FILE"),
+    Option("--config", "FILE"),
+    Option("--with-vma"),
+    Option("--with-xlio", since=_LATER),
+    Option("--with-openvswitch", since=_LATER),
+    Option("--with-nvmf"),
+    Option("--with-nfsrdma", since=_5_0),
+    Option("--without-nfsrdma", since=_5_0),
+    Option("--with-libdisni", since=_5_0),
+    Option("--with-mlxdevm-mod", since=_LATER),
+    Option("--without-mlxdevm-mod", since=_LATER),
+    Option("--with-debug-symbols", since=_LATER),
+    Option("--without-debug-symbols", since=_LATER),
+    Option("--without-mlx5-ipsec", since=_LATER, families=_RPM),
+    Option("--with-fabric-collector", since=_LATER, families=_RPM),
+    Option("--with-pyverbs", since=_LATER, families=_RPM),
+    Option("--with-memtrack", since=_LATER, families=_RPM),
+    Option("--fwctl", since=_LATER, families=_RPM),
+    Option("--virtiofs", since=_LATER, families=_RPM),
+    Option("--mlnx-libs", since=_5_0, until=_LATER),
+    Option("--upstream-libs", since=_5_0),
+    Option("--enable-gds", since=_LATER),
+)
+# Options that name a package, and what stands after them.
+_FAMILIES_OF_PACKAGES: t.Mapping[str, str] = {
+    "--without-": "",
+    "--with-": "",
+    "--pre-install-": "SCRIPT",
+    "--post-install-": "SCRIPT",
+}
+_FAMILIES_OF_BUILDS: t.Mapping[str, str] = {"--pre-build-": "SCRIPT", "--post-build-": "SCRIPT"}
+
+# What the installer knows, and nobody should ask it here.
+_NOT_HERE: t.Mapping[str, str] = {
+    "--force": "name the packages that may go in ofed_allow_removal",
+    "-q": "it is set where it is needed",
+    "-v": "the log of the job has all output",
+    "-vv": "the log of the job has all output",
+    "-vvv": "the log of the job has all output",
+    "-n": "it edits /etc/network/interfaces; use the role ipoib",
+    "--net": "it edits /etc/network/interfaces; use the role ipoib",
+    "--fw-update-only": "use the role hca_firmware",
+    "--add-kernel-support-build-only": "it installs nothing",
+    "--build-only": "it installs nothing",
+    "-b": "it installs nothing",
+    "--check-deps-only": "it installs nothing",
+    "--print-distro": "it installs nothing",
+    "--print-available": "it installs nothing",
+    "-p": "it installs nothing",
+    "--script-version": "it installs nothing",
+    "-h": "it installs nothing",
+    "--help": "it installs nothing",
+}
+FIRMWARE = ("--force-fw-update", "--fw-image-dir", "--fw-dir", "--enable-sriov")
+
+# Sets of packages, and the releases that have them.
+SETS: t.Mapping[str, tuple[int, int]] = {
+    "all": FIRST,
+    "basic": FIRST,
+    "bluefield": _5_0,
+    "dpdk": FIRST,
+    "eth-only": FIRST,
+    "guest": FIRST,
+    "hpc": FIRST,
+    "hypervisor": FIRST,
+    "kernel-only": FIRST,
+    "ovs-dpdk": _5_0,
+    "user-space-only": FIRST,
+    "vma": FIRST,
+    "vma-eth": FIRST,
+    "vma-vpi": FIRST,
+    "xlio": _LATER,
+}
+# These filter a set instead of being one.
+_FILTERS = ("kernel-only", "user-space-only")
+
+
+def sets_of(version: str) -> list[str]:
+    """The sets of packages that the installer of a release has; all known ones where the release is not known."""
+    known = release(version)
+    return sorted(name for name, since in SETS.items() if known == (0, 0) or since <= known)
+
+
+def set_argv(packages: str) -> tuple[str, ...]:
+    """The options for a set: without one, the installer would pick its own."""
+    return ("--all", "--" + packages) if packages in _FILTERS else ("--" + packages,)
+
+
+def vocabulary(version: str, family: str = "") -> dict[str, str]:
+    """Every option without a package's name in it -> what stands after it. All of them where release or family are "" ."""
+    known = release(version)
+    return {
+        option.name: option.value
+        for option in OPTIONS
+        if (known == (0, 0) or option.since <= known < option.until) and (not family or family in option.families)
+    }
+
+
+def _package_families(family: str) -> dict[str, str]:
+    return {**_FAMILIES_OF_PACKAGES, **({} if family == "deb" else _FAMILIES_OF_BUILDS)}
+
+
+def _split(options: t.Sequence[str]) -> list[list[str]]:
+    """The entries as words of the command line: what stands after an option is in its entry, or is the next entry."""
+    rows: list[list[str]] = []
+    for entry in options:
+        if not entry.startswith("-") and rows and len(rows[-1]) == 1:
+            rows[-1].append(entry)
+        else:
+            name, _blank, value = entry.strip().partition(" ")
+            rows.append([name, value.strip()] if value.strip() else [name])
+    return rows
+
+
+def options_argv(options: t.Sequence[str]) -> tuple[str, ...]:
+    """The entries as the installer gets them."""
+    return tuple(word for row in _split(options) for word in row)
+
+
+def names_of(options: t.Sequence[str]) -> frozenset[str]:
+    """The options without what stands after them."""
+    return frozenset(row[0] for row in _split(options))
+
+
+def value_of(options: t.Sequence[str], name: str) -> str:
+    """What stands after an option; "" where it is not there."""
+    return next((row[1] for row in _split(options) if row[0] == name and len(row) > 1), "")
+
+
+def _nearest(name: str, known: t.Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return near[0] if near else ""
+
+
+def _unknown(variable: str, name: str, version: str, family: str) -> Problem:
+    """An option that this release does not have: another does, or it is misspelt."""
+    elsewhere = [option for option in OPTIONS if option.name == name]
+    where = "the installer of %s" % version if version else "the installer"
+    if elsewhere and family and family not in elsewhere[0].families:
+        return Problem(variable, name, "an option of %s" % where, "it is for %s packages only" % "/".join(elsewhere[0].families))
+    if elsewhere:
+        return Problem(variable, name, "an option of %s" % where, "other releases have it")
+    families = _package_families(family)
+    known = set(vocabulary(version, family)) | {prefix + package for prefix in families for package in KNOWN}
+    near = _nearest(name, known)
+    prefix = next((prefix for prefix in families if name.startswith(prefix)), "")
+    hint = "the installer would take it for the name of a package, and say nothing" if prefix else "the installer would refuse it with exit status 22"
+    return Problem(variable, name, near or "an option of %s, see the README of the role" % where, hint)
+
+
+def _value_problem(variable: str, row: t.Sequence[str], value: str) -> list[Problem]:
+    if bool(value) == (len(row) > 1):
+        return []
+    words = "%s %s" % (row[0], value) if value else row[0]
+    return [Problem(variable, " ".join(row), words, "" if value else "nothing stands after it")]
+
+
+def _row_problems(variable: str, row: t.Sequence[str], version: str, family: str) -> list[Problem]:
+    name = row[0]
+    words = vocabulary(version, family)
+    if name in words:
+        return _value_problem(variable, row, words[name])
+    if name in _NOT_HERE:
+        return [Problem(variable, name, "an option about what is installed", _NOT_HERE[name])]
+    if name.startswith("--") and name[2:] in SETS:
+        return [Problem(variable, name, "ofed_packages: %s" % name[2:], "sets of packages have a variable of their own")]
+    plain = name.partition("=")[0]
+    if "=" in name and plain in words:
+        return [Problem(variable, name, "%s %s" % (plain, words[plain] or ""), "the installer knows no =")]
+    for prefix, value in _package_families(family).items():
+        # An option of another release is not the name of a package: vocabulary comes first, for all releases.
+        if name.startswith(prefix) and name[len(prefix) :] in KNOWN and not any(option.name == name for option in OPTIONS):
+            return _value_problem(variable, row, value)
+    return [_unknown(variable, name, version, family)]
+
+
+def option_problems(variable: str, options: t.Any, version: str = "", family: str = "", firmware_update: bool = False) -> list[Problem]:
+    """What is wrong with the options for the installer of a release. C(family) is C(deb), C(rpm) or "" where it is not known."""
+    if not isinstance(options, (list, tuple)):
+        return [Problem(variable, options, "a list of options of mlnxofedinstall")]
+    wrong = [
+        Problem("%s[%d]" % (variable, index), entry, "an option of mlnxofedinstall, such as --without-dkms")
+        for index, entry in enumerate(options)
+        if not isinstance(entry, str) or not entry.strip() or "\0" in entry or "\n" in entry
+    ]
+    if wrong:
+        return wrong
+    if options and not options[0].startswith("-"):
+        return [Problem(variable + "[0]", options[0], "an option of mlnxofedinstall, such as --without-dkms")]
+    found: list[Problem] = []
+    for row in _split(options):
+        found += _row_problems(variable, row, version, family)
+        if row[0] in FIRMWARE and not firmware_update:
+            found.append(Problem(variable, row[0], "with ofed_firmware_update: true", "firmware is left alone otherwise"))
+        if row[0] == "--without-fw-update" and firmware_update:
+            found.append(Problem(variable, row[0], "without ofed_firmware_update", "the two contradict each other"))
+    return found
+
+
+__all__ = ("FIRMWARE", "OPTIONS", "SETS", "Option", "names_of", "option_problems", "options_argv", "set_argv", "sets_of", "value_of", "vocabulary")

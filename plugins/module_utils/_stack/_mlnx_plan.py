@@ -1,0 +1,172 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What brings a node to a release of MLNX_OFED, by its installer or from a repository. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, same_version
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
+    NEEDS,
+    Draft,
+    Found,
+    Place,
+    Wanted,
+    file_changes,
+    mending,
+    recovery,
+    selection_changes,
+    stack_words,
+    way_back,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, options_argv, set_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
+
+FIRMWARE_PACKAGE = "mlnx-fw-updater"
+INSTALL_STAGE = "installing MLNX_OFED"
+BUILD_STAGE = "building and installing MLNX_OFED"
+# The metapackages that a repository has; of guest and hypervisor there are none on DEB systems.
+_METAPACKAGES: t.Mapping[str, str] = {
+    "all": "mlnx-ofed-all",
+    "basic": "mlnx-ofed-basic",
+    "bluefield": "mlnx-ofed-bluefield",
+    "dpdk": "mlnx-ofed-dpdk",
+    "eth-only": "mlnx-ofed-eth-only",
+    "guest": "mlnx-ofed-guest",
+    "hpc": "mlnx-ofed-hpc",
+    "hypervisor": "mlnx-ofed-hypervisor",
+    "kernel-only": "mlnx-ofed-kernel-only",
+    "user-space-only": "mlnx-ofed-all-user-only",
+    "vma": "mlnx-ofed-vma",
+    "vma-eth": "mlnx-ofed-vma-eth",
+    "vma-vpi": "mlnx-ofed-vma-vpi",
+}
+_RPM_ONLY = ("guest", "hypervisor")
+
+
+def metapackages(family: str) -> list[str]:
+    """The sets of packages that are to be had from a repository. C(family) is C(deb), C(rpm) or "" where it is not known."""
+    return sorted(name for name in _METAPACKAGES if family != "deb" or name not in _RPM_ONLY)
+
+
+def metapackage(packages_set: str) -> str:
+    """C(user-space-only) -> C(mlnx-ofed-all-user-only)."""
+    return _METAPACKAGES[packages_set]
+
+
+def repository_pins(wanted: Wanted) -> tuple[str, ...]:
+    """The packages whose version is that of the release."""
+    return ("mlnx-ofed-*",) if wanted.version else ()
+
+
+def installer_argv(wanted: Wanted, tree: str, force: bool) -> tuple[str, ...]:
+    """The installer's command line. C(-q) asks nothing and still stops at foreign packages, C(--force) removes them."""
+    firmware = () if wanted.firmware_update or "--without-fw-update" in wanted.installer_options else ("--without-fw-update",)
+    return ("%s/%s" % (tree, INSTALLER), *set_argv(wanted.packages), *options_argv(wanted.installer_options), *firmware, "--force" if force else "-q")
+
+
+def is_installed(wanted: Wanted, found: Found) -> bool:
+    """Is this release there, and whole?"""
+    if found.stack.kind != "mlnx_ofed" or found.interrupted:
+        return False
+    if any(name in found.vendors for name in packages.broken(found.packages)):
+        return False
+    if wanted.method == "repository":
+        package = found.packages.get(metapackage(wanted.packages))
+        return package is not None and (not wanted.version or packages.version_fits(wanted.version, package.version))
+    return same_version(wanted.version, found.stack.ofed_version)
+
+
+def _changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
+    after = ("mlnx_ofed %s" % wanted.version).strip()
+    needs = "" if wanted.packages == "user-space-only" else NEEDS
+    # Packages spell a release without its last number.
+    same = found.stack.kind == "mlnx_ofed" and same_version(wanted.version, found.stack.ofed_version)
+    stack = () if same else changes_of(Change("stack", stack_words(found.stack), after, needs))
+    selection = selection_changes(wanted, found)
+    if stack or selection:
+        return stack + selection
+    if is_installed(wanted, found):
+        return ()
+    if wanted.method == "repository" and not found.interrupted:
+        return (Change("package %s" % metapackage(wanted.packages), "", wanted.version or "installed", needs),)
+    return (Change("stack", "%s, %s" % (after, found.interrupted or "half installed"), after, needs),)
+
+
+def _broken(found: Found, changes: t.Collection[Change]) -> list[str]:
+    """What must be configured first. Strangers' packages are no business of a run that changes nothing else."""
+    names = packages.broken(found.packages)
+    return names if changes else [name for name in names if name in found.vendors]
+
+
+def plan_installer(wanted: Wanted, found: Found, place: Place, force: bool = False) -> Draft:
+    """By the installer of a bundle. C(force): foreign packages may go, and are known."""
+    changes = () if is_installed(wanted, found) and not selection_changes(wanted, found) else _changes(wanted, found)
+    files = file_changes(found, None)
+    mended, first = recovery(found, _broken(found, changes)) if changes else ((), ())
+    if not changes:
+        return Draft(files)
+    steps: list[Step] = [*first, *place.unpack]
+    steps.append(Step("checking the bundle", ("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", wanted.version, place.tree + "/.mlnx")))
+    removes: tuple[str, ...] = ()
+    simulate: tuple[tuple[str, ...], ...] = ()
+    remaining = set(found.packages)
+    if found.stack.kind == "doca":
+        # The installer takes the metapackages of DOCA for strangers that depend on its own.
+        back, removes, simulate = way_back(found)
+        steps += back
+        remaining -= set(removes)
+    taken = sorted(taken_by_installer(remaining))
+    if taken and found.manager == "apt":
+        simulate = (*simulate, packages.simulate(packages.purge_argv(taken)))
+    elif taken:
+        simulate = (*simulate, ("rpm", "--erase", "--test", *taken))
+    builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
+    stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
+    steps.append(Step(stage, installer_argv(wanted, place.tree, force), directory=place.tree))
+    steps += place.clean
+    return Draft(files + mended + changes, tuple(steps), removes, simulate, replaced=True, needs_bundle=True)
+
+
+def plan_repository(wanted: Wanted, found: Found) -> Draft:
+    """From a repository, through the metapackage of the set."""
+    files = file_changes(found, wanted.repository)
+    changes = () if is_installed(wanted, found) and not selection_changes(wanted, found) else _changes(wanted, found)
+    firmware = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
+    changes += tuple(Change("package %s" % name, "", "installed") for name in firmware)
+    if not changes:
+        return Draft(files)
+    mended, first = recovery(found, _broken(found, changes))
+    steps: list[Step] = list(first)
+    removes: tuple[str, ...] = ()
+    simulate: tuple[tuple[str, ...], ...] = ()
+    if found.stack.kind == "doca":
+        back, removes, simulate = way_back(found)
+        steps += back
+    steps += [Step("reading the package lists", packages.update_argv(found.manager)), *mending(found)]
+    argv = packages.install_argv(found.manager, (metapackage(wanted.packages),), wanted.version, firmware)
+    # Firmware is burned by the updater's package as it is installed, unless it is told not to.
+    environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
+    steps.append(Step(("%s %s" % (INSTALL_STAGE, wanted.version)).strip(), argv, environment=environment))
+    return Draft(files + mended + changes, tuple(steps), removes, simulate)
+
+
+__all__ = (
+    "BUILD_STAGE",
+    "INSTALL_STAGE",
+    "installer_argv",
+    "is_installed",
+    "metapackage",
+    "metapackages",
+    "plan_installer",
+    "plan_repository",
+    "repository_pins",
+)

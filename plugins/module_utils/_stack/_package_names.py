@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Names of the packages that MLNX_OFED and DOCA-OFED consist of or replace. Data, with two small questions to it.
+
+From the package lists of MLNX_OFED 4.1, 5.0 and later releases.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+PACKAGE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
+
+# What the installer and its uninstaller (DEB) remove before anything is installed, whoever made it.
+_REPLACED_TEXT = """
+ar-mgr ar_mgr cc-mgr cc_mgr compat-dapl-dev compat-dapl1 dapl-dev dapl1 dapl1-utils dapl2-utils dump-pr dump_pr fca ibacm ibacm-dev ibdump ibsim
+ibsim-utils ibutils ibutils2 ibverbs-providers ibverbs-utils infiniband-diags iser-dkms iser-modules isert-dkms isert-modules kernel-mft-dkms
+kernel-mft-modules knem knem-dkms knem-modules libdapl-dev libdapl2 libdisni-java-jni libibcm libibcm-dev libibcm1 libibdm-dev libibdm1 libibmad
+libibmad-dev libibmad-devel libibmad-static libibmad1 libibmad5 libibnetdisc-dev libibnetdisc5 libibnetdisc5-dbg libibumad libibumad-dev
+libibumad-devel libibumad-static libibumad1 libibumad3 libibumad3-dbg libibverbs libibverbs-dev libibverbs1 libibverbs1-dbg libipathverbs-dev
+libipathverbs1 libipathverbs1-dbg libmlx4 libmlx4-1 libmlx4-1-dbg libmlx4-dev libmlx5 libmlx5-1 libmlx5-1-dbg libmlx5-dev libmthca-dev libmthca1
+libmthca1-dbg libopensm libopensm-dev libopensm-devel libopensm2 libopensm2-dev libosmcomp libosmcomp3 libosmvendor libosmvendor4 librdmacm
+librdmacm-dev librdmacm1 librdmacm1-dbg librxe-1 librxe-1-dbg librxe-dev libsdp-dev libsdp1 libumad2sim0 libvma libvma-dbg libvma-dev libvma-utils mft
+mft-compat mft-devel mft-devmon mft-devmondb mft-int mft-oem mft-tests mlnx-en mlnx-en-dkms mlnx-en-modules mlnx-en-utils mlnx-ethtool mlnx-fw-updater
+mlnx-iproute2 mlnx-nfsrdma-dkms mlnx-nfsrdma-modules mlnx-nvme-dkms mlnx-nvme-modules mlnx-ofed-kernel-dkms mlnx-ofed-kernel-modules
+mlnx-ofed-kernel-utils mlnx-rdma-rxe-dkms mlnx-rdma-rxe-modules mlnx-rds-dkms mlnx-rds-modules mlnx-sdp-dkms mlnx-sdp-modules mlnx-tools mpitests
+mstflint mxm neohost-backend neohost-sdk nvme-snap ofed-docs ofed-scripts openmpi openshmem opensm opensm-doc opensm-libs perftest python3-pyverbs
+rdma-core rdmacm-utils rds-tools rshim-dkms rshim-modules sdpnetstat sockperf srp-dkms srp-modules srptools ucx ummunotify ummunotify-dkms
+"""
+REPLACED = frozenset(_REPLACED_TEXT.split())
+# Newer members, and names of the RPM side.
+_OTHERS_TEXT = """
+clusterkit collectx dpcp fwctl-dkms fwctl-modules glusterfs hcoll ibarr iser isert kernel-mft kernel-mft-mlnx libibverbs-utils librdmacm-utils libxlio
+libxlio-dev libxlio-utils libxpmem libxpmem-dev mlnx-dpdk mlnx-nfsrdma mlnx-nvme mlnx-ofa_kernel mlnx-ofa_kernel-devel mlnx-ofa_kernel-dkms
+mlnx-ofa_kernel-modules mlnx-ofa_kernel-source mlnx-ofed-kernel mlnxofed-docs multiperf openvswitch rshim sharp srp srp_daemon ucx-cuda ucx-knem
+ucx-xpmem virtiofs-dkms virtiofs-modules vma xlio xpmem xpmem-dkms xpmem-modules
+"""
+OTHERS = frozenset(_OTHERS_TEXT.split())
+KNOWN = REPLACED | OTHERS
+
+# The installer takes every package whose name has one of REPLACED in it, but leaves these alone.
+_SPARED = re.compile(r"^xen|ovsvf-config|opensmtpd")
+
+# Nobody else has packages of these names.
+_VENDOR_NAMES = re.compile(
+    r"^(mlnx-|mlnx_|kmod-mlnx|kmod-(iser|isert|srp|knem|xpmem|kernel-mft)|doca-|ofed-|mlnxofed|kernel-mft|mft(-|\Z)|knem|xpmem|libxpmem"
+    r"|hcoll\Z|sharp\Z|ar-mgr|cc-mgr|dump-pr|dpcp\Z|ibutils2|ibdump|clusterkit|collectx|iser-|isert-|srp-|fwctl-|virtiofs-(dkms|modules)"
+    r"|libxlio|mpitests|openshmem|neohost|mlxbf|flexio|dpa-|rdma-core-devel-mlnx)"
+)
+# 2310mlnx47-1.2310055, 2.1.10.1.mlnx-OFED.51258, 1.0-0.49.MLNX20200216.g4ea049f.50100: marks that no distribution makes.
+_VENDOR_VERSION = re.compile(r"mlnx|OFED", re.IGNORECASE)
+
+
+def build_number(release: str) -> str:
+    """What packages of a release have at the end of their versions: C(5.1-2.5.8.0) -> C(51258), C(23.10-0.5.5.0) -> C(2310055)."""
+    match = re.match(r"(\d+)\.(\d+)-(\d+)\.(\d+)\.(\d+)", release)
+    return "".join(match.groups()) if match else ""
+
+
+def is_vendors(name: str, version: str, release: str = "") -> bool:
+    """Is this package the vendor's? C(release) is that of the installed stack, as ofed_info says it."""
+    number = build_number(release)
+    if _VENDOR_NAMES.match(name) or _VENDOR_VERSION.search(version):
+        return True
+    return bool(number) and re.search(r"[.-]%s\Z" % number, version) is not None
+
+
+def taken_by_installer(installed: t.Iterable[str]) -> frozenset[str]:
+    """The installed packages that the installer removes by their names."""
+    return frozenset(name for name in installed if not _SPARED.search(name) and any(part in name for part in REPLACED))
+
+
+__all__ = ("KNOWN", "PACKAGE_NAME", "REPLACED", "build_number", "is_vendors", "taken_by_installer")

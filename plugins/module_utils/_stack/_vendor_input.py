@@ -1,0 +1,198 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What may be declared about MLNX_OFED and DOCA-OFED. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import option_problems, sets_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import metapackages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+METHODS = ("installer", "repository")
+ON = ("node", "controller")
+_ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
+_URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
+_SITE = re.compile(r"^https?://[!-~]+\Z")
+_CHECKSUM = re.compile(r"^sha256:[0-9a-fA-F]{64}\Z")
+_DOCA_VERSION = re.compile(r"^[0-9]+(\.[0-9]+)+(-[0-9.]+)?\Z")
+_ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+_PACKAGING: Mapping[str, str] = {"Debian": "deb", "RedHat": "rpm", "Suse": "rpm"}
+_TIMEOUTS = (60, 86400)
+
+
+def _text(variables: Mapping[str, t.Any], name: str) -> str:
+    value = variables.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _is_empty(value: t.Any) -> bool:
+    return value is None or (isinstance(value, (str, list, tuple)) and not value)
+
+
+def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
+    """C(deb), C(rpm), or "" where the node is not known."""
+    system = facts.get("os") if isinstance(facts, dict) else None
+    family = system.get("family") if isinstance(system, dict) else None
+    return _PACKAGING.get(family, "") if isinstance(family, str) else ""
+
+
+def mlnx_version(variables: Mapping[str, t.Any]) -> str:
+    """The release that is wanted: declared, or the one that the name of the bundle tells; "" where neither is good."""
+    version = _text(variables, "ofed_version") or parse_name(_text(variables, "ofed_bundle")).version
+    return version if is_version(version) else ""
+
+
+def _bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    value, checksum, on = (variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum"), variables.get("ofed_bundle_on", "node"))
+    where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
+    if not isinstance(value, str) or not value:
+        return [Problem("ofed_bundle", value, where, "the installer needs a bundle; with ofed_method: repository it comes from ofed_repository")]
+    found: list[Problem] = []
+    named = parse_name(value)
+    is_url = _URL.match(value) is not None
+    if not is_url and not _ABSOLUTE.match(value):
+        found.append(Problem("ofed_bundle", value, where))
+    elif is_url and named.form == "directory":
+        found.append(Problem("ofed_bundle", value, "a URL that ends in .tgz, .tar.gz or .iso"))
+    if on not in ON:
+        found.append(Problem("ofed_bundle_on", on, ", ".join(ON)))
+    good = isinstance(checksum, str) and _CHECKSUM.match(checksum) is not None
+    if not _is_empty(checksum) and not good:
+        found.append(Problem("ofed_bundle_checksum", checksum, "sha256: and 64 hexadecimal digits"))
+    elif _is_empty(checksum) and is_url:
+        found.append(Problem("ofed_bundle_checksum", None, "sha256: and 64 hexadecimal digits", "what comes over a network is not unpacked unseen"))
+    elif good and named.form == "directory" and not is_url:
+        found.append(Problem("ofed_bundle_checksum", checksum, "no checksum for a folder", "only files have one"))
+    version = variables.get("ofed_version")
+    if isinstance(version, str) and is_version(version) and named.version and named.version != version:
+        found.append(Problem("ofed_version", version, named.version, "that is the release in the name of ofed_bundle"))
+    return found + _misfit_problems(variables, facts)
+
+
+def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    """Is the bundle, by its name, for this distribution and architecture?"""
+    system = facts.get("os") if isinstance(facts, dict) else None
+    machine = facts.get("machine") if isinstance(facts, dict) else None
+    arch = machine.get("architecture", "") if isinstance(machine, dict) else ""
+    options = variables.get("ofed_installer_options") or []
+    if not isinstance(system, dict) or not isinstance(options, (list, tuple)):
+        return []
+    words = [option for option in options if isinstance(option, str)]
+    bundle = variables["ofed_bundle"]
+    why = misfit(parse_name(bundle), str(system.get("id", "")), str(system.get("version", "")), str(arch), words)
+    return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
+
+
+def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
+    found: list[Problem] = []
+    address, key, trusted = (variables.get("ofed_repository"), variables.get("ofed_repository_key"), variables.get("ofed_repository_trusted", False))
+    if not isinstance(address, str) or not (_SITE.match(address) or _ABSOLUTE.match(address)):
+        found.append(Problem("ofed_repository", None if _is_empty(address) else address, "the URL of a repository, or the absolute path of one on the node"))
+    if not is_boolean(trusted):
+        return [*found, Problem("ofed_repository_trusted", trusted, ALLOWED)]
+    is_trusted = str(trusted).lower() in ("true", "yes", "on", "1")
+    if _is_empty(key) and not is_trusted:
+        hint = "without a key anybody on the way could install packages; ofed_repository_trusted: true takes that upon you"
+        found.append(Problem("ofed_repository_key", None, "a URL, the absolute path of a file on the node, or the key itself", hint))
+    elif not _is_empty(key) and not (isinstance(key, str) and (_URL.match(key) or _ABSOLUTE.match(key) or _ARMOUR in key)):
+        found.append(Problem("ofed_repository_key", key, "a URL, the absolute path of a file on the node, or the key itself, which begins with %s" % _ARMOUR))
+    return found
+
+
+def _set_problems(variables: Mapping[str, t.Any], source: str, method: str, family: str) -> list[Problem]:
+    value = variables.get("ofed_packages")
+    if _is_empty(value):
+        return []
+    if source == "doca":
+        allowed = list(PROFILES)
+    elif method == "repository":
+        allowed = metapackages(family)
+    else:
+        allowed = sets_of(mlnx_version(variables))
+    return [] if isinstance(value, str) and value in allowed else [Problem("ofed_packages", value, ", ".join(allowed))]
+
+
+def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, method: str) -> list[Problem]:
+    found: list[Problem] = []
+    family = packaging_of(facts)
+    version = variables.get("ofed_version")
+    if not _is_empty(version) and not (isinstance(version, str) and is_version(version)):
+        found.append(Problem("ofed_version", version, VERSION_WORDS))
+    options = variables.get("ofed_installer_options")
+    firmware = str(variables.get("ofed_firmware_update", False)).lower() in ("true", "yes", "on", "1")
+    if method == "installer":
+        found += _bundle_problems(variables, facts)
+        if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
+            found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
+        if options is not None:
+            found += option_problems("ofed_installer_options", options, mlnx_version(variables), family, firmware)
+        return found
+    if not _is_empty(options):
+        found.append(Problem("ofed_installer_options", options, "no options with ofed_method: repository", "no installer runs then"))
+    return found + _repository_problems(variables)
+
+
+def _removal_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
+    names = variables.get("ofed_allow_removal")
+    if names is None:
+        return []
+    if not isinstance(names, (list, tuple)):
+        return [Problem("ofed_allow_removal", names, "a list of package names")]
+    return [
+        Problem("ofed_allow_removal[%d]" % index, name, "the name of a package")
+        for index, name in enumerate(names)
+        if not isinstance(name, str) or not PACKAGE_NAME.match(name)
+    ]
+
+
+def common_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with the variables that hold for removal as well."""
+    found = _removal_problems(variables)
+    if "ofed_firmware_update" in variables and not is_boolean(variables["ofed_firmware_update"]):
+        found.append(Problem("ofed_firmware_update", variables["ofed_firmware_update"], ALLOWED))
+    value = variables.get("ofed_timeout", 7200)
+    # What comes from C(-e name=value) is a string.
+    number = int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,9}\Z", value) else value
+    if isinstance(number, bool) or not isinstance(number, int) or not _TIMEOUTS[0] <= number <= _TIMEOUTS[1]:
+        found.append(Problem("ofed_timeout", value, "seconds, %d to %d" % _TIMEOUTS))
+    return found
+
+
+def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    """What is wrong with the variables of a vendor's stack that shall be installed."""
+    source = variables["ofed_source"]
+    found: list[Problem] = []
+    if source == "mlnx_ofed":
+        method = variables.get("ofed_method", METHODS[0])
+        if not isinstance(method, str) or method not in METHODS:
+            return [Problem("ofed_method", method, ", ".join(METHODS))]
+        found += _mlnx_problems(variables, facts, method)
+    else:
+        method = "repository"
+        version = variables.get("ofed_version")
+        if not _is_empty(version) and not (isinstance(version, str) and _DOCA_VERSION.match(version)):
+            found.append(Problem("ofed_version", version, "a version of DOCA, such as 2.9.1"))
+        found += _repository_problems(variables)
+        if not _is_empty(variables.get("ofed_bundle")):
+            found.append(Problem("ofed_bundle", variables["ofed_bundle"], "no bundle with ofed_source: doca", "it comes from ofed_repository"))
+        if not _is_empty(variables.get("ofed_installer_options")):
+            value = variables["ofed_installer_options"]
+            found.append(Problem("ofed_installer_options", value, "no options with ofed_source: doca", "no installer runs then"))
+    return found + _set_problems(variables, source, method, packaging_of(facts))
+
+
+__all__ = ("METHODS", "ON", "common_problems", "mlnx_version", "packaging_of", "vendor_problems")

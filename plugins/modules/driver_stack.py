@@ -1,0 +1,312 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: driver_stack
+short_description: Install, upgrade, replace and remove MLNX_OFED and DOCA-OFED
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Brings a node to a release of MLNX_OFED, by its installer or from a repository, or to a profile of DOCA-OFED, from
+    whatever stack is there, and back to none.
+  - What is done is decided by what is installed. An installer is never run to find out whether it has something to do.
+  - The work is a job of its own on the node, which outlives the connection. While it runs, its stage and the time are
+    shown. A run that finds a job of an earlier run waits for that first.
+  - An installation that was cut off, by a power cut or a kill, is mended by the next run, which goes on from what is
+    installed then.
+  - Packages that are no part of the RDMA stack and would be removed with the old one end the run before anything is
+    changed, unless O(allow_removal) names them.
+  - No driver is loaded or unloaded here, and nothing is rebooted.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
+options:
+  state:
+    description:
+      - V(absent) removes the stack of a vendor, with its configuration and the repository that an earlier run declared.
+        Packages that others need go back to the version of the distribution, those of O(keep) too. A stack of the
+        distribution is left alone.
+    type: str
+    choices: [present, absent]
+    default: present
+  source:
+    description: Whose stack. With O(state=absent), it does not matter.
+    type: str
+    choices: [mlnx_ofed, doca]
+    default: mlnx_ofed
+  version:
+    description:
+      - The release. Of MLNX_OFED as in the file C(.mlnx) of a bundle, for example V(23.10-0.5.5.0). It can be left out
+        where the name of the bundle has it. Of DOCA, for example V(2.9.1).
+      - With a repository and without a version, any installed version is right.
+    type: str
+  bundle:
+    description:
+      - The bundle of MLNX_OFED for O(method=installer). The absolute path of an unpacked one, of a C(.tgz) or of an
+        C(.iso), or the URL of one of the latter two, for which O(bundle_checksum) is needed.
+      - It is unpacked once, below C(/var/lib/rdma.ofed/bundles), and removed from there after success. An ISO image is
+        mounted where the node has loop devices, and is else unpacked by C(bsdtar), C(xorriso) or C(7z).
+    type: str
+  bundle_on:
+    description:
+      - Where the path O(bundle) is. From the V(controller), it is transferred if the node needs it and does not have it.
+    type: str
+    choices: [node, controller]
+    default: node
+  bundle_checksum:
+    description: V(sha256:) and 64 hexadecimal digits. It is compared before anything is unpacked.
+    type: str
+  method:
+    description:
+      - How MLNX_OFED is installed. V(repository) is through its metapackages, with the package manager. DOCA always is.
+    type: str
+    choices: [installer, repository]
+    default: installer
+  packages:
+    description:
+      - The set of packages of MLNX_OFED, for example V(all), V(basic), V(hpc), V(guest), V(hypervisor), V(kernel-only) or
+        V(user-space-only); V(all) is the default.
+      - The profile of DOCA, V(doca-ofed) (the default), V(doca-all), V(doca-networking), V(doca-roce) or V(doca-host-basic).
+    type: str
+  installer_options:
+    description:
+      - Further options of C(mlnxofedinstall), as it spells them, each with what stands after it, as in V(--kernel 5.10.0-28-amd64).
+      - Those that the release does not know are refused, with the nearest one that it knows. The installer itself takes
+        a misspelt C(--without-...) for the name of a package.
+    type: list
+    elements: str
+    default: []
+  repository:
+    description:
+      - The repository, as a URL or as the absolute path of a folder of the node. For apt, it is a flat one, with
+        C(Packages) directly in it.
+    type: str
+  repository_key:
+    description:
+      - The public key that the repository is signed with, as a URL, the absolute path of a file on the node, or the key itself.
+    type: str
+  repository_trusted:
+    description: Use the repository without a key.
+    type: bool
+    default: false
+  allow_removal:
+    description:
+      - Packages that are no part of the RDMA stack, and may be removed where they stand in the way. They are not installed again.
+    type: list
+    elements: str
+    default: []
+  keep:
+    description:
+      - With O(state=absent), packages that are to stay, in the version of the distribution. On Debian and Ubuntu only;
+        elsewhere they go and can be installed anew.
+    type: list
+    elements: str
+    default: []
+  firmware_update:
+    description: Let the installer, or the package C(mlnx-fw-updater), burn firmware onto the adapters.
+    type: bool
+    default: false
+  timeout:
+    description: How long the whole installation may take, in seconds.
+    type: int
+    default: 7200
+  poll:
+    description: How long one execution of the module waits for the job, in seconds.
+    type: int
+    default: 20
+  attach:
+    description: The job to wait for. For the module's own use.
+    type: str
+    default: ""
+  staged:
+    description: Where a bundle from the controller has arrived. For the module's own use.
+    type: str
+    default: ""
+  digest:
+    description: The checksum of a bundle from the controller. For the module's own use.
+    type: str
+    default: ""
+attributes:
+  check_mode:
+    details: A bundle that is not on the node is not looked into. What the package manager would remove is asked of it in any case.
+requirements:
+  - On the node, what the installer of MLNX_OFED needs, C(perl) above all.
+notes:
+  - A selection of packages and options can't be read from a node. It is kept in C(/var/lib/rdma.ofed/stack.json), and where
+    that says otherwise than the task, the installer is run again. Without the file, the release alone decides.
+  - On Debian and Ubuntu, what a new repository would do is simulated on a copy of apt's lists before it is declared.
+seealso:
+  - module: rdma.ofed.rdma_facts
+"""
+
+EXAMPLES = r"""
+- name: Install MLNX_OFED from a bundle on the controller
+  rdma.ofed.driver_stack:
+    bundle: /srv/ofed/MLNX_OFED_LINUX-23.10-0.5.5.0-ubuntu22.04-x86_64.tgz
+    bundle_on: controller
+    packages: hpc
+
+- name: Install MLNX_OFED from a server, for a kernel that it has no packages for
+  rdma.ofed.driver_stack:
+    bundle: https://mirror.example.org/MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.3-x86_64.tgz
+    bundle_checksum: "sha256:{{ ofed_sha256 }}"
+    installer_options: [--add-kernel-support, --skip-distro-check]
+
+- name: Install DOCA-OFED from a mirror of the site
+  rdma.ofed.driver_stack:
+    source: doca
+    version: "2.9.1"
+    repository: https://mirror.example.org/doca/2.9.1/ubuntu22.04/x86_64
+    repository_key: https://mirror.example.org/doca/GPG-KEY-Mellanox.pub
+
+- name: Go back to what the distribution has
+  rdma.ofed.driver_stack:
+    state: absent
+"""
+
+RETURN = r"""
+changes:
+  description: The changes made, or in check mode to be made, in order, in words.
+  returned: success
+  type: list
+  elements: str
+  sample: ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+pending:
+  description: What is effective only after the driver is loaded anew.
+  returned: success
+  type: list
+  elements: str
+  sample: ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0 (needs driver_reload)"]
+reboot_required:
+  description: Whether a reboot is needed. A new driver can be loaded without one.
+  returned: success
+  type: bool
+  sample: false
+reasons:
+  description: Why something is not as asked for although nothing failed. Always empty.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+stack:
+  description: The stack that is installed.
+  returned: success
+  type: dict
+  contains:
+    kind:
+      description: V(inbox), V(mlnx_ofed), V(doca) or V(none).
+      type: str
+      returned: always
+      sample: mlnx_ofed
+    version:
+      description: Its version.
+      type: str
+      returned: always
+      sample: 23.10-0.5.5.0
+job:
+  description: The job that did the work.
+  returned: when there was something to do for a job
+  type: dict
+  contains:
+    id:
+      description: Which one.
+      type: str
+      returned: always
+      sample: 3f2b0e1c9a584a0f8b8e6e5f7c1d2a3b
+    running:
+      description: Whether it still runs. The action plugin waits until it does not.
+      type: bool
+      returned: always
+      sample: false
+    stage:
+      description: What it does, or did last.
+      type: str
+      returned: always
+      sample: installing MLNX_OFED 23.10-0.5.5.0
+    step:
+      description: The number of the step.
+      type: int
+      returned: always
+      sample: 3
+    steps:
+      description: How many steps it has.
+      type: int
+      returned: always
+      sample: 5
+    elapsed:
+      description: The seconds since it began, or that it took.
+      type: int
+      returned: always
+      sample: 312
+    log:
+      description: Where all output is, on the node.
+      type: str
+      returned: always
+      sample: /var/lib/rdma.ofed/jobs/driver-stack/log
+installer_said:
+  description: The last lines of the installer's log.
+  returned: failure of the installer
+  type: list
+  elements: str
+  sample: ["Failed to install rdma-core DEB"]
+dependants:
+  description: Packages that are no part of the RDMA stack and would be removed.
+  returned: failure because of them
+  type: list
+  elements: str
+  sample: [libpcap0.8]
+problems:
+  description: Everything that is wrong with the input, one entry each.
+  returned: failure because of wrong input
+  type: list
+  elements: str
+  sample: ["ofed_version is '23.10'; allowed: a release of MLNX_OFED as in its file .mlnx, such as 23.10-0.5.5.0"]
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._converge import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import METHODS, ON
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "source": {"type": "str", "choices": ["mlnx_ofed", "doca"], "default": "mlnx_ofed"},
+            "version": {"type": "str"},
+            "bundle": {"type": "str"},
+            "bundle_on": {"type": "str", "choices": list(ON), "default": "node"},
+            "bundle_checksum": {"type": "str"},
+            "method": {"type": "str", "choices": list(METHODS), "default": "installer"},
+            "packages": {"type": "str"},
+            "installer_options": {"type": "list", "elements": "str", "default": []},
+            "repository": {"type": "str"},
+            "repository_key": {"type": "str", "no_log": False},
+            "repository_trusted": {"type": "bool", "default": False},
+            "allow_removal": {"type": "list", "elements": "str", "default": []},
+            "keep": {"type": "list", "elements": "str", "default": []},
+            "firmware_update": {"type": "bool", "default": False},
+            "timeout": {"type": "int", "default": 7200},
+            "poll": {"type": "int", "default": 20},
+            "attach": {"type": "str", "default": ""},
+            "staged": {"type": "str", "default": ""},
+            "digest": {"type": "str", "default": ""},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        module.exit_json(**converge(module, ModuleRunner(module)))
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+// Copyright (c) 2026 The rdma.ofed engineers
+// GNU General Public License v2.0 (see https://www.gnu.org/licenses/old-licenses/gpl-2.0.txt)
+// SPDX-License-Identifier: GPL-2.0
+
+/* Stand-in for mlx5_core of the vendor's drivers: it can be built, loaded, told from the distribution's, and does nothing. */
+#include <linux/init.h>
+#include <linux/module.h>
+
+extern void mlx_compat_standin(void);
+void mlx5_core_standin(void);
+
+void mlx5_core_standin(void)
+{
+	mlx_compat_standin();
+}
+EXPORT_SYMBOL(mlx5_core_standin);
+
+MODULE_VERSION("@VERSION@");
+MODULE_DESCRIPTION("stand-in for mlx5_core");
+MODULE_LICENSE("GPL");

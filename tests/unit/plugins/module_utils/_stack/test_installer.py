@@ -1,0 +1,134 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What mlnxofedinstall understands, and what its exit codes mean."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_codes as codes
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_options as options
+from hypothesis import given
+from hypothesis import strategies as st
+
+OLD, MIDDLE, NEW = "4.1-1.0.2.0", "5.0-2.1.8.0", "23.10-0.5.5.0"
+
+
+def complaints(*entries: t.Any, version: str = NEW, family: str = "deb", firmware: bool = False) -> list[str]:
+    return [str(problem) for problem in options.option_problems("ofed_installer_options", list(entries), version, family, firmware)]
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ("--without-dkms", "--add-kernel-support", "--skip-distro-check"),
+        ("--kernel 5.10.0-28-amd64", "--kernel-sources /usr/src/linux"),
+        ("--kernel", "5.10.0-28-amd64"),
+        ("--without-opensm", "--with-ucx", "--pre-install-rdma-core /srv/hook"),
+        ("--enable-opensm", "--umad-dev-rw", "--without-fw-update"),
+    ],
+)
+def test_what_is_understood(entries: tuple[str, ...]) -> None:
+    assert complaints(*entries) == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("--without-dmks", "allowed: --without-dkms (the installer would take it for the name of a package"),
+        ("--without-opnesm", "allowed: --without-opensm"),
+        ("--add-kernel-suport", "allowed: --add-kernel-support (the installer would refuse it with exit status 22)"),
+        ("--kmp", "it is for rpm packages only"),
+        ("--mlnx-libs", "other releases have it"),
+        ("--hpc", "allowed: ofed_packages: hpc"),
+        ("--force", "ofed_allow_removal"),
+        ("--net /etc/x", "the role ipoib"),
+        ("--tmpdir=/scratch", "allowed: --tmpdir DIRECTORY (the installer knows no =)"),
+        ("--tmpdir", "allowed: --tmpdir DIRECTORY"),
+        ("--dkms yes", "nothing stands after it"),
+        ("--force-fw-update", "ofed_firmware_update: true"),
+        ("--fw-update-only", "the role hca_firmware"),
+        ("dkms", "allowed: an option of mlnxofedinstall"),
+        (7, "allowed: an option of mlnxofedinstall"),
+        ("--config /a\n--force", "allowed: an option of mlnxofedinstall"),
+    ],
+)
+def test_what_is_refused(entry: t.Any, words: str) -> None:
+    found = complaints(entry)
+    assert len(found) == 1
+    assert words in found[0]
+
+
+def test_releases_and_families_differ() -> None:
+    assert complaints("--enable-opensm", version=OLD) == complaints("--enable-opensm", version=OLD, family="rpm") != []
+    assert complaints("--mlnx-libs", version=MIDDLE) == []
+    assert complaints("--kmp", "--disable-kmp", family="rpm") == []
+    assert complaints("--kmp", family="") == []
+    assert complaints("--force-fw-update", firmware=True) == []
+    assert "contradict" in complaints("--without-fw-update", firmware=True)[0]
+    assert "ovs-dpdk" not in options.sets_of(OLD)
+    assert "xlio" in options.sets_of(NEW)
+
+
+@given(st.lists(st.text()))
+def test_any_text_is_understood_or_refused(entries: list[str]) -> None:
+    options.option_problems("x", entries)
+
+
+@given(st.permutations(["--without-dkms", "--tmpdir /scratch", "--skip-distro-check", "--kernel 5.10"]))
+def test_words_that_belong_together_stay_together(entries: list[str]) -> None:
+    argv = options.options_argv(entries)
+    assert argv[argv.index("--tmpdir") + 1] == "/scratch"
+    assert options.value_of(entries, "--kernel") == "5.10"
+    assert options.names_of(entries) == {"--without-dkms", "--tmpdir", "--skip-distro-check", "--kernel"}
+
+
+def test_a_set_is_always_named() -> None:
+    assert options.set_argv("hpc") == ("--hpc",)
+    assert options.set_argv("user-space-only") == ("--all", "--user-space-only")
+
+
+# The options in the help of the two releases that were read, without those that name a package.
+HELP_OF_BOTH = """
+--add-kernel-support --add-kernel-support-build-only --all --basic --check-deps-only --config --disable-affinity --distro --dkms --dpdk
+--enable-affinity --enable-mlnx_tune --eth-only --force --force-dkms --force-fw-update --fw-image-dir --fw-update-only --guest --help --hpc
+--hypervisor --kernel --kernel-only --kernel-sources --package-install-options --post-start-delay --print-available --skip-distro-check
+--tmpdir --umad-dev-na --umad-dev-rw --user-space-only --vma --with-nvmf --without-depcheck --without-dkms --without-fw-update
+-c -h -k -p -q -s -v -vv -vvv
+"""
+HELP_OF_ONE = {
+    OLD: "--net --vma-eth --vma-vpi --with-vma -n",
+    MIDDLE: "--bluefield --enable-opensm --mlnx-libs --ovs-dpdk --upstream-libs --with-libdisni --with-nfsrdma --without-nfsrdma",
+}
+
+
+@pytest.mark.parametrize("version", [OLD, MIDDLE])
+def test_every_option_of_the_help_is_known(version: str) -> None:
+    known = set(options.vocabulary(version, "deb")) | set(options._NOT_HERE) | {"--" + name for name in options.sets_of(version)}
+    assert not set((HELP_OF_BOTH + HELP_OF_ONE[version]).split()) - known
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 22, 28, 30, 171, 172, 173, 174])
+def test_every_documented_code_is_explained_with_a_next_step(code: int) -> None:
+    text = codes.explain(code, "Logs dir: /tmp/MLNX_OFED_LINUX.4711.logs\n", log="/var/log/job")
+    assert "exit status %d: " % code in text
+    assert "/tmp/MLNX_OFED_LINUX.4711.logs" in text
+    assert text.endswith("all output is in /var/log/job")
+    assert not code or codes.CODES[code].next_step
+
+
+def test_what_the_output_adds() -> None:
+    named = "Error: One or more packages depends on MLNX_OFED.\nThose packages should be removed before uninstalling MLNX_OFED:\n\nlibpcap0.8 tcpdump\n\nTo"
+    assert "(libpcap0.8, tcpdump)" in codes.explain(174, named)
+    assert "every failure ends in 1" in codes.explain(1, kernel_support=True)
+    assert "nobody answered" in codes.explain(1, "Do you want to continue?[y/N]:")
+    assert "/scratch/MLNX_OFED_LINUX.*.logs" in codes.explain(22, tmpdir="/scratch/")
+    assert "documented nowhere" in codes.explain(99)
+
+
+@given(st.integers(), st.text())
+def test_any_code_has_words(code: int, output: str) -> None:
+    assert codes.explain(code, output)

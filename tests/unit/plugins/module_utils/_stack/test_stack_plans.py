@@ -1,0 +1,172 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Plans as command lines, for the families that no lab proves, and what holds for all plans."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import interruption
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository, files_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROCKY = OperatingSystem("RedHat", "rocky", "9.3", "Rocky Linux 9.3")
+SLES = OperatingSystem("Suse", "sles", "15.5", "SLES 15 SP5")
+DEBIAN = OperatingSystem("Debian", "debian", "12", "Debian 12")
+RELEASE = "23.10-0.5.5.0"
+INBOX = {"rdma-core": Package("44.0-2"), "libibverbs1": Package("44.0-2"), "bash": Package("5.2-1")}
+OFED = {"mlnx-ofa_kernel": Package("23.10-OFED.23.10.0.5.5.1"), "rdma-core": Package("2310mlnx47-1.2310055"), "bash": Package("5.2-1")}
+SITE = Repository("https://mirror.example.org/x", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", ("doca-ofed",), "2.9.1")
+
+
+def node(system: OperatingSystem, kind: str = "inbox", **fields: t.Any) -> Found:
+    stack = Stack(kind, {"inbox": "44.0", "mlnx_ofed": RELEASE, "doca": "2.9.1"}[kind], ofed_version="" if kind == "inbox" else RELEASE)
+    return Found(os=system, stack=stack, packages=INBOX if kind == "inbox" else OFED)._replace(**fields)
+
+
+def argvs(draft: Draft) -> list[tuple[str, ...]]:
+    return [step.argv for step in draft.steps]
+
+
+def test_installer_on_red_hat() -> None:
+    wanted = Wanted(version=RELEASE, packages="hpc", installer_options=("--add-kernel-support", "--kmp", "--kernel 5.14.0-362.el9.x86_64"))
+    draft = mlnx.plan_installer(wanted, node(ROCKY), Place("/b"))
+    argv = ("/b/mlnxofedinstall", "--hpc", "--add-kernel-support", "--kmp", "--kernel", "5.14.0-362.el9.x86_64", "--without-fw-update", "-q")
+    assert argvs(draft) == [("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", RELEASE, "/b/.mlnx"), argv]
+    assert draft.steps[-1].stage == "building and installing MLNX_OFED " + RELEASE
+    assert draft.simulate == (("rpm", "--erase", "--test", "libibverbs1", "rdma-core"),)
+
+
+def test_doca_on_red_hat_and_suse() -> None:
+    wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE, firmware_update=True)
+    assert argvs(doca.plan_doca(wanted, node(ROCKY))) == [
+        ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache"),
+        ("dnf", "--assumeyes", "--allowerasing", "install", "doca-ofed-2.9.1[!0-9]*", "mlnx-fw-updater"),
+    ]
+    draft = doca.plan_doca(wanted, node(SLES))
+    assert argvs(draft)[-1][-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
+    assert draft.steps[-1].environment == (("RUN_FW_UPDATER", "yes"),)
+    assert [change.what for change in draft.changes] == [
+        "file /etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed",
+        "file /etc/zypp/repos.d/rdma-ofed.repo",
+        "stack",
+        "package doca-ofed",
+        "package mlnx-fw-updater",
+    ]
+
+
+def test_from_mlnx_ofed_to_doca_on_red_hat_goes_through_the_uninstaller() -> None:
+    wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE)
+    draft = doca.plan_doca(wanted, node(ROCKY, "mlnx_ofed", uninstaller=True))
+    assert argvs(draft)[0] == ("/usr/sbin/ofed_uninstall.sh", "--force")
+    assert draft.simulate == (("rpm", "--erase", "--test", "mlnx-ofa_kernel", "rdma-core"),)
+
+
+def test_back_to_the_distribution_on_red_hat_and_suse() -> None:
+    assert argvs(doca.plan_absent(node(ROCKY, "doca"))) == [("dnf", "--assumeyes", "remove", "--noautoremove", "mlnx-ofa_kernel", "rdma-core")]
+    assert argvs(doca.plan_absent(node(SLES, "mlnx_ofed"))) == [("zypper", "--non-interactive", "remove", "mlnx-ofa_kernel", "rdma-core")]
+    assert not doca.plan_absent(node(ROCKY))
+
+
+def test_the_user_space_alone_needs_no_other_driver() -> None:
+    wanted = Wanted(version=RELEASE, packages="user-space-only")
+    assert [change.needs for change in mlnx.plan_installer(wanted, node(DEBIAN), Place("/b")).changes] == [""]
+    assert [change.needs for change in mlnx.plan_installer(wanted._replace(packages="all"), node(DEBIAN), Place("/b")).changes] == ["driver_reload"]
+
+
+def test_what_was_cut_off_while_files_were_replaced_is_dropped_first() -> None:
+    found = node(DEBIAN, packages={**INBOX, "ibverbs-providers": Package("44.0-2", "half-installed", lost=True)})
+    draft = mlnx.plan_installer(Wanted(version=RELEASE, packages="all"), found, Place("/b"))
+    assert argvs(draft)[0] == ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", "ibverbs-providers")
+    assert argvs(draft)[1][:3] == ("dpkg", "--configure", "-a")
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        (None, ""),
+        ({"running": True}, ""),
+        ({}, "interrupted while installing MLNX_OFED"),
+        ({"stage": "unpacking the bundle"}, ""),
+        ({"finished": True}, ""),
+        ({"finished": True, "failed": "installing MLNX_OFED", "rc": 1}, "failed while installing MLNX_OFED"),
+        ({"finished": True, "failed": "installing MLNX_OFED", "rc": 174}, ""),
+        ({"finished": True, "failed": "checking the bundle", "rc": 1, "stage": "checking the bundle"}, ""),
+    ],
+)
+def test_what_an_earlier_job_left(job: dict[str, t.Any] | None, words: str) -> None:
+    whole = State("a", False, "installing MLNX_OFED", 2, 3, 1, False, 0, "", "/log", {})
+    assert interruption(None if job is None else whole._replace(**job)) == words
+
+
+VERSIONS = st.sampled_from(["44.0-2", "2310mlnx47-1.2310055", "23.10.OFED.23.10.0.5.5", "1.0-1.2310055", "2.9.1-0.1.4"])
+NAMES = ["rdma-core", "libibverbs1", "mlnx-ofed-kernel-dkms", "ofed-scripts", "mlnx-ofed-all", "doca-ofed", "doca-all", "libpcap0.8", "bash"]
+STATES = st.sampled_from(["installed", "installed", "installed", "half-configured", "unpacked"])
+PACKAGES = st.dictionaries(st.sampled_from(NAMES), st.tuples(VERSIONS, STATES).map(lambda pair: Package(*pair)))
+
+
+def wishes(**fields: t.Any) -> st.SearchStrategy[Wanted]:
+    """Wishes with some of the options varied, and the others left out."""
+    return st.fixed_dictionaries(fields).map(lambda values: Wanted(**values))
+
+
+SITES = {"method": st.just("repository"), "repository": st.just(SITE)}
+WANTED = st.one_of(
+    wishes(version=st.just(RELEASE), packages=st.sampled_from(["all", "hpc"])),
+    wishes(version=st.sampled_from([RELEASE, ""]), packages=st.just("all"), **SITES),
+    wishes(source=st.just("doca"), version=st.sampled_from(["2.9.1", ""]), packages=st.sampled_from(["doca-ofed", "doca-all"]), **SITES),
+    st.just(Wanted(state="absent")),
+)
+
+
+def plan(wanted: Wanted, found: Found) -> Draft:
+    if wanted.state == "absent":
+        return doca.plan_absent(found)
+    if wanted.source == "doca":
+        return doca.plan_doca(wanted, found)
+    return mlnx.plan_repository(wanted, found) if wanted.method == "repository" else mlnx.plan_installer(wanted, found, Place("/b"))
+
+
+def carried_out(wanted: Wanted, found: Found) -> Found:
+    """The node after the plan, as packages and files would be."""
+    packages = {name: package._replace(state="installed") for name, package in found.packages.items()}
+    files = {**found.files, **files_of(found.manager, wanted.repository)}
+    if wanted.state == "absent":
+        packages = {name: package for name, package in packages.items() if name not in found.vendors}
+        return found._replace(stack=Stack("inbox", "44.0"), packages=packages, files=files, interrupted="")
+    if wanted.source == "doca":
+        packages[doca.profile_of(wanted)] = Package((wanted.version or "3.0.0") + "-1")
+        return found._replace(stack=Stack("doca", wanted.version or "3.0.0", ofed_version="24.10-1.1.4"), packages=packages, files=files, interrupted="")
+    packages[mlnx.metapackage(wanted.packages)] = Package(wanted.version or RELEASE)
+    stack = Stack("mlnx_ofed", RELEASE, ofed_version=RELEASE)
+    return found._replace(stack=stack, packages=packages, files=files, interrupted="", record=wanted.selection())
+
+
+@given(WANTED, PACKAGES, st.sampled_from(["inbox", "mlnx_ofed", "doca"]), st.sampled_from(["", "interrupted while installing MLNX_OFED"]))
+def test_a_plan_that_was_carried_out_is_empty(wanted: Wanted, packages: dict[str, Package], kind: str, interrupted: str) -> None:
+    found = node(DEBIAN, kind, packages=packages, interrupted=interrupted)
+    draft = plan(wanted, found)
+    assert all(change.before != change.after for change in draft.changes)
+    if draft:
+        assert draft.steps or all(change.what.startswith("file ") for change in draft.changes)
+    else:
+        assert not draft.steps
+    after = plan(wanted, carried_out(wanted, found))
+    assert after.changes == ()
+    assert after.steps == ()
+
+
+@given(WANTED, st.permutations(sorted(OFED.items())), st.sampled_from(["inbox", "mlnx_ofed", "doca"]))
+def test_the_order_of_the_packages_does_not_matter(wanted: Wanted, rows: list[tuple[str, Package]], kind: str) -> None:
+    assert plan(wanted, node(DEBIAN, kind, packages=dict(rows))) == plan(wanted, node(DEBIAN, kind, packages=OFED))

@@ -1,0 +1,333 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The whole module on a pretended node: from any stack to any other, and what is in the way."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import pathlib
+import typing as t
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge
+from ansible_collections.rdma.ofed.plugins.modules import driver_stack
+from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node, make_bundle
+
+KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"
+
+
+@pytest.fixture
+def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    found = Node(tmp_path)
+    monkeypatch.setattr(jobs, "_launch", found.launch)
+    monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.01)
+    make_bundle(tmp_path / BUNDLE, "23.10-0.5.5.0")
+    make_bundle(tmp_path / OLD_BUNDLE, "5.8-1.0.1.1")
+    return found
+
+
+def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
+    return _converge.converge(Module(check, **params), node, str(node.root))  # type: ignore[arg-type]
+
+
+def installer(node: Node, name: str = BUNDLE, **params: t.Any) -> dict[str, t.Any]:
+    return {"bundle": str(node.root / name), **params}
+
+
+def wishes(node: Node) -> dict[str, dict[str, t.Any]]:
+    repository = {"repository": "https://mirror.example.org/x", "repository_key": KEY}
+    return {
+        "inbox": {"state": "absent"},
+        "old": installer(node, OLD_BUNDLE),
+        "new": installer(node),
+        "repository": {"method": "repository", "version": "23.10-0.5.5.0", "packages": "hpc", **repository},
+        "doca": {"source": "doca", "version": "2.9.1", **repository},
+        "doca3": {"source": "doca", "version": "3.0.0", "packages": "doca-all", **repository},
+    }
+
+
+def offers(name: str) -> dict[str, str]:
+    return {
+        "repository": {"mlnx-ofed-hpc": "23.10-0.5.5.0"},
+        "doca": {"doca-ofed": "2.9.1-0.1.4"},
+        "doca3": {"doca-all": "3.0.0-0.0.1"},
+    }.get(name, {})
+
+
+def converge(node: Node, name: str) -> list[str]:
+    """Check mode, the run, and a second run; what the first changed."""
+    node.offers = offers(name)
+    wish = wishes(node)[name]
+    before = dict(node.packages)
+    foretold = ask(node, check=True, **wish)
+    assert node.packages == before
+    answer = ask(node, **wish)
+    assert answer["changes"] == foretold["changes"]
+    assert answer["changed"] == foretold["changed"]
+    again = ask(node, **wish)
+    assert again["changes"] == []
+    assert again["changed"] is False
+    assert ask(node, check=True, **wish)["changes"] == []
+    return list(answer["changes"])
+
+
+STACKS = ("inbox", "old", "new", "repository", "doca", "doca3")
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(STACKS, 2)))
+def test_from_any_stack_to_any_other(node: Node, first: str, second: str) -> None:
+    converge(node, first)
+    changes = converge(node, second)
+    assert changes or (first, second) == ("inbox", "inbox")
+    kinds = {"inbox": "none", "old": "mlnx_ofed", "new": "mlnx_ofed", "repository": "mlnx_ofed", "doca": "doca", "doca3": "doca"}
+    assert ask(node, **wishes(node)[second])["stack"]["kind"] == kinds[second]
+
+
+def test_a_first_installation_in_words(node: Node) -> None:
+    assert converge(node, "new") == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    stages = [argv[0] if "/" not in argv[0] else argv[0].rsplit("/", 1)[1] for argv in node.steps]
+    assert stages == ["grep", "mlnxofedinstall"]
+    assert node.steps[1][1:] == ["--all", "--without-fw-update", "-q"]
+
+
+def test_the_way_back_keeps_what_others_need(node: Node) -> None:
+    converge(node, "doca")
+    node.dependants = {"libpcap0.8": "1.10"}
+    node.save()
+    wish = {"state": "absent", "keep": ["rdma-core", "bash"]}
+    assert ask(node, **wish)["changes"][-1] == "stack: doca 2.9.1 -> none"
+    assert node.packages == {"libibverbs1": INBOX["libibverbs1"], "rdma-core": INBOX["rdma-core"]}
+    assert ask(node, **wish)["changes"] == []
+    assert node.dependants
+    assert not (node.root / "etc/apt/sources.list.d/rdma-ofed.sources").exists()
+
+
+def test_foreign_packages_end_the_run_before_anything_is_changed(node: Node) -> None:
+    node.dependants = {"libpcap0.8": "1.10", "tcpdump": "4.99"}
+    node.save()
+    for check in (True, False):
+        with pytest.raises(Refused, match=r"libpcap0\.8, tcpdump"):
+            ask(node, check, **installer(node))
+    with pytest.raises(Refused, match=r": tcpdump\."):
+        ask(node, **installer(node, allow_removal=["libpcap0.8"]))
+    assert node.steps == []
+    wish = installer(node, allow_removal=["tcpdump", "libpcap0.8"])
+    foretold = ask(node, True, **wish)["changes"]
+    assert foretold[1:] == ["package libpcap0.8: 1.10 -> none", "package tcpdump: 4.99 -> none"]
+    assert ask(node, **wish)["changes"] == foretold
+    assert node.steps[-1][-1] == "--force"
+    assert ask(node, **wish)["changes"] == []
+
+
+@pytest.mark.parametrize("code", [1, 2, 22, 28, 171, 172, 173, 174])
+def test_a_failing_installer_is_explained_and_another_run_converges(node: Node, code: int) -> None:
+    node.faults = {"mlnxofedinstall": (code, "Logs dir: /tmp/MLNX_OFED_LINUX.99.logs\n")}
+    with pytest.raises(CommandFailed, match=r"exit status %d: .* Next: .*MLNX_OFED_LINUX\.99\.logs" % code) as failed:
+        ask(node, **installer(node))
+    assert failed.value.details["rc"] == code
+    node.faults = {}
+    assert converge(node, "new")
+
+
+def test_an_upgrade_that_failed_is_done_again_even_if_the_release_looks_right(node: Node) -> None:
+    converge(node, "new")
+    node.ofed_info = "OFED-internal-5.8-1.0.1"
+    node.faults = {"mlnxofedinstall": (1, "")}
+    with pytest.raises(CommandFailed):
+        ask(node, **installer(node))
+    node.faults, node.ofed_info = {}, "OFED-internal-23.10-0.5.5"
+    assert converge(node, "new") == ["stack: mlnx_ofed 23.10-0.5.5.0, failed while installing MLNX_OFED 23.10-0.5.5.0 -> mlnx_ofed 23.10-0.5.5.0"]
+
+
+@pytest.mark.parametrize("stack", ["new", "repository", "doca"])
+def test_killed_in_the_middle_another_run_mends_and_converges(node: Node, stack: str) -> None:
+    node.offers = offers(stack)
+    node.faults = {"mlnxofedinstall": (-9, ""), "mlnx-ofed-hpc": (-9, ""), "doca-ofed": (-9, "")}
+    with pytest.raises(CommandFailed, match="was interrupted"):
+        ask(node, **wishes(node)[stack])
+    node.faults = {}
+    node.packages["mlnx-tools"] = "23.10-0.2310055"
+    node.broken = {"mlnx-tools": "half-configured", "bash": "installed"}
+    node.save()
+    changes = converge(node, stack)
+    assert "half installed packages: mlnx-tools -> configured" in changes
+    assert ["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"] in node.steps
+
+
+def test_another_selection_runs_the_installer_again(node: Node) -> None:
+    converge(node, "new")
+    wish = installer(node, packages="hpc", installer_options=["--without-dkms"])
+    assert ask(node, **wish)["changes"] == ["stack packages: all -> hpc", "stack installer options: none -> --without-dkms"]
+    assert ask(node, **wish)["changes"] == []
+    (node.root / "var/lib/rdma.ofed/stack.json").unlink()
+    assert ask(node, **installer(node))["changes"] == []
+
+
+def test_an_installer_that_says_all_is_well_is_not_believed(node: Node) -> None:
+    node.faults = {"mlnxofedinstall": (0, "")}
+    with pytest.raises(CommandFailed, match="the node is still not as wanted"):
+        ask(node, **installer(node))
+
+
+def test_options_reach_the_installer(node: Node) -> None:
+    ask(node, **installer(node, packages="user-space-only", firmware_update=True, installer_options=["--tmpdir /scratch", "--without-opensm"]))
+    assert node.steps[-1][1:] == ["--all", "--user-space-only", "--tmpdir", "/scratch", "--without-opensm", "-q"]
+
+
+def archive(node: Node, name: str = BUNDLE) -> tuple[pathlib.Path, str]:
+    """A bundle as a file; the pretended tar reads its name in it."""
+    path = node.root / (name + ".tgz")
+    path.write_text(name, encoding="utf-8")
+    return path, "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def kept(node: Node) -> list[str]:
+    folder = node.root / "var/lib/rdma.ofed/bundles"
+    return sorted(path.name for path in folder.rglob("*")) if folder.exists() else []
+
+
+def test_an_archive_is_unpacked_checked_and_its_folder_named_for_cleaning(node: Node) -> None:
+    path, checksum = archive(node)
+    assert ask(node, bundle=str(path), bundle_checksum=checksum)["changes"]
+    assert [argv[0] if "install" not in argv[0] else "installer" for argv in node.steps] == ["tar", "mv", "grep", "installer", "rm"]
+    assert node.steps[-1][:3] == ["rm", "-rf", "--"]
+    assert node.steps[-1][3].startswith(str(node.root / "var/lib/rdma.ofed/bundles/MLNX_OFED"))
+    assert str(path) not in node.steps[-1]
+    assert (kept(node), path.exists()) == ([], True)
+
+
+def test_another_file_is_refused_before_it_is_unpacked(node: Node) -> None:
+    path, checksum = archive(node)
+    path.write_text("something else", encoding="utf-8")
+    with pytest.raises(Refused, match=r"its sha256 is .* instead of .* Nothing was unpacked"):
+        ask(node, bundle=str(path), bundle_checksum=checksum)
+    assert node.steps == []
+    with pytest.raises(Refused, match="there is no file"):
+        ask(node, bundle="/nowhere/%s.tgz" % BUNDLE)
+
+
+def test_an_archive_of_another_release_is_found_before_the_installer_runs(node: Node) -> None:
+    path, _checksum = archive(node)
+    path.write_text(OLD_BUNDLE, encoding="utf-8")
+    with pytest.raises(CommandFailed, match=r"does not say 23\.10-0\.5\.5\.0"):
+        ask(node, bundle=str(path))
+    assert node.packages == INBOX
+
+
+def test_a_bundle_is_downloaded_only_to_be_installed(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, checksum = archive(node)
+    content = path.read_bytes()
+    asked: list[str] = []
+
+    def opener(url: str, timeout: int) -> io.BytesIO:
+        asked.append(url)
+        return io.BytesIO(content)
+
+    monkeypatch.setattr(_converge, "open_url", opener)
+    wish = {"bundle": "https://mirror.example.org/%s.tgz" % BUNDLE, "bundle_checksum": checksum}
+    assert ask(node, True, **wish)["changes"]
+    assert asked == []
+    content = b"not it"
+    with pytest.raises(CommandFailed, match="Nothing was unpacked, nothing was changed"):
+        ask(node, **wish)
+    assert (node.steps, kept(node)) == ([], ["files"])
+    content = path.read_bytes()
+    assert ask(node, **wish)["changes"]
+    assert ask(node, **wish)["changes"] == []
+    assert len(asked) == 2
+    assert any(part.endswith(checksum[7:]) for part in node.steps[-1])
+
+
+def test_a_bundle_from_the_controller_is_asked_for_and_taken_over(node: Node) -> None:
+    path, checksum = archive(node)
+    wish = {"bundle": "/controller/%s.tgz" % BUNDLE, "bundle_on": "controller"}
+    assert ask(node, True, **wish)["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    assert ask(node, **wish)["bundle_needed"] == "checksum"
+    assert ask(node, **wish, digest=checksum)["bundle_needed"] == "transfer"
+    with pytest.raises(Refused, match="what arrived is not what was sent"):
+        ask(node, **wish, digest="sha256:" + "0" * 64, staged=str(path))
+    assert ask(node, **wish, digest=checksum, staged=str(path))["changes"]
+    assert ask(node, **wish)["changes"] == []
+
+
+def test_folders_that_are_no_bundle(node: Node) -> None:
+    (node.root / "empty").mkdir()
+    for folder, words in (("empty", "has no .mlnx"), ("nowhere", "there is no folder")):
+        with pytest.raises(Refused, match=words):
+            ask(node, True, bundle=str(node.root / folder), version="23.10-0.5.5.0")
+    with pytest.raises(Refused, match=r"has the release 23\.10-0\.5\.5\.0, and 5\.8-1\.0\.1\.1 is wanted"):
+        ask(node, True, bundle=str(make_bundle(node.root / "ofed", "23.10-0.5.5.0")), version="5.8-1.0.1.1")
+
+
+def test_a_disk_image_needs_something_that_reads_it(node: Node) -> None:
+    (node.root / (BUNDLE + ".iso")).write_text("x", encoding="utf-8")
+    (node.root / ".dockerenv").write_text("", encoding="utf-8")
+    with pytest.raises(Unsupported, match="none of bsdtar, xorriso and 7z"):
+        ask(node, bundle=str(node.root / (BUNDLE + ".iso")))
+
+
+def test_a_repository_that_offers_another_version(node: Node) -> None:
+    node.offers = {"doca-ofed": "2.10.0-1"}
+    with pytest.raises(Refused, match=r"offers doca-ofed 2\.10\.0-1, and 2\.9\.1 is wanted"):
+        ask(node, True, **wishes(node)["doca"])
+    assert not (node.root / "etc/apt").exists()
+
+
+def test_keys(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    wish = {**wishes(node)["doca"], "repository_key": "/srv/key.asc"}
+    node.offers = offers("doca")
+    with pytest.raises(InvalidInput, match="a public PGP key"):
+        ask(node, True, **wish)
+    asked: list[str] = []
+
+    def opener(url: str, timeout: int) -> io.BytesIO:
+        asked.append(url)
+        return io.BytesIO(KEY.encode())
+
+    monkeypatch.setattr(_converge, "open_url", opener)
+    wish["repository_key"] = "https://mirror.example.org/key.asc"
+    assert "create file /etc/apt/keyrings/rdma-ofed.asc" in ask(node, **wish)["changes"]
+    assert (node.root / "etc/apt/keyrings/rdma-ofed.asc").read_text(encoding="utf-8") == KEY
+    before = len(asked)
+    assert ask(node, **wish)["changes"] == []
+    assert len(asked) == before
+
+
+def test_a_running_job_is_waited_for(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    wish = installer(node)
+    running = jobs.State("a", True, "installing MLNX_OFED", 2, 3, 61.5, False, 0, "", "/log", {"changes": [["stack", "a", "b", "", ""]]})
+    monkeypatch.setattr(jobs, "read_job", lambda name, root="/": running)
+    answer = ask(node, **wish, poll=0)
+    assert answer["job"] == {"id": "a", "running": True, "stage": "installing MLNX_OFED", "step": 2, "steps": 3, "elapsed": 61, "log": "/log"}
+    assert answer["changes"] == ["stack: a -> b"]
+    with pytest.raises(Refused, match="a job is installing MLNX_OFED"):
+        ask(node, True, **wish)
+
+
+def test_a_job_for_something_else_is_only_waited_for(node: Node) -> None:
+    node.offers = offers("doca")
+    job = ask(node, **wishes(node)["doca"])["job"]["id"]
+    assert ask(node, **installer(node), attach=job)["stack"] == {"kind": "mlnx_ofed", "version": "23.10-0.5.5.0"}
+
+
+def test_wrong_input_is_said_with_the_names_of_the_role(node: Node) -> None:
+    with pytest.raises(InvalidInput, match=r"ofed_timeout is 1.*ofed_bundle is not set"):
+        ask(node, timeout=1)
+
+
+def test_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def failing(module: t.Any, run: t.Any) -> t.NoReturn:
+        assert {name: module.params[name] for name in DEFAULTS} == {**DEFAULTS, "state": "absent"}
+        raise Refused("no", dependants=["x"])
+
+    monkeypatch.setattr(driver_stack, "converge", failing)
+    with patch_module_args({"state": "absent"}), pytest.raises(SystemExit):
+        driver_stack.main()
+    assert '"dependants": ["x"]' in capsys.readouterr().out
