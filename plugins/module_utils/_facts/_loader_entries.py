@@ -73,7 +73,11 @@ def compare(one: str, other: str) -> int:
 
 def in_grub_order(entries: t.Iterable[Entry]) -> list[Entry]:
     """Newest first, by the names of the files; a rescue kernel, whose version is 0, comes last."""
-    return sorted(entries, key=functools.cmp_to_key(lambda one, other: compare(other.id, one.id)))
+
+    def order(one: Entry, other: Entry) -> int:
+        return compare(other.id, one.id)
+
+    return sorted(entries, key=functools.cmp_to_key(order))
 
 
 def in_systemd_order(entries: t.Iterable[Entry]) -> list[Entry]:
