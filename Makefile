@@ -36,7 +36,7 @@ help:
 	  'make sanity      ansible-test sanity only' \
 	  'make molecule    the scenarios: the whole site with restarts, and firmware on emulated cards' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
-	  'make machines    IPoIB on virtual machines with a real kernel: four network stacks (half an hour)' \
+	  'make machines    IPoIB on virtual machines with a real kernel: four network stacks (an hour)' \
 	  'make bench       module executions per host, time and memory of an unchanged run' \
 	  'make clean       remove what the other targets made'
 
@@ -69,7 +69,7 @@ lint: collection
 	@cd $(CHECKOUT) && MYPYPATH=$(CHECKOUT) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml $(COLLECTION)/plugins
 	@cd tests/tools && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
 	@cd tests/bench && MYPYPATH=../tools $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
-	@for folder in $(LAB_FOLDERS); do (cd $$folder && MYPYPATH=simulator:.. $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .); done
+	@for folder in $(LAB_FOLDERS); do (cd $$folder && MYPYPATH=simulator:stacks:stacks/vendor:.. $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .); done
 	$(call say,ansible-lint)
 	@ANSIBLE_COLLECTIONS_PATH=$(CHECKOUT) ansible-lint --offline --strict --nocolor
 	$(call say,antsibull-changelog)
@@ -90,9 +90,9 @@ acceptance: collection
 	$(call say,acceptance tests on the lab)
 	@PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance $(PYTEST_ARGS)
 
-# Not among the checks of every commit: emulated processors make it take half an hour.
+# Not among the checks of every commit: emulated processors make it take an hour.
 machines: collection
-	$(call say,tests on two virtual machines)
+	$(call say,tests on virtual machines)
 	@RDMALAB_PREFIX=rdma-machines PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance_vm $(PYTEST_ARGS)
 	@$(MAKE) --no-print-directory molecule SCENARIOS=ipoib_vm
 

@@ -86,8 +86,8 @@ options:
     default: false
 notes:
   - In a container the host's kernel owns the modules. The module tries, and fails with the way out where the kernel refuses.
-  - On a node with an HCA and udev the installation of rdma-core loads modules by itself. Check mode, before the
-    installation, still lists them as changes.
+  - On a node with an HCA and udev, the installation of rdma-core loads modules by itself. The module waits for that,
+    so they are no change of its own, and O(assume_rdma_core) counts with it.
 """
 
 EXAMPLES = r"""

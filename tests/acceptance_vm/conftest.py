@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Two virtual machines for all tests of this folder. RDMA_KEEP=1 leaves them up for a look."""
+"""The virtual machines of the tests of this folder. RDMA_KEEP=1 leaves them up for a look."""
 
 from __future__ import annotations
 
@@ -21,10 +21,20 @@ PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-machines"
 
 
 @pytest.fixture(scope="session")
+def stacks() -> collections.abc.Iterator[Cluster]:
+    """Four machines, one for each network stack. The tests on them come last: those of lab are down by then."""
+    yield from running(PREFIX + "-stacks", "stacks")
+
+
+@pytest.fixture(scope="module")
 def lab() -> collections.abc.Iterator[Cluster]:
-    cluster = Cluster(PREFIX)
+    yield from running(PREFIX, os.environ.get("RDMA_TOPOLOGY", "") or "machines")
+
+
+def running(prefix: str, topology: str) -> collections.abc.Iterator[Cluster]:
+    cluster = Cluster(prefix)
     try:
-        cluster.command("up", "--kind", "vm", "--topology", "machines")
+        cluster.command("up", "--kind", "vm", "--topology", topology)
         yield cluster
     finally:
         if not os.environ.get("RDMA_KEEP"):

@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
-import time
+import tempfile
+import typing as t
 
 from common import ROOT, SetupError, main, say
 from pythons import extremes, installed
@@ -17,17 +20,28 @@ from virtualenvs import CONTROLLER, unit_folder
 
 
 def run_units() -> None:
+    """One process for each Python, all at the same time: workers of one would each import and collect everything."""
     env = dict(os.environ, PYTHONPATH=str(ROOT / "tests/tools"), PYTEST_PLUGINS="no_skips", PYTHONDONTWRITEBYTECODE="1")
     folders = [("3.11, everything", ROOT / ".venv")]
     found = installed()
     folders += [("%s, what runs on nodes" % python.name, unit_folder(python)) for python in extremes(found) if python.version != CONTROLLER]
     failed = []
-    for title, folder in folders:
-        say("unit tests on Python %s" % title)
-        start = time.monotonic()
-        if subprocess.call([str(folder / "bin/python"), "-m", "pytest", *(sys.argv[1:] or ["-n", "2", "tests/unit"])], cwd=ROOT, env=env):
-            failed.append(title)
-        print("    %.1f s" % (time.monotonic() - start), flush=True)
+    with contextlib.ExitStack() as cleanup:
+        runs: list[tuple[str, subprocess.Popen[bytes], t.IO[bytes] | None]] = []
+        for title, folder in folders:
+            # The first is watched, the others are shown when they have ended.
+            output: t.IO[bytes] | None = cleanup.enter_context(tempfile.TemporaryFile()) if runs else None
+            argv = [str(folder / "bin/python"), "-m", "pytest", *(sys.argv[1:] or ["tests/unit"])]
+            process = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT if output else None)
+            runs.append((title, process, output))
+        for title, process, output in runs:
+            say("unit tests on Python %s" % title)
+            if process.wait():
+                failed.append(title)
+            if output:
+                output.seek(0)
+                shutil.copyfileobj(output, sys.stdout.buffer)
+                sys.stdout.flush()
     if len(folders) == 1:
         say("this machine has no other supported Python than 3.11")
     if failed:

@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 
-from kernel import Host, Interface, interface, number, others, reaches
+from kernel import Host, Interface, interface, number, others, reaches, untruths
 
 testinfra_hosts = ["ansible://rdma"]
 LAB = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"]) / "tests/lab/lab"
@@ -24,6 +24,10 @@ def cable(host: Host, state: str) -> None:
 
 def active(host: Host) -> str:
     return str(host.check_output("cat /sys/class/net/bond0/bonding/active_slave"))
+
+
+def test_check_mode_and_a_second_run_tell_the_truth() -> None:
+    assert untruths("bond") == []
 
 
 def test_the_bond_is_as_declared(host: Host) -> None:

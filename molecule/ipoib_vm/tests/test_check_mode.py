@@ -6,15 +6,11 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
-
 import records
-
-FOLDER = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"]) / "build/molecule/ipoib_vm"
+from kernel import FOLDER, NODES
 
 
 def test_check_mode_predicts_the_run() -> None:
     predicted, done = records.find(FOLDER, "converge", "check")[0], records.find(FOLDER, "converge", "run")[0]
     assert records.differences(predicted, done) == []
-    assert {host for _play, _task, host in records.changes(predicted)} == {"node1", "node2", "node3", "node4"}
+    assert {host for _play, _task, host in records.changes(predicted)} == set(NODES)

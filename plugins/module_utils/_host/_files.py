@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
@@ -41,7 +40,8 @@ def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup:
     """Carry out a change of C(file_change); returns the path of the backup, if one was asked for and there was a file.
 
     The content is written beside the target and moved over it, so a reader sees the old or the new file, never half
-    of one. Owner and permissions of an existing file are kept.
+    of one, and never one with other permissions than it shall have: were this run to end here, the next one would find
+    the content as it shall be and leave the rest alone. Owner and permissions of an existing file are kept.
     """
     path = change.what[len(PREFIX) :]
     saved: str | None = None
@@ -53,14 +53,22 @@ def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup:
         return saved
     directory = os.path.dirname(path)
     os.makedirs(directory, mode=0o755, exist_ok=True)
-    existed = os.path.exists(path)
-    handle, temporary = tempfile.mkstemp(dir=directory, prefix="." + os.path.basename(path))
+    # One name for all runs: what one that was broken off has left is used by the next.
+    temporary = os.path.join(directory, ".%s.rdma-ofed" % os.path.basename(path))
+    if os.path.lexists(temporary):
+        os.unlink(temporary)
+    # Nobody else may read it before it has its permissions.
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
         stream.write(change.after)
-    module.atomic_move(temporary, path)
-    if not existed:
-        # After the move: atomic_move gives a new file the permissions of the umask.
-        os.chmod(path, mode)
+    if os.path.exists(path):
+        module.atomic_move(temporary, path)
+        return saved
+    os.chmod(temporary, mode)
+    if module.selinux_enabled():
+        module.set_context_if_different(temporary, module.selinux_default_context(path), False)
+    # atomic_move gives a new file the permissions of the umask once it is in its place.
+    os.rename(temporary, path)
     return saved
 
 

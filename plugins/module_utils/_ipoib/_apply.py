@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _ifupdown
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _generated, _ifupdown
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFCFG, IFUPDOWN, NETPLAN, NETWORKD, NETWORKMANAGER, WICKED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._drivers import driver_of
@@ -27,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import ST
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
 
@@ -76,7 +77,7 @@ class Applier:
         self._sleep = sleep
         self._clock = clock
         self._kernel = Kernel(run, root)
-        self._tools = Tools(run, self._kernel, look_again)
+        self._tools = Tools(run, self._kernel, look_again, root)
         self.backups: list[str] = []
 
     def apply(self, decision: Decision) -> Decision:
@@ -84,9 +85,11 @@ class Applier:
         self._refuse_unborn(decision)
         driver = driver_of(self._backend, self._tools, self._found.node.variant, decision.targets)
         handed_over = self._release(decision)
+        # systemd, too, has netplan write its files again when it reads its units.
+        _generated.put_aside(self._root)
         changed = self._files(decision)
         self._unit(decision, changed)
-        self._forget(changed)
+        self._forget(decision)
         found = self._found
         if decision.removed or handed_over:
             # What went has taken other things along.
@@ -95,6 +98,7 @@ class Applier:
         part = KernelPart(self._kernel, self._look)
         found = part.prepare(decision, found, driver)
         driver.apply(decision, changed, found)
+        _generated.put_back(self._root)
         return self._settle(decision, driver)
 
     def _refuse_unborn(self, decision: Decision) -> None:
@@ -161,15 +165,16 @@ class Applier:
         if any(change.what.startswith("service ") and change.after == "yes" for change in decision.plan.changes):
             self._run(["systemctl", "enable", _boot.UNIT])
 
-    def _forget(self, changed: t.Sequence[str]) -> None:
+    def _forget(self, decision: Decision) -> None:
         """Tell former network stacks that their files have gone, before the one in use is told of its own."""
         node = self._found.node
+        gone = [change.what[len(PREFIX) :] for change in decision.plan.changes if change.what.startswith(PREFIX) and not change.after]
         for stack in every(node.variant):
-            paths = [path for path in changed if stack.name != self._backend and stack.is_ours(path, node.files.get(path, ""))]
+            paths = [path for path in gone if stack.name != self._backend and stack.is_ours(path, node.files.get(path, ""))]
             if paths and (stack.name != NETWORKD or self._found.evidence.active("systemd-networkd.service")):
                 driver_of(stack.name, self._tools, node.variant, ()).forget(paths)
 
-    def _settle(self, decision: Decision, driver: t.Any) -> Decision:
+    def _settle(self, decision: Decision, driver: Driver) -> Decision:
         """Look until nothing is left to do."""
         start = self._clock()
         nudged = False
@@ -179,9 +184,12 @@ class Applier:
             if not again.plan:
                 return again
             passed = self._clock() - start
-            if not nudged and passed >= NUDGE_AFTER:
+            if not nudged and passed >= NUDGE_AFTER and not driver.busy(found):
                 nudged = True
                 driver.nudge(again, found)
+                # It has all the time again: what it was told now may take long by itself.
+                start = self._clock()
+                continue
             if passed >= SETTLE_TIMEOUT:
                 left = [change.words() for change in again.plan.changes]
                 raise CommandFailed(

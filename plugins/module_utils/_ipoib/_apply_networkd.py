@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _generated
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver
 
 if t.TYPE_CHECKING:
@@ -48,6 +49,7 @@ class NetworkdDriver(Driver):
         """networkd 252, seen after a slow boot, may never get its name on the message bus. It reads its files at a restart
         as well, which leaves addresses where they are; a DHCP lease is asked for anew.
         """
+        _generated.put_back(self._root)
         if self._run(["networkctl", "reload"], ok=None).rc:
             self._run(["systemctl", "restart", "systemd-networkd.service"])
 

@@ -74,6 +74,9 @@ class NetworkManagerDriver(Driver):
     def _up(self, name: str, ok: t.Collection[int] | None = (0,)) -> None:
         self._run(["nmcli", "--wait", "60", "connection", "up", *self._calls(name)], ok=ok, timeout=UP_TIMEOUT)
 
+    def busy(self, found: Look) -> bool:
+        return any(active.activating and self._is_ours(name, active) for name, active in found.nm_active.items())
+
     def nudge(self, again: Decision, found: Look) -> None:
         bonds = {target.master for target in again.live if target.master and again.touches(target.name, (*HARD, *SOFT))}
         for target in again.live:

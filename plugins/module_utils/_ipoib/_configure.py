@@ -72,6 +72,7 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
     result = dict(decision.plan.result(), backend=backend)
     netdevs = found.node.netdevs
     if decision.plan and not module.check_mode:
+        _rollback.refuse_while_armed(run, root)
         applier = Applier(module, run, found, backend or fallback, see, judge, root, options.backup)
         if decision.cutting:
             _rollback.arm(run, _rollback.undo_of(decision, found), options.rollback_timeout, root)

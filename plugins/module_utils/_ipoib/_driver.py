@@ -27,6 +27,7 @@ class Tools(t.NamedTuple):
     kernel: Kernel
     look: t.Callable[[], Look]
     """Observe the node anew."""
+    root: str = "/"
 
 
 class Driver:
@@ -41,6 +42,7 @@ class Driver:
         self._run = tools.run
         self._kernel = tools.kernel
         self._look = tools.look
+        self._root = tools.root
 
     def give_up(self, names: t.Sequence[str], found: Look) -> None:
         """Let go of these interfaces, as long as the files are there which say what they were."""
@@ -50,6 +52,10 @@ class Driver:
 
     def apply(self, decision: Decision, changed: t.Sequence[str], found: Look) -> None:
         """Make the interfaces be what the files say. C(changed) are the paths that were written or removed."""
+
+    def busy(self, found: Look) -> bool:
+        """Is it at work on an interface, so that being told again would make it begin again?"""
+        return False
 
     def nudge(self, again: Decision, found: Look) -> None:
         """What to try once more when something is left to do after a while."""

@@ -16,8 +16,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Re
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of
 
 
-def unborn(target: Target) -> Netdev:
-    return UNBORN if target.bond is None else UNBORN_BOND
+def unborn(target: Target, raised: bool = False) -> Netdev:
+    """An interface as it will be when it appears; C(raised) as in Node."""
+    if target.bond is not None:
+        return UNBORN_BOND
+    # NetworkManager brings up what it manages, whether it has a profile for it or not.
+    return UNBORN._replace(up=not target.is_child and raised)
 
 
 def target_changes(target: Target, node: Node, record: Record | None, removed: t.Collection[str]) -> tuple[Change, ...]:
@@ -30,7 +34,7 @@ def target_changes(target: Target, node: Node, record: Record | None, removed: t
         changes += bond_changes(target, netdev, node.bonds.get(target.name))
     if netdev is not None and netdev.master and netdev.master != target.master and netdev.master not in removed:
         changes.append(Change("%s bond" % target.name, netdev.master, ""))
-    return (*changes_of(*changes), *link_changes(target, netdev or unborn(target), record, node.routes.get(target.name, ())))
+    return (*changes_of(*changes), *link_changes(target, netdev or unborn(target, node.raised), record, node.routes.get(target.name, ())))
 
 
 def bond_changes(target: Target, netdev: Netdev | None, state: BondState | None) -> tuple[Change, ...]:
@@ -59,13 +63,18 @@ def link_changes(target: Target, netdev: Netdev, record: Record | None, routes: 
     mode = Change("%s mode" % target.name, netdev.mode, target.mode) if netdev.mode else None
     mtu = None
     if target.mtu and not clamped(target, netdev, record):
-        mtu = Change("%s mtu" % target.name, str(netdev.mtu), str(target.mtu))
+        mtu = Change("%s mtu" % target.name, "" if _provisional(target, netdev) else str(netdev.mtu), str(target.mtu))
     addresses = Change("%s addresses" % target.name, ", ".join(canonical(netdev.addresses)), ", ".join(canonical(target.addresses)))
     paths = None
     if any(unequal_routes(routes, target.routes)):
         paths = Change("%s routes" % target.name, _listed(routes), _listed(target.routes))
     link = Change("%s link" % target.name, "up" if netdev.up else "down", "up")
     return changes_of(mode, mtu, addresses, paths, link)
+
+
+def _provisional(target: Target, netdev: Netdev) -> bool:
+    """Is the MTU one that the kernel replaces anyway: with the mode, or when a datagram interface joins the broadcast group?"""
+    return bool(netdev.mode) and (netdev.mode != target.mode or (netdev.mode == "datagram" and not netdev.up))
 
 
 def unequal_routes(found: t.Sequence[Route], wanted: t.Sequence[Route]) -> tuple[tuple[Route, ...], tuple[Route, ...]]:
@@ -83,6 +92,11 @@ def unequal_routes(found: t.Sequence[Route], wanted: t.Sequence[Route]) -> tuple
 def route_text(route: Route) -> str:
     words = [route.to, *(["via", route.via] if route.via else []), *(["metric", str(route.metric)] if route.metric else [])]
     return " ".join(words)
+
+
+def family(route: Route) -> str:
+    """As an option of C(ip)."""
+    return "-6" if ":" in route.to else "-4"
 
 
 def _listed(routes: t.Sequence[Route]) -> str:
@@ -110,7 +124,7 @@ def clamped(target: Target, netdev: Netdev, record: Record | None) -> str:
 def reasons_of(target: Target, node: Node, record: Record | None) -> tuple[str, ...]:
     """Why something is not as asked for although nothing is left to do."""
     netdev = node.netdevs.get(target.name)
-    clamp = clamped(target, netdev or unborn(target), record)
+    clamp = clamped(target, netdev or unborn(target, node.raised), record)
     return tuple(reason for reason in (clamp, _narrow(target, node, netdev), _unassigned(target, node)) if reason)
 
 
@@ -184,6 +198,7 @@ __all__ = (
     "canonical",
     "child_text",
     "clamped",
+    "family",
     "link_changes",
     "reasons_of",
     "removal_changes",

@@ -70,6 +70,7 @@ def look(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Look:
         ssh_path=frozenset(netdev.name for netdev in _netdevs.below(device, netdevs)),
         stacks=_backend.in_use(evidence),
         variant=_variant(run, evidence),
+        raised=_nm_runs(evidence),
         bonds={netdev.name: read_bond(root, netdev.name) for netdev in netdevs if netdev.kind == "bond"},
         routes=_routes(run),
         pkeys={port.name: port.pkeys for port in ports},

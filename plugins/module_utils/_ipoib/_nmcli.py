@@ -21,6 +21,8 @@ class Active(t.NamedTuple):
 
     name: str
     uuid: str
+    activating: bool = False
+    """It is still on its way."""
 
 
 def fields(line: str) -> list[str]:
@@ -34,7 +36,7 @@ def parse_active(stdout: str) -> dict[str, Active]:
     for line in stdout.splitlines():
         values = fields(line)
         if len(values) == 4 and values[2] and not values[3].startswith("deactivat"):
-            found[values[2]] = Active(values[0], values[1])
+            found[values[2]] = Active(values[0], values[1], values[3] == "activating")
     return found
 
 

@@ -43,6 +43,8 @@ class Node(t.NamedTuple):
     stacks: frozenset[str] = frozenset()
     """The network stacks that are in use."""
     variant: Variant = Variant()
+    raised: bool = False
+    """Does somebody bring up every interface that appears?"""
     bonds: t.Mapping[str, BondState] = {}
     routes: t.Mapping[str, tuple[Route, ...]] = {}
     """The static routes, by interface."""

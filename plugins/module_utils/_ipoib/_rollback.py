@@ -17,9 +17,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _generated, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import NETPLAN, NETWORKD, WICKED
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, route_text
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, family, route_text, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import every, file_mode
 
 if t.TYPE_CHECKING:
@@ -27,6 +27,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision, Node
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
 
 UNIT = "rdma-ofed-ipoib-rollback"
 DIRECTORY = "/run/rdma-ofed-ipoib-rollback"
@@ -47,14 +48,18 @@ def undo_of(decision: Decision, found: Look) -> Undo:
     touched = [target.name for target in decision.targets] + [record.name for record in decision.removed]
     before = [node.netdevs[name] for name in dict.fromkeys(touched) if name in node.netdevs]
     new = [target.name for target in decision.targets if target.name not in node.netdevs and (target.is_child or target.bond is not None)]
-    lines += _reloads(decision, found)
+    reloads = _reloads(decision, found)
+    if _generated.SHELL_PUT_BACK in reloads:
+        lines = [_generated.SHELL_PUT_ASIDE, *lines]
+    lines += reloads
     lines += ["[ ! -e /sys/class/net/%s ] || ip link delete dev %s" % (name, name) for name in reversed(new)]
     lines += ["ip link set dev %s name %s" % (naming.name, naming.current) for naming in decision.renames]
     for netdev in sorted(before, key=lambda netdev: (netdev.kind == "bond", bool(netdev.parent), netdev.name)):
         lines += _device(netdev, node)
     # Members are in their bonds by now, and have the MTU of these.
+    targets = {target.name: target for target in decision.targets}
     for netdev in before:
-        lines += _link(netdev, node)
+        lines += _link(netdev, node, targets.get(netdev.name))
     lines += _resumed([netdev.name for netdev in before], found)
     return Undo("#!/bin/sh\n" + "\n".join(lines) + "\n", kept)
 
@@ -79,7 +84,7 @@ def _reloads(decision: Decision, found: Look) -> list[str]:
     """Every network stack whose files are touched reads them again."""
     paths = {change.what[len(PREFIX) :]: change.before or change.after for change in decision.plan.changes if change.what.startswith(PREFIX)}
     names = {stack.name for stack in every(found.node.variant) for path, text in paths.items() if stack.is_ours(path, text)}
-    lines = ["netplan generate"] if NETPLAN in names else []
+    lines = ["netplan generate", _generated.SHELL_PUT_BACK] if NETPLAN in names else []
     if found.nm_active or found.node.variant.nm is not None:
         lines.append("nmcli connection reload")
     if names & {NETWORKD, NETPLAN} and found.evidence.active("systemd-networkd.service"):
@@ -110,12 +115,17 @@ def _device(netdev: Netdev, node: Node) -> list[str]:
     return lines
 
 
-def _link(netdev: Netdev, node: Node) -> list[str]:
-    name = netdev.name
-    lines = ["ip link set dev %s mtu %d" % (name, netdev.mtu), "ip link set dev %s %s" % (name, "up" if netdev.up else "down")]
+def _link(netdev: Netdev, node: Node, target: Target | None) -> list[str]:
+    """What was added goes before what was there comes back: with a new primary address, others of its network may go."""
+    name, routes = netdev.name, node.routes.get(netdev.name, ())
+    lines = []
+    if target is not None:
+        lines += ["ip %s route del %s dev %s" % (family(route), route_text(route), name) for route in unequal_routes(routes, target.routes)[0]]
+        lines += ["ip address del %s dev %s" % (address, name) for address in canonical(target.addresses) if address not in canonical(netdev.addresses)]
+    lines += ["ip link set dev %s mtu %d" % (name, netdev.mtu), "ip link set dev %s %s" % (name, "up" if netdev.up else "down")]
     lines += ["ip address replace %s%s dev %s" % (address, "" if ":" in address else " broadcast +", name) for address in canonical(netdev.addresses)]
-    for route in node.routes.get(name, ()):
-        lines.append("ip %s route replace %s dev %s" % ("-6" if ":" in route.to else "-4", route_text(route), name))
+    for route in routes:
+        lines.append("ip %s route replace %s dev %s" % (family(route), route_text(route), name))
     return lines
 
 
@@ -126,12 +136,16 @@ def _resumed(names: t.Sequence[str], found: Look) -> list[str]:
     return lines + (["wicked ifreload %s" % " ".join(held)] if held else [])
 
 
+def refuse_while_armed(run: Runner, root: str = "/") -> None:
+    """Before any change: that of an earlier run, which was cut off or killed, would be taken back over this one's head."""
+    if os.path.isdir(os.path.join(root, DIRECTORY[1:])) and run(["systemctl", "is-active", "--quiet", UNIT + ".timer"], ok=None).rc == 0:
+        raise CommandFailed("an earlier change is still to be taken back on this node: wait until %s.timer has gone off" % UNIT)
+
+
 def arm(run: Runner, undo: Undo, seconds: int, root: str = "/") -> None:
     """Before the first change: write the script down and set the timer."""
     if not run.has("systemd-run"):
         raise Unsupported("ipoib_rollback_timeout needs systemd-run, which is not installed here; run over another path")
-    if run(["systemctl", "is-active", "--quiet", UNIT + ".timer"], ok=None).rc == 0:
-        raise CommandFailed("an earlier change is still to be taken back on this node: wait until %s.timer has gone off" % UNIT)
     directory = os.path.join(root, DIRECTORY[1:])
     shutil.rmtree(directory, ignore_errors=True)
     # Keyfiles are for root only.
@@ -151,4 +165,4 @@ def confirm(run: Runner, unit: str, root: str = "/") -> None:
     shutil.rmtree(os.path.join(root, DIRECTORY[1:]), ignore_errors=True)
 
 
-__all__ = ("DIRECTORY", "UNIT", "Undo", "arm", "confirm", "undo_of")
+__all__ = ("DIRECTORY", "UNIT", "Undo", "arm", "confirm", "refuse_while_armed", "undo_of")

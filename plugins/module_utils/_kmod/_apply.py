@@ -34,6 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     wanted_of,
     without_effect,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -128,6 +129,9 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
         return look(run, release, wanted.options, parameters["load_now"], assume, root)
 
     found = observe()
+    if found.rdma_core and parameters["load_now"] and not module.check_mode and not all(is_loaded(name, found) for name in kernel_names(wanted, found)):
+        settle(run, root)
+        found = observe()
     need_modules(wanted, found)
     wrong = check(wanted, found)
     if wrong:

@@ -31,6 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import parse_modinfo
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import lists_of_devices
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -194,6 +195,8 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
         defaults = DEFAULT_LISTS["RedHat" if os.path.exists(_at(root, "etc/redhat-release")) else "Debian"]
         lists = {path: text or defaults[path] for path, text in lists.items()}
         rdma_core = True
+        coming = [catalogue.resolve(entry.name) for path in lists_of_devices(root) for entry in parse_list(path, lists[path])]
+        loaded = {**{module: False for module in coming if module and load_now}, **loaded}
     builder = builder_of(run)
     entries: list[Entry] = []
     if rdma_core:

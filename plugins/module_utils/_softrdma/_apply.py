@@ -59,6 +59,10 @@ def _need_tools(run: Runner, todo: Plan, node: Node) -> None:
 def apply(module: AnsibleModule, run: Runner, links: t.Sequence[Link], todo: Plan, node: Node, root: str) -> None:
     """Make the changes in their order. systemd is told of units before it is asked to do something with them."""
     wanted = {link.name: link for link in links}
+    if run.has("modprobe"):
+        # The kernel would load them by itself. A driver that does not load, unsigned or blocked by the site, is found before any change.
+        for module_name in sorted({MODULES[wanted[change.what[len(LINK) :]].type] for change in todo.changes if change.what.startswith(LINK) and change.after}):
+            run(["modprobe", module_name], timeout=180)
     reload_needed = False
     moved: list[str] = []
     for change in todo.changes:
@@ -92,9 +96,6 @@ def _link(run: Runner, change: Change, wanted: t.Mapping[str, Link], node: Node,
     name = change.what[len(LINK) :]
     if change.after:
         link = wanted[name]
-        if run.has("modprobe"):
-            # The kernel would load it by itself; what modprobe says of a refusal is worth more than "not supported".
-            run(["modprobe", MODULES[link.type]], timeout=180)
         run(["rdma", "link", "add", name, "type", link.type, "netdev", link.netdev])
         return
     unit = node.units.get(unit_of(name))

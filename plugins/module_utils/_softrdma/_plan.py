@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
@@ -54,7 +54,7 @@ class Node(t.NamedTuple):
 
 
 def check(links: t.Sequence[Link], node: Node) -> list[Problem]:
-    """Everything declared that this node can't have. Raises Unsupported where the kernel lacks a driver."""
+    """Everything declared that this node can't have."""
     ours = records(node.files)
     found: list[Problem] = []
     for index, link in enumerate(links):
@@ -66,6 +66,7 @@ def check(links: t.Sequence[Link], node: Node) -> list[Problem]:
             hint = "somebody made %s on this node: take it away with 'rdma link delete %s', or declare it as it is" % (there.words(), link.name)
             found.append(Problem(where + ".name", link.name, "a name that is free", hint))
         found += _netdev_problems(where + ".netdev", link, node)
+        found += _driver_problems(where + ".type", link, node)
         found += [
             Problem(where + ".netdev", link.netdev, "an interface without another %s link" % link.type, "%s is one, and somebody else made it" % other.name)
             for other in node.links.values()
@@ -73,7 +74,6 @@ def check(links: t.Sequence[Link], node: Node) -> list[Problem]:
         ]
         if node.files.get(path_of(link.name)) and link.name not in ours:
             found.append(Problem(where + ".name", link.name, "a name whose unit is free", "%s exists and is not of this collection" % path_of(link.name)))
-    _check_modules(links, node)
     return found
 
 
@@ -88,19 +88,15 @@ def _netdev_problems(where: str, link: Link, node: Node) -> list[Problem]:
     return []
 
 
-def _check_modules(links: t.Sequence[Link], node: Node) -> None:
-    there = {link.type for link in node.links.values()}
-    needed = sorted({link.type for link in links} - there)
-    missing = [MODULES[kind] for kind in needed if not node.catalogue.resolve(MODULES[kind]) and MODULES[kind] not in node.loaded]
-    if not missing:
-        return
+def _driver_problems(where: str, link: Link, node: Node) -> list[Problem]:
+    module = MODULES[link.type]
+    if module in node.loaded or node.catalogue.resolve(module) or any(there.type == link.type for there in node.links.values()):
+        return []
+    hint = "kernel %s has no module %s: install the package with it (linux-modules-extra-%s on Ubuntu, kernel-modules-extra on Red Hat; Debian builds no siw, "
+    hint = hint % (node.release, module, node.release) + "its cloud kernels and RHEL from 10 on may have neither), or declare no links of that type"
     if node.container:
-        raise Unsupported("%s: this is a container, whose host's kernel owns the modules; run the role on the host" % ", ".join(missing), missing=missing)
-    raise Unsupported(
-        "kernel %s has no module %s: install the package with it (linux-modules-extra-%s on Ubuntu, kernel-modules-extra on Red Hat; Debian's cloud kernels "
-        "and RHEL from 10 on may have none), or do not declare links of that type in %s" % (node.release, ", ".join(missing), node.release, VARIABLE),
-        missing=missing,
-    )
+        hint = "no module %s: this is a container, whose host's kernel owns the modules; run the role on the host" % module
+    return [Problem(where, link.type, "a type whose driver the kernel has", hint)]
 
 
 def same(found: Link, wanted: Link) -> bool:

@@ -157,4 +157,9 @@ def prepare(place: Place) -> None:
         os.makedirs(place.prepare, mode=0o755)
 
 
-__all__ = ("FILES", "Source", "accept", "check_layout", "download", "kept_file", "place_of", "prepare")
+def forget(root: str = "/") -> None:
+    """Remove what runs that failed have left of other bundles."""
+    shutil.rmtree(os.path.join(root, bundles.DIRECTORY.lstrip("/")), ignore_errors=True)
+
+
+__all__ = ("FILES", "Source", "accept", "check_layout", "download", "forget", "kept_file", "place_of", "prepare")

@@ -174,8 +174,9 @@ def _failed(job: State, root: str) -> CommandFailed:
     if job.failed.startswith((mlnx.INSTALL_STAGE, mlnx.BUILD_STAGE)) and job.memo.get("wanted", {}).get("method") == "installer":
         builds = "--add-kernel-support" in names_of(options)
         words = explain(job.rc, output, builds, value_of(options, "--tmpdir") or "/tmp", job.log)
-        said = [line for line in read_text(log_folder(output) + "/general.log").splitlines() if line.strip()][-_LINES:] if log_folder(output) else []
-        return CommandFailed(words, installer_said=said, **details)
+        folder = log_folder(output)
+        general = read_text(folder + "/general.log") if folder else ""
+        return CommandFailed(words, installer_said=[line for line in general.splitlines() if line.strip()][-_LINES:], **details)
     if job.failed == "checking the bundle":
         wanted = job.memo.get("wanted", {}).get("version")
         return CommandFailed("ofed_bundle: its file .mlnx does not say %s, the release that is wanted. Nothing was changed" % wanted, **details)
@@ -207,6 +208,7 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
             os.unlink(os.path.join(root, RECORD))
     else:
         _write(os.path.join(root, RECORD), job.memo["record"])
+    places.forget(root)
     found = look(run, root)
     wanted = wanted_of(module.params, found, root)
     left = draft_of(wanted, found, Place(""))

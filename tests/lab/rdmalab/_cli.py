@@ -12,7 +12,7 @@ import pathlib
 import sys
 import typing as t
 
-from . import _cluster, _engine, _fabric, _generate, _image, _kinds, _seed, _vmimage
+from . import _cluster, _driver, _engine, _fabric, _generate, _image, _kinds, _seed, _vmimage
 from ._docker import docker
 from ._say import LabError, say
 from ._settings import LAB, Settings, settings
@@ -67,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--all", action="store_true")
     sub.add_argument("--simulator", action="store_true", help="the simulator too: every switch loses power at once")
     command("kill", _kill, "cut the power of a node; 'up' brings it back").add_argument("node")
+    sub = command("driver", _drive, "virtual machines: build the adapters' driver for kernels that were installed in a node, or will be")
+    sub.add_argument("node")
+    sub.add_argument("releases", nargs="*", metavar="RELEASE", help="such as 6.1.0-56-amd64 (default: all installed kernels that have none)")
     command("fabric", _show_fabric, "what iblinkinfo says").add_argument(
         "--all", action="store_true", help="with the switch ports that nothing is plugged into"
     )
@@ -163,6 +166,14 @@ def _shell(lab: Settings, arguments: argparse.Namespace) -> t.NoReturn:
 def _kill(lab: Settings, arguments: argparse.Namespace) -> None:
     _kinds.kind(lab).kill(lab, _cluster.node_named(lab, arguments.node))
     say("%s has no power" % arguments.node)
+
+
+def _drive(lab: Settings, arguments: argparse.Namespace) -> None:
+    node = _cluster.node_named(lab, arguments.node)
+    if _kinds.running(lab) != "vm":
+        raise LabError("The adapters of containers have no driver. 'lab up --kind vm' starts virtual machines.")
+    done = _driver.provide(lab, node, arguments.releases)
+    say("%s has the driver for %s" % (node.name, ", ".join(done) or "all its kernels"))
 
 
 def _restart(lab: Settings, arguments: argparse.Namespace) -> None:

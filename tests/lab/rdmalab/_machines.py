@@ -149,7 +149,7 @@ class Machines:
 
 def _wants(lab: Settings, node: Node) -> tuple[str, str]:
     """Suite and network stack of a node."""
-    return str(getattr(node, "suite", "") or lab.suite), node.network
+    return _vmimage.suite_of(lab, node), node.network
 
 
 def _key(lab: Settings) -> None:
@@ -158,7 +158,7 @@ def _key(lab: Settings) -> None:
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", lab.prefix, "-f", str(key)], check=True, stdin=subprocess.DEVNULL)
 
 
-def _create(lab: Settings, topology: Topology, node: Node, number: int, disk: _vmimage.Disk, names: str) -> None:
+def _create(lab: Settings, topology: Topology, node: Node, number: int, disk: pathlib.Path, names: str) -> None:
     path = folder(lab, node)
     path.mkdir(parents=True, exist_ok=True)
     # Labs of other checkouts must not hear this one.
@@ -166,14 +166,13 @@ def _create(lab: Settings, topology: Topology, node: Node, number: int, disk: _v
     wire = "239.255.%d.%d:%d" % (group[0], group[1], 20000 + int.from_bytes(group[2:4], "big") % 10000)
     key = (lab.machines / "key.pub").read_text(encoding="utf-8")
     (path / "seed.tar").write_bytes(_seed.archive(_seed.seed(topology, node, key, str(path), names)))
-    argv = ["qemu-img", "create", "-q", "-f", "qcow2", "-b", str(disk.root), "-F", "raw", str(path / "disk.qcow2")]
+    argv = ["qemu-img", "create", "-q", "-f", "qcow2", "-b", str(disk), "-F", "raw", str(path / "disk.qcow2")]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
         raise LabError("The disk of %s cannot be made: %s" % (node.name, done.stderr.strip()))
     taken = {_qemu.load(other.parent).ssh_port for other in lab.machines.glob("*/machine.json")}
     port = next(port for port in iter(_qemu.free_port, 0) if port not in taken)
-    accelerator = os.environ.get("RDMALAB_ACCELERATOR", "") or _qemu.Machine._field_defaults["accelerator"]
-    _qemu.save(path, _qemu.Machine(node.name, port, str(disk.kernel), str(disk.initrd), len(node.hcas), wire, number, names, accelerator))
+    _qemu.save(path, _qemu.Machine(node.name, port, len(node.hcas), wire, number, _qemu.accelerator()))
 
 
 def _booted(lab: Settings, node: Node, end: float) -> None:

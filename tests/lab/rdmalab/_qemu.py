@@ -28,24 +28,31 @@ class Machine(t.NamedTuple):
     node: str
     ssh_port: int
     """On 127.0.0.1 of this host."""
-    kernel: str
-    initrd: str
     adapters: int
     wire: str
     """Multicast address and port that are the Ethernet between the machines."""
     number: int
-    names: str
-    accelerator: str = "tcg,thread=multi"
+    accelerator: str
+
+
+def accelerator() -> str:
+    """For QEMU's -accel."""
+    return os.environ.get("RDMALAB_ACCELERATOR", "") or "tcg,thread=multi"
+
+
+def computer(name: str, accelerated: str) -> list[str]:
+    """The command line up to what differs between machines: a PC without any device."""
+    arguments = ["qemu-system-x86_64", "-name", name, "-nodefaults", "-no-user-config", "-display", "none"]
+    arguments += ["-machine", "q35,sata=off", "-accel", accelerated, "-cpu", "max" if accelerated.startswith("tcg") else "host"]
+    return [*arguments, "-smp", "1", "-m", str(MEMORY)]
 
 
 def argv(folder: pathlib.Path, machine: Machine) -> list[str]:
     mac = "52:54:00:1b:%02x:%%02x" % machine.number
-    kernel = "root=LABEL=root rw console=ttyS0 quiet" + (" net.ifnames=0" if machine.names == "kernel" else "")
-    arguments = ["qemu-system-x86_64", "-name", machine.node, "-nodefaults", "-no-user-config", "-display", "none"]
-    arguments += ["-machine", "q35,sata=off", "-accel", machine.accelerator, "-cpu", "max" if machine.accelerator.startswith("tcg") else "host"]
-    arguments += ["-smp", "1", "-m", str(MEMORY), "-kernel", machine.kernel, "-initrd", machine.initrd, "-append", kernel]
-    arguments += ["-serial", "file:%s" % (folder / "console.log"), "-pidfile", str(folder / "pid"), "-daemonize"]
-    arguments += ["-drive", "file=%s,format=qcow2,if=none,id=root" % (folder / "disk.qcow2"), "-device", "virtio-blk-pci,drive=root,addr=2"]
+    arguments = computer(machine.node, machine.accelerator)
+    arguments += ["-chardev", "file,id=console,path=%s,append=on" % (folder / "console.log"), "-serial", "chardev:console"]
+    arguments += ["-pidfile", str(folder / "pid"), "-daemonize"]
+    arguments += ["-drive", "file=%s,format=qcow2,if=none,id=root" % (folder / "disk.qcow2"), "-device", "virtio-blk-pci,drive=root,addr=2,bootindex=0"]
     arguments += ["-drive", "file=%s,format=raw,if=none,id=seed,readonly=on" % (folder / "seed.tar")]
     arguments += ["-device", "virtio-blk-pci,drive=seed,addr=5,serial=rdmalab-seed", "-device", "virtio-rng-pci,addr=6"]
     arguments += ["-netdev", "user,id=management,ipv6=off,hostfwd=tcp:127.0.0.1:%d-:22" % machine.ssh_port]

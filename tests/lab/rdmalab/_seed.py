@@ -22,6 +22,8 @@ FIRST_LID = 2
 SET = "/usr/lib/rdmalab/ibdummy-set"
 MANAGEMENT = {"kernel": "eth0", "predictable": "enp0s3"}
 """The management interface, by how interfaces are named."""
+KERNEL_NAMES = "[Match]\nOriginalName=*\n\n[Link]\nAlternativeNamesPolicy=database onboard slot path\nMACAddressPolicy=persistent\n"
+"""systemd's rule for all interfaces without the line that renames them. An initramfs takes it along."""
 _ROUTER = "10.0.2.3"
 
 
@@ -96,6 +98,7 @@ def seed(topology: Topology, node: Node, public_key: str, identity: str, names: 
         "/etc/modprobe.d/ibdummy.conf": File(adapter_options(topology, node)),
         "/etc/resolv.conf": File("nameserver %s\n" % _ROUTER),
         "/root/.ssh/authorized_keys": File(public_key, 0o600),
+        **({"/etc/systemd/network/99-default.link": File(KERNEL_NAMES)} if names == "kernel" else {}),
         **management(node.network, MANAGEMENT[names]),
     }
 

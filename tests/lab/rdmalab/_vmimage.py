@@ -15,44 +15,36 @@ import subprocess
 import tempfile
 import typing as t
 
-from . import _engine, _image
+from . import _disk, _engine, _image
 from ._docker import docker, stream
 from ._say import LabError, say
 from ._settings import LAB, Settings
+from ._topology import Node
 
 COMMANDS = ("mke2fs", "qemu-img", "qemu-system-x86_64", "ssh", "ssh-keygen")
 CONTEXT = ("vm", "ibdummy")
-SIZE = "8G"
-"""Of the root file system. The file is sparse."""
-
-
-class Disk(t.NamedTuple):
-    """What a machine boots. All are read-only: a machine writes into an overlay of its own."""
-
-    root: pathlib.Path
-    kernel: pathlib.Path
-    initrd: pathlib.Path
+DISK = "disk.raw"
 
 
 def tag(settings: Settings, stack: str, root: pathlib.Path = LAB) -> str:
     """The image that the sources as they are now lead to, for nodes with that network stack."""
     sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and path.suffix != ".md")
-    texts = [_image.base_tag(settings).encode(), stack.encode(), SIZE.encode()]
+    texts = [_image.base_tag(settings).encode(), stack.encode(), str(_disk.MEBIBYTES).encode()]
     for path in sources:
         texts += [str(path.relative_to(root)).encode(), path.read_bytes()]
     return "%s/vm:%s-%s-%s" % (_image.REPOSITORY, settings.suite, stack, _image.digest(texts))
 
 
-def disk(settings: Settings, stack: str) -> Disk:
-    folder = settings.cache / tag(settings, stack).partition(":")[2]
-    return Disk(folder / "root.ext4", folder / "vmlinuz", folder / "initrd.img")
+def disk(settings: Settings, stack: str) -> pathlib.Path:
+    """What a machine boots. It is read-only: a machine writes into an overlay of its own."""
+    return settings.cache / tag(settings, stack).partition(":")[2] / DISK
 
 
-def ensure_disks(settings: Settings, wanted: t.Iterable[tuple[str, str]]) -> dict[tuple[str, str], Disk]:
+def ensure_disks(settings: Settings, wanted: t.Iterable[tuple[str, str]]) -> dict[tuple[str, str], pathlib.Path]:
     """By suite and network stack. Builds those that are missing; a second lab that wants the same waits for the first."""
     disks = {(suite, stack): disk(settings._replace(suite=suite), stack) for suite, stack in sorted(set(wanted))}
     _engine.install(*COMMANDS)
-    missing = [key for key, found in disks.items() if not found.root.exists()]
+    missing = [key for key, found in disks.items() if not found.exists()]
     if missing:
         if os.geteuid() != 0:
             raise LabError("Only root can make the disks of virtual machines: files in them belong to many users. Run 'lab up' as root once.")
@@ -63,17 +55,21 @@ def ensure_disks(settings: Settings, wanted: t.Iterable[tuple[str, str]]) -> dic
             raise LabError("The directory %s for disk images cannot be made: %s. Name another one in RDMALAB_CACHE." % (settings.cache, exc.strerror)) from exc
         with (settings.cache / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            for suite, stack in [key for key in missing if not disks[key].root.exists()]:
+            for suite, stack in [key for key in missing if not disks[key].exists()]:
                 _build(settings._replace(suite=suite), stack)
                 _export(settings._replace(suite=suite), stack, disks[suite, stack])
     return disks
+
+
+def suite_of(lab: Settings, node: Node) -> str:
+    return node.suite or lab.suite
 
 
 def remove_disks(settings: Settings) -> list[str]:
     """Those that no machine runs on; the names of what went."""
     commands = [_command(path) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
     gone = []
-    for folder in sorted(path for path in settings.cache.glob("*-*") if (path / "root.ext4").exists()):
+    for folder in sorted(path for path in settings.cache.glob("*-*") if any(path.glob("*.raw")) or any(path.glob("*.ext4"))):
         if not any(str(folder).encode() in command for command in commands):
             shutil.rmtree(folder)
             gone.append(folder.name)
@@ -89,20 +85,25 @@ def _command(path: pathlib.Path) -> bytes:
 
 
 def _build(settings: Settings, stack: str) -> None:
-    base, wanted = _image.ensure_base(settings), tag(settings, stack)
-    if _image.exists(wanted):
-        return
-    say("building the image of virtual machines: Debian %s with %s (some minutes the first time)" % (settings.suite, stack))
-    argv = ["build", "--build-arg", "BASE=" + base, "--build-arg", "STACK=" + stack, "--file", str(LAB / "vm" / "Dockerfile"), "--label", "rdmalab=vm"]
+    wanted = tag(settings, stack)
+    if not _image.exists(wanted):
+        say("building the image of virtual machines: Debian %s with %s (some minutes the first time)" % (settings.suite, stack))
+        build(settings, "node", wanted, "STACK=" + stack)
+
+
+def build(settings: Settings, target: str, wanted: str, argument: str) -> None:
+    """One target of the Dockerfile of machines, with one of its build arguments."""
+    base = _image.ensure_base(settings)
+    argv = ["build", "--build-arg", "BASE=" + base, "--build-arg", argument, "--file", str(LAB / "vm" / "Dockerfile"), "--label", "rdmalab=vm"]
     step = None
-    for line in stream(*argv, "--target", "node", "--tag", wanted, str(LAB)):
+    for line in stream(*argv, "--target", target, "--tag", wanted, str(LAB)):
         if step and "Using cache" not in line:
             say("  " + step[1])
         step = _image.STEP.match(line)
 
 
-def _export(settings: Settings, stack: str, wanted: Disk) -> None:
-    """The image's files as an ext4 file system, with kernel and initramfs beside it."""
+def _export(settings: Settings, stack: str, wanted: pathlib.Path) -> None:
+    """The image's files as a disk that boots."""
     say("making a disk of it")
     with contextlib.ExitStack() as cleanup:
         scratch = pathlib.Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="new-", dir=settings.cache)))
@@ -112,18 +113,12 @@ def _export(settings: Settings, stack: str, wanted: Disk) -> None:
         container = docker("create", tag(settings, stack), "true").strip()
         cleanup.callback(docker, "rm", container)
         with subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE) as export:
-            _run(["tar", "-x", "--numeric-owner", "--xattrs", "--xattrs-include=*", "-C", str(root)], stdin=export.stdout)
+            _disk.run(["tar", "-x", "--numeric-owner", "--xattrs", "--xattrs-include=*", "-C", str(root)], stdin=export.stdout)
         # What Docker puts into every container.
         for path in (".dockerenv", "etc/hosts", "etc/hostname", "etc/resolv.conf"):
             (root / path).unlink(missing_ok=True)
-        for source, target in (("vmlinuz", wanted.kernel.name), ("initrd.img", wanted.initrd.name)):
-            shutil.copyfile(root / source, made / target)
-        _run(["mke2fs", "-q", "-t", "ext4", "-L", "root", "-d", str(root), str(made / wanted.root.name), SIZE])
-        shutil.rmtree(wanted.root.parent, ignore_errors=True)
-        made.rename(wanted.root.parent)
-
-
-def _run(argv: t.Sequence[str], stdin: t.IO[bytes] | None = None) -> None:
-    done = subprocess.run(argv, stdin=stdin or subprocess.DEVNULL, capture_output=True, check=False)
-    if done.returncode:
-        raise LabError("'%s' failed: %s" % (" ".join(argv[:4]), done.stderr.decode(errors="replace").strip()[-1000:]))
+        _disk.make(root, made / wanted.name)
+        say("installing its boot loader")
+        _disk.install_boot_loader(made / wanted.name, root / "vmlinuz", root / "initrd.img", scratch / "console.log")
+        shutil.rmtree(wanted.parent, ignore_errors=True)
+        made.rename(wanted.parent)

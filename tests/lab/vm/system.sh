@@ -15,13 +15,25 @@ echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/lab
 apt-get update
 apt-get --yes upgrade
 
-cp -a /tmp/initramfs/. /
 # Only what the machine needs to find its disk: unpacking an initramfs with every driver takes longer than the rest of the boot.
 mkdir -p /etc/initramfs-tools/conf.d
 echo MODULES=list >/etc/initramfs-tools/conf.d/lab
 apt-get install --yes --no-install-recommends initramfs-tools
 printf 'virtio_pci\nvirtio_blk\next4\n' >>/etc/initramfs-tools/modules
 apt-get install --yes --no-install-recommends linux-image-amd64 openssh-server openssh-sftp-server iputils-ping pciutils
+
+# The boot loader. It gets onto the disk when there is one (node/usr/lib/rdmalab/install-boot-loader), and knows from
+# then on where an upgrade of its package belongs.
+echo 'grub-pc grub-pc/install_devices_empty boolean true' | debconf-set-selections
+apt-get install --yes --no-install-recommends grub-pc
+printf 'grub-pc grub-pc/%s\n' 'install_devices_empty boolean false' 'install_devices multiselect /dev/vda' | debconf-set-selections
+mkdir -p /etc/default/grub.d
+cat >/etc/default/grub.d/lab.cfg <<'GRUB'
+GRUB_TIMEOUT=0
+GRUB_TERMINAL=serial
+GRUB_SERIAL_COMMAND='serial --unit=0 --speed=115200'
+GRUB_CMDLINE_LINUX='console=ttyS0'
+GRUB
 apt-get clean
 
 # Timers that would hold apt's lock or load the machine in the middle of a test, and consoles that nobody looks at.
@@ -31,5 +43,5 @@ for unit in apt-daily.timer apt-daily-upgrade.timer e2scrub_all.timer e2scrub_re
 done
 # The journal of the boot before, for those who look why a reboot went wrong.
 mkdir -p /var/log/journal
-echo '/dev/vda / ext4 errors=remount-ro 0 1' >/etc/fstab
+echo '/dev/vda1 / ext4 errors=remount-ro 0 1' >/etc/fstab
 : >/etc/machine-id

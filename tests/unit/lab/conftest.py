@@ -11,6 +11,8 @@ import pathlib
 import sys
 import types
 
+import pytest
+
 LAB = pathlib.Path(__file__).resolve().parents[2] / "lab"
 
 
@@ -28,3 +30,12 @@ def load(name: str, path: pathlib.Path) -> types.ModuleType:
 load("labctl", LAB / "rdmalab" / "__init__.py")
 load("lab_kernel_subset", LAB / "image" / "kernel_subset.py")
 load("lab_gateway", LAB / "simulator" / "gateway.py")
+sys.path += [str(LAB / "stacks"), str(LAB / "stacks/vendor")]
+
+
+@pytest.fixture(autouse=True)
+def no_question_to_apt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the mirror of this machine is matters to no test, and apt takes long to say it."""
+    from labctl import _settings
+
+    monkeypatch.setattr(_settings, "_machine_mirror", lambda: "")

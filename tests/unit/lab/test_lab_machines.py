@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import io
 import pathlib
+import re
+import struct
 import tarfile
 
 import pytest
 import yaml
 from conftest import LAB
-from labctl import _inventory, _kinds, _qemu, _seed, _settings, _topology, _vmimage
+from labctl import _disk, _driver, _inventory, _kinds, _qemu, _seed, _settings, _topology, _vmimage
 from labctl._say import LabError
 
 TOPOLOGY = _topology.parse((LAB / "topologies" / "machines.topo").read_text(encoding="utf-8"))
-MACHINE = _qemu.Machine("node2", 2222, "/k", "/i", 2, "239.255.1.2:20000", 2, "kernel")
+MACHINE = _qemu.Machine("node2", 2222, 2, "239.255.1.2:20000", 2, "tcg")
 
 
 def options(node: int) -> dict[str, str]:
@@ -80,8 +82,40 @@ def test_a_machine_has_a_pci_function_for_each_adapter(tmp_path: pathlib.Path) -
     argv = _qemu.argv(tmp_path, MACHINE)
     assert [word for word in argv if word.startswith("pci-testdev")] == ["pci-testdev,addr=0x10", "pci-testdev,addr=0x11"]
     assert any("hostfwd=tcp:127.0.0.1:2222-:22" in word for word in argv)
-    assert "net.ifnames=0" in argv[argv.index("-append") + 1]
-    assert "net.ifnames" not in " ".join(_qemu.argv(tmp_path, MACHINE._replace(names="predictable")))
+
+
+def test_a_machine_boots_its_own_disk(tmp_path: pathlib.Path) -> None:
+    argv = _qemu.argv(tmp_path, MACHINE)
+    assert not {"-kernel", "-initrd", "-append"} & set(argv)
+    assert [word for word in argv if "bootindex=0" in word] == ["virtio-blk-pci,drive=root,addr=2,bootindex=0"]
+
+
+@pytest.mark.parametrize(("names", "told"), [("kernel", True), ("predictable", False)])
+def test_interfaces_keep_the_names_of_the_kernel_unless_udev_shall_name_them(names: str, told: bool) -> None:
+    rules = _seed.seed(TOPOLOGY, TOPOLOGY.nodes[0], "key", "x", names).get("/etc/systemd/network/99-default.link")
+    assert (rules is not None) is told
+    assert rules is None or "\nNamePolicy=" not in rules.content
+
+
+def test_the_disk_has_one_bootable_partition_and_room_for_the_boot_loader() -> None:
+    sector = _disk.partition_table(16, b"abcd")
+    assert (len(sector), sector[440:444], sector[510:]) == (512, b"abcd", bytes([0x55, 0xAA]))
+    active, kind, start, length = struct.unpack("<B3xB3xII", sector[446:462])
+    assert (active, kind, start, length) == (0x80, 0x83, 2048, 15 * 2048)
+    assert not any(sector[462:510])
+
+
+def test_a_driver_is_built_anew_for_each_kernel_and_suite() -> None:
+    settings = _settings.settings("x", {"RDMALAB_MIRROR": "http://deb.example/debian"})
+    tags = [_driver.tag(settings, suite, release) for suite in _topology.SUITES for release in ("6.1.0-56-amd64", "6.12.9+deb12-amd64")]
+    assert len(set(tags)) == len(tags)
+    assert all(re.fullmatch(r"[a-z/]+:[A-Za-z0-9_.-]+", tag) for tag in tags)
+
+
+def test_a_driver_is_built_only_for_what_may_be_a_kernel() -> None:
+    settings = _settings.settings("x", {"RDMALAB_MIRROR": "http://deb.example/debian"})
+    with pytest.raises(LabError, match=r"'6\.1; reboot' is not the release of a kernel"):
+        _driver.provide(settings, TOPOLOGY.nodes[0], ["6.1; reboot"])
 
 
 def test_a_machine_comes_back_as_it_was_made(tmp_path: pathlib.Path) -> None:

@@ -31,10 +31,16 @@ def _write(root: pathlib.Path, files: t.Mapping[str, str], mode: int = 0o644) ->
 
 
 def catalogue_text(entries: t.Mapping[str, catalog.Entry]) -> str:
-    """What the installer knows; mlnx-fw-updater and metapackages are not in it."""
-    known = {name: entry._asdict() for name, entry in entries.items()}
-    groups = {name: list(members) for name, members in catalog.GROUPS.items()}
-    return json.dumps({"packages": known, "groups": groups, "required": list(catalog.REQUIRED), "remove": packages.REMOVE.split()}, indent=1)
+    """What the installer knows."""
+    document = {
+        "packages": {name: entry._asdict() for name, entry in entries.items()},
+        "groups": {name: list(members) for name, members in catalog.GROUPS.items()},
+        "required": list(catalog.REQUIRED),
+        "remove": packages.REMOVE.split(),
+        # Installed packages of these names are no reason for 174.
+        "known": [*entries, "mlnx-fw-updater"],
+    }
+    return json.dumps(document, indent=1)
 
 
 def build(release: Release, distro: str, sources: t.Mapping[str, pathlib.Path], signer: apt.Signer, into: pathlib.Path) -> pathlib.Path:

@@ -91,6 +91,7 @@ def repack(
     renamed: t.Mapping[str, str],
     into: pathlib.Path,
     edit: t.Callable[[pathlib.Path], t.Mapping[str, str] | None] = lambda tree: None,
+    extra: t.Mapping[str, str] | None = None,
 ) -> control.Fields:
     """One package of the vendor from one or several of the distribution; returns its fields.
 
@@ -109,6 +110,7 @@ def repack(
                 joined = [*control.relations(found.get(name, "")), *control.relations(fields.get(name, ""))]
                 fields[name] = ", ".join(dict.fromkeys(joined))
             found = {name: value for name, value in fields.items() if value}
+        found.update(extra or {})
         scripts = edit(tree)
         if scripts is not None:
             for name in ("preinst", "postinst", "prerm", "postrm", "templates", "config", "triggers"):

@@ -55,9 +55,11 @@ def _userland(release: Release, sources: t.Mapping[str, pathlib.Path], into: pat
     versions = {name: catalog.version(release, name) for name in catalog.package_names()}
     found = {}
     for name in catalog.REPACKED:
-        parts = [sources[part] for part, merged in catalog.MERGED.items() if merged == name] or [sources[name]]
+        parts = [sources[part] for part, whole in catalog.MERGED.items() if whole == name] or [sources[name]]
         edit = _opensm if name == "opensm" else lambda tree: None
-        fields = debs.repack(parts, versions, catalog.MERGED, into, edit)
+        merged = [part for part, whole in catalog.MERGED.items() if whole == name]
+        extra = {"Conflicts": ", ".join(merged), "Replaces": ", ".join(merged)} if merged else {}
+        fields = debs.repack(parts, versions, catalog.MERGED, into, edit, extra)
         depends = dict.fromkeys(control.names(fields.get("Depends", "")))
         found[name] = (tuple(part for part in depends if part in versions), tuple(part for part in depends if part not in versions))
     return found

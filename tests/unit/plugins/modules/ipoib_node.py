@@ -42,6 +42,10 @@ class FakeModule:
             # The real one does the same: what the source was allowed to do is lost.
             os.chmod(target, 0o644)
 
+    @staticmethod
+    def selinux_enabled() -> bool:
+        return False
+
     def backup_local(self, path: str) -> str:
         pathlib.Path(path + ".backup").write_text(pathlib.Path(path).read_text())
         return path + ".backup"
@@ -91,8 +95,12 @@ class FakeNode:
         return self.root / "sys/class/net" / name
 
     def get(self, name: str, file: str) -> str:
-        path = self.net(name) / file
-        return path.read_text().strip() if path.exists() else ""
+        # Asked a hundred thousand times: without pathlib.
+        try:
+            with open("%s/sys/class/net/%s/%s" % (self.root, name, file), encoding="ascii") as opened:
+                return opened.read().strip()
+        except FileNotFoundError:
+            return ""
 
     def set(self, name: str, file: str, text: str) -> None:
         self.write("sys/class/net/%s/%s" % (name, file), text)
@@ -109,7 +117,9 @@ class FakeNode:
         own = self.hwaddr
         if name.startswith("ib") and name[2:3].isdigit():
             own = self.hwaddr[:-2] + "%02x" % (int(name[2]) + 1)
-        files = {"type": "32", "mtu": str(mtu), "flags": "0x1002", "address": own, "mode": mode}
+        # NetworkManager brings up every device that it manages.
+        flags = "0x1003" if self.stack == "networkmanager" and not parent else "0x1002"
+        files = {"type": "32", "mtu": str(mtu), "flags": flags, "address": own, "mode": mode}
         if parent:
             files.update(parent=parent, pkey="0x" + name.rpartition(".")[2])
         for file, text in files.items():

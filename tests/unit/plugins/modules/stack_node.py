@@ -56,6 +56,10 @@ class Module:
         self.params = {**DEFAULTS, **params}
 
     @staticmethod
+    def selinux_enabled() -> bool:
+        return False
+
+    @staticmethod
     def atomic_move(source: str, target: str) -> None:
         os.rename(source, target)
 

@@ -200,6 +200,7 @@ def test_an_archive_is_unpacked_checked_and_its_folder_named_for_cleaning(node: 
     assert node.steps[-1][:3] == ["rm", "-rf", "--"]
     assert node.steps[-1][3].startswith(str(node.root / "var/lib/rdma.ofed/bundles/MLNX_OFED"))
     assert str(path) not in node.steps[-1]
+    assert (kept(node), path.exists()) == ([], True)
 
 
 def test_another_file_is_refused_before_it_is_unpacked(node: Node) -> None:

@@ -64,6 +64,10 @@ def test_the_timer_is_set_before_the_first_change(tmp_path: pathlib.Path) -> Non
     assert stat.S_IMODE(os.stat(tmp_path / "run/rdma-ofed-ipoib-rollback").st_mode) == 0o700
     with pytest.raises(CommandFailed, match="an earlier change is still to be taken back"):
         node.call(environ=SSH, interfaces=BOND, rollback_timeout=60)
+    # Nor over another path, where nothing is cut.
+    with pytest.raises(CommandFailed, match="an earlier change is still to be taken back"):
+        node.call(interfaces=BOND)
+    assert not node.call(interfaces=MOVED)["changed"]
     assert not node.call(confirm=TIMER)["changed"]
     assert node.timers == set()
     assert not (tmp_path / "run/rdma-ofed-ipoib-rollback").exists()
@@ -91,6 +95,7 @@ def test_the_way_back(tmp_path: pathlib.Path) -> None:
         "networkctl reload",
         "[ ! -e /sys/class/net/ib0/master ] || ip link set dev ib0 nomaster",
         "[ ! -e /sys/class/net/ib0/mode ] || grep -qx connected /sys/class/net/ib0/mode || echo connected > /sys/class/net/ib0/mode",
+        "ip address del 10.20.0.2/24 dev ib0",
         "ip link set dev ib0 mtu 65520",
         "ip link set dev ib0 up",
         "ip address replace 10.20.0.1/24 broadcast + dev ib0",
@@ -135,3 +140,13 @@ def test_another_unit_is_not_stopped(tmp_path: pathlib.Path) -> None:
     with pytest.raises(CommandFailed, match="logrotate"):
         node.call(confirm="logrotate.timer")
     assert _rollback.UNIT in TIMER
+
+
+def test_the_way_back_takes_off_what_was_added(tmp_path: pathlib.Path) -> None:
+    node = made(tmp_path, "ifupdown", IB0)
+    routes = [*IB0[0]["routes"], {"to": "10.40.0.0/16", "via": "10.20.0.254"}]
+    node.call(environ=SSH, interfaces=[{"name": "ib0", "addresses": ["10.20.0.2/24", "fd00::2/64"], "routes": routes}], rollback_timeout=60)
+    lines = script(node).splitlines()
+    taken = [line for line in lines if " del " in line]
+    assert taken == ["ip -4 route del 10.40.0.0/16 via 10.20.0.254 dev ib0", "ip address del 10.20.0.2/24 dev ib0", "ip address del fd00::2/64 dev ib0"]
+    assert lines.index(taken[-1]) < lines.index("ip address replace 10.20.0.1/24 broadcast + dev ib0")

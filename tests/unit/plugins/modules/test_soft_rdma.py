@@ -38,6 +38,7 @@ class Node:
         self.active: set[str] = set()
         self.netdevs: dict[str, str] = {}
         self.refusal = ""
+        self.refused = ""
         self.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/rdma_rxe.ko:\nkernel/siw.ko:\n")
         (root / "run/systemd/system").mkdir(parents=True)
         for name in ("eth0", "eth1"):
@@ -67,6 +68,8 @@ class Node:
         self.calls.append(" ".join(argv))
         if list(argv[:3]) == ["rdma", "-j", "link"]:
             return Output(0, json.dumps([{"ifname": name, "port": 1, "netdev": netdev} for name, netdev in self.netdevs.items()]), "")
+        if argv[0] == "modprobe" and argv[1] == self.refused:
+            raise CommandFailed("modprobe: ERROR: could not insert '%s'" % argv[1])
         if list(argv[:3]) == ["rdma", "link", "add"]:
             if self.refusal:
                 raise CommandFailed(self.refusal)
@@ -209,8 +212,17 @@ def test_a_missing_tool_is_named_before_the_first_change(node: Node, tool: str, 
 
 def test_a_kernel_without_the_driver(node: Node) -> None:
     node.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/ib_core.ko:\n")
-    with pytest.raises(Unsupported, match="has no module rdma_rxe"):
+    with pytest.raises(InvalidInput, match="has no module rdma_rxe"):
         node.run(check=True)
+
+
+def test_a_driver_that_does_not_load_is_found_before_the_first_change(node: Node) -> None:
+    node.run(links=[RXE])
+    node.refused = "siw"
+    with pytest.raises(CommandFailed, match="could not insert 'siw'"):
+        node.run(links=[SIW])
+    assert node.netdevs == {"rxe0": "eth0"}
+    assert not (node.root / UNIT.replace("rxe0", "siw0")).exists()
 
 
 def test_a_container_without_systemd_has_the_command_nevertheless(node: Node) -> None:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 import sys
 import typing as t
@@ -40,8 +39,10 @@ class Removal:
                 self._note(dependant, self.dependants)
 
     def look(self, patterns: t.Iterable[str]) -> None:
+        """A pattern is found anywhere in a name: C(openmpi) is also libopenmpi3."""
+        installed = host.listed("[rhi][iU]")
         for pattern in patterns:
-            for name in host.matching(pattern):
+            for name in [name for name in installed if pattern in name]:
                 if not host.KEPT.search(name) and name not in (*self.packages, *self.dependants):
                     self._note(name, self.packages)
                     self._requires(name)
@@ -75,7 +76,7 @@ def old_packages(node: host.Host, package: str, catalogue: t.Mapping[str, t.Any]
     """Previous version, then the distribution's packages, in one apt-get remove; what is left of them is purged one by one."""
     node.say("Removing old packages...", not node.quiet)
     previous(node, package, force)
-    removal = Removal(catalogue["packages"])
+    removal = Removal(catalogue["known"])
     removal.look(catalogue["remove"])
     if removal.foreign and not force:
         node.say("\nError: One or more packages depends on %s.\nThese packages should be removed before uninstalling %s:\n" % (package, package))
@@ -85,10 +86,10 @@ def old_packages(node: host.Host, package: str, catalogue: t.Mapping[str, t.Any]
     everything = [*removal.packages, *removal.dependants]
     if everything:
         node.must("apt-get remove -y " + " ".join(everything))
-    for name in everything:
-        if any(line.startswith("rc") for line in host.output("dpkg-query -l %s" % shlex.quote(name)).splitlines()):
-            command = "apt-get remove --purge -y " + name
-            if name.startswith("opensm"):
-                node.run(command)
-            else:
-                node.must(command)
+    left = host.listed("rc")
+    for name in [name for name in everything if name in left]:
+        command = "apt-get remove --purge -y " + name
+        if name.startswith("opensm"):
+            node.run(command)
+        else:
+            node.must(command)

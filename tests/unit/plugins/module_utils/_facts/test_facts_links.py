@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unexpecte
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 CHILD = nodes.link(
@@ -61,7 +61,6 @@ _KEYS = st.sampled_from(["ifname", "link", "master", "linkinfo", "info_kind", "i
 _ANY = st.recursive(_LEAF, lambda inner: st.dictionaries(_KEYS, inner, max_size=4) | st.lists(inner, max_size=2), max_leaves=6)
 
 
-@settings(max_examples=50)
 @given(st.lists(st.dictionaries(_KEYS, _ANY, max_size=6), max_size=2))
 def test_any_json(rows: list[t.Any]) -> None:
     for name, link in _links.parse_links(nodes.ip_addr(*rows)).items():

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan i
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 DEVICES = (
@@ -103,13 +103,11 @@ def use_images(variables: t.Mapping[str, t.Any]) -> None:
         assert set(chosen) <= set(DEVICES)
 
 
-@settings(max_examples=100)
 @given(ENTRIES)
 def test_any_configuration(entries: t.Any) -> None:
     use_config(entries)
 
 
-@settings(max_examples=100)
 @given(st.fixed_dictionaries({}, optional={"images": ANYTHING, "versions": ANYTHING, "devices": ENTRIES, "state": st.sampled_from(["present", "query"])}))
 def test_any_images(variables: t.Mapping[str, t.Any]) -> None:
     use_images(variables)
@@ -142,7 +140,6 @@ def test_awkward_values(value: t.Any) -> None:
         use_images({"images": {value: value}, "versions": {value: value}, "devices": [{value: value}]})
 
 
-@settings(max_examples=100)
 @given(st.lists(st.one_of(TEXTS, st.text(max_size=20)), max_size=3))
 def test_any_names_of_adapters(names: list[str]) -> None:
     with contextlib.suppress(InvalidInput):

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import shutil
+import stat
 import typing as t
 
 import pytest
@@ -13,12 +15,26 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import appl
 
 
 class FakeModule:
-    """The two methods of AnsibleModule that apply_file uses."""
+    """The methods of AnsibleModule that apply_file uses."""
+
+    def __init__(self, selinux: bool = False) -> None:
+        self.selinux = selinux
+        self.contexts: dict[str, str] = {}
 
     def atomic_move(self, source: str, target: str) -> None:
         if pathlib.Path(target).exists():
             shutil.copymode(target, source)
         pathlib.Path(source).replace(target)
+
+    def selinux_enabled(self) -> bool:
+        return self.selinux
+
+    def selinux_default_context(self, path: str) -> str:
+        return "context of " + path
+
+    def set_context_if_different(self, path: str, context: str, changed: bool) -> bool:
+        self.contexts[path] = context
+        return True
 
     def backup_local(self, path: str) -> str:
         shutil.copy2(path, path + "~")
@@ -46,6 +62,40 @@ def test_created_with_its_directory_and_mode(tmp_path: pathlib.Path, module: t.A
     assert path.read_text() == "x\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert [entry.name for entry in path.parent.iterdir()] == ["file"]
+
+
+def test_a_new_file_is_complete_before_it_has_its_name(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the run to end in between, the next one would find the content and leave the permissions as they are."""
+    module: t.Any = FakeModule(selinux=True)
+    seen = []
+    rename = os.rename
+
+    def watched(source: str, target: str) -> None:
+        seen.append((stat.S_IMODE(os.stat(source).st_mode), pathlib.Path(source).read_text(), module.contexts.get(source)))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", watched)
+    path = tmp_path / "file"
+    change = file_change(str(path), "", "x\n")
+    assert change is not None
+    apply_file(module, change, mode=0o755)
+    assert seen == [(0o755, "x\n", "context of %s" % path)]
+
+
+def test_what_a_broken_off_run_has_left_is_used_up(tmp_path: pathlib.Path, module: t.Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    change = file_change(str(path), "", "x\n")
+    assert change is not None
+
+    def broken(*names: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "rename", broken)
+        apply_file(module, change)
+    assert [entry.name for entry in tmp_path.iterdir()] == [".file.rdma-ofed"]
+    apply_file(module, change)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def test_edited_with_a_backup_and_foreign_bytes_kept(tmp_path: pathlib.Path, module: t.Any) -> None:

@@ -20,7 +20,7 @@ def test_fields(line: str, expected: list[str]) -> None:
 
 def test_active_profiles_by_interface() -> None:
     text = "rdma-ib0:u0:ib0:activated\nWired \\: one:u1:eth0:activating\nrdma-ib1:u2:ib1:deactivating\nvpn:u3::activated\n"
-    assert parse_active(text) == {"ib0": Active("rdma-ib0", "u0"), "eth0": Active("Wired : one", "u1")}
+    assert parse_active(text) == {"ib0": Active("rdma-ib0", "u0"), "eth0": Active("Wired : one", "u1", True)}
 
 
 @pytest.mark.parametrize(("text", "expected"), [("nmcli tool, version 1.42.4", (1, 42)), ("nmcli tool, version 1.20.0-5.el8", (1, 20)), ("", None)])

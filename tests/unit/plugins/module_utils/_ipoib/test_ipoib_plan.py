@@ -70,12 +70,26 @@ def test_mode_comes_before_mtu_and_parents_before_children() -> None:
     assert found[-7:] == [
         "service rdma-ofed-ipoib-mode.service enabled: no -> yes",
         "ib0 mode: datagram -> connected",
-        "ib0 mtu: 2044 -> 65520",
+        "ib0 mtu: none -> 65520",
         "ib0.8001 device: none -> P_Key child 0x8001 of ib0",
         "ib0.8001 mode: datagram -> connected",
-        "ib0.8001 mtu: 2044 -> 65520",
+        "ib0.8001 mtu: none -> 65520",
         "ib0.8001 link: down -> up",
     ]
+
+
+def test_what_appears_is_brought_up_by_networkmanager() -> None:
+    targets = (Target("ib0", "connected"), Target("ib0.8001", "connected", parent="ib0", pkey=0x8001))
+    found = words(decide(Node({}, {}, raised=True), targets, NETWORKD))
+    assert "ib0 link: down -> up" not in found
+    assert "ib0.8001 link: down -> up" in found
+
+
+@pytest.mark.parametrize("mtu", [2044, 4092])
+def test_the_mtu_before_the_first_join_is_nobodys(mtu: int) -> None:
+    """The kernel begins with what the port could, and takes the group's when it joins: check mode can't know either."""
+    fresh = decide(Node({"ib0": DATAGRAM._replace(mtu=mtu, up=False)}, {}), [Target("ib0", "connected", mtu=65520)], NETWORKD)
+    assert words(fresh) == words(decide(Node({}, {}), [Target("ib0", "connected", mtu=65520)], NETWORKD))
 
 
 def test_clamped_mtu_is_a_reason_and_no_change() -> None:

@@ -13,7 +13,7 @@ import subprocess
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _input, _links, _plan, _unit
@@ -221,8 +221,8 @@ def test_siw_is_made_on_a_vlan() -> None:
 def test_a_kernel_without_the_driver(container: bool, text: str) -> None:
     node = BARE._replace(catalogue=Catalogue(loadable=frozenset({"rdma_rxe"})), container=container)
     assert _plan.check((RXE,), node) == []
-    with pytest.raises(Unsupported, match=text) as caught:
-        _plan.check((RXE, SIW), node)
-    assert caught.value.details == {"missing": ["siw"]}
+    problems = _plan.check((RXE._replace(netdev="eth9"), SIW), node)
+    assert [problem.variable for problem in problems] == ["soft_rdma_links[0].netdev", "soft_rdma_links[1].type"]
+    assert text in str(problems[1])
     assert _plan.check((SIW,), node._replace(loaded=frozenset({"siw"}))) == []
     assert _plan.check((), node) == []

@@ -126,13 +126,11 @@ def damaged(draw: t.Any) -> str:
     return text * draw(st.sampled_from([1, 1, 2]))
 
 
-@settings(max_examples=120)
 @given(damaged())
 def test_damaged_recordings(text: str) -> None:
     read_all(text)
 
 
-@settings(max_examples=120)
 @given(st.lists(PIECE, max_size=10).map("".join))
 def test_any_text(text: str) -> None:
     read_all(text)
@@ -152,7 +150,6 @@ FORMS: t.Sequence[t.Callable[[t.Any, t.Any], t.Any]] = (
 )
 
 
-@settings(max_examples=120)
 @given(st.sampled_from(FORMS), JSON, JSON)
 def test_any_json(form: t.Callable[[t.Any, t.Any], t.Any], one: t.Any, two: t.Any) -> None:
     read_all(json.dumps(form(one, two)))

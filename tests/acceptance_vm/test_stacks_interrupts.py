@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The module ipoib is killed before each of its steps, on every network stack: the next run makes the node whole.
+
+The four machines are driven at the same time. Each goes from one state to another and back, killed one step later each
+time, and then run undisturbed. What the node is after that must be what it was after a run that was never disturbed:
+interfaces, routes, all files of the network stack with their permissions, and what the stack itself says.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import concurrent.futures
+import os
+import re
+import typing as t
+
+import pytest
+from agent import Agent, Execution, difference
+from cluster import Cluster
+
+NODES = {"node1": "systemd-networkd", "node2": "ifupdown", "node3": "networkmanager", "node4": "netplan"}
+
+Options = t.Dict[str, t.Any]
+
+
+def states(number: int) -> dict[str, Options]:
+    """What a node is told to be, with addresses of its own: all nodes are on one fabric."""
+    ports = [
+        {"name": "ib0", "mode": "connected", "addresses": ["10.20.0.%d/24" % number]},
+        {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.21.0.%d/24" % number]},
+        {"name": "ib1", "mode": "datagram", "addresses": ["10.22.0.%d/24" % number]},
+        {"name": "ib2", "mode": "datagram", "addresses": ["10.23.0.%d/24" % number]},
+    ]
+    bond = [
+        {
+            "name": "bond0",
+            "mode": "datagram",
+            "addresses": ["10.20.0.%d/24" % number, "fd00:20::%d/64" % number],
+            "routes": [{"to": "10.30.0.0/16", "via": "10.20.0.254"}],
+            "bond": {"ports": ["ib0", "ib1"], "primary": "ib0"},
+        },
+        {"parent": "ib0", "pkey": 0x8001, "mode": "datagram", "addresses": ["10.21.0.%d/24" % (number + 100)]},
+        {"name": "ib2", "mode": "datagram", "addresses": ["10.23.0.%d/24" % (number + 100)]},
+    ]
+    return {"ports": {"interfaces": ports}, "bond": {"interfaces": bond}, "absent": {"state": "absent"}}
+
+
+# Commands that do many things: these are also killed half-way.
+LONG = re.compile(r"run (ifup|ifdown|netplan|nmcli --wait)\b")
+
+# To look at some steps only, on a slow machine: every Nth, from a step on.
+STRIDE = int(os.environ.get("RDMA_INTERRUPT_STRIDE", "1"))
+FIRST = int(os.environ.get("RDMA_INTERRUPT_FIRST", "1"))
+
+
+class Walk:
+    """One node on its way from state to state."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+        self._states = states(int(agent.node[-1]))
+        self._looks: dict[str, dict[str, t.Any]] = {}
+        self._management = agent.look()["management"]
+        self.faults: list[str] = []
+        self.kills = 0
+
+    def _say(self, text: str) -> None:
+        print("%s: %s" % (self._agent.node, text), flush=True)
+
+    def _fault(self, text: str) -> None:
+        self._say("FAULT " + text)
+        self.faults.append(text)
+
+    def _check_management(self, when: str) -> None:
+        """The interface has all that it had at the start, has lost nothing meanwhile, and lets new connections in."""
+        found = self._agent.look()["management"]
+        lost = difference(self._management, found)
+        if lost:
+            self._fault("%s: the management connection: %s" % (when, lost))
+            self._management = found
+        if not self._agent.lets_in():
+            self._fault("%s: no answer to a new connection" % when)
+
+    def learn(self, *states: str) -> None:
+        """What each state looks like when nothing disturbs. The first of them must be what the node is in."""
+        for state in states:
+            self._run(state, "undisturbed")
+            self._looks[state] = self._agent.look()["snapshot"]
+            self._say("%s: %s" % (state, self._looks[state]["links"]))
+            again = self._run(state, "undisturbed, again")
+            if again.result.get("changed"):
+                self._fault("%s, again: %s" % (state, again.result["changes"]))
+            self._check_management("%s, undisturbed" % state)
+
+    def _run(self, state: str, when: str) -> Execution:
+        done = self._agent.run(self._states[state])
+        if done.result.get("failed"):
+            self._fault("%s, %s: %s" % (state, when, done.result["msg"]))
+        return done
+
+    def back_and_forth(self, one: str, other: str, fine: bool = False) -> None:
+        """From C(one), where the node is, to C(other) and back, killed before one step after the other of each way."""
+        points = {one: FIRST, other: FIRST}
+        open_ends = {one, other}
+        while open_ends:
+            for state in (other, one):
+                done = self._agent.run(self._states[state], kill_at=points[state] if state in open_ends else 0, fine=fine)
+                points[state] += STRIDE
+                if done.killed:
+                    self._converge(state, "killed before '%s'" % done.steps[-1], done)
+                else:
+                    open_ends.discard(state)
+                    self._converge(state, "undisturbed", done)
+
+    def within_commands(self, one: str, other: str) -> None:
+        """Killed together with a command that does many things, half-way through it."""
+        for state, back in ((other, one), (one, other)):
+            whole = self._run(state, "undisturbed")
+            for number, (step, duration) in enumerate(zip(whole.steps, whole.durations), 1):
+                if LONG.match(step):
+                    self._run(back, "undisturbed")
+                    done = self._agent.run(self._states[state], within=number, delay=duration / 2)
+                    self._converge(state, "killed within '%s'" % step, done)
+
+    def _converge(self, state: str, when: str, done: Execution) -> None:
+        self.kills += done.killed
+        again = self._run(state, when) if done.killed else done
+        left = self._agent.settled(self._looks[state])
+        self._check_management("%s, %s" % (state, when))
+        if left:
+            self._fault("%s, %s: as it should be, and as it is: %s" % (state, when, left))
+            third = self._run(state, when + ", third run")
+            self._say("third run: %s" % third.result.get("changes"))
+        self._say("%s, %s: killed after %.1f s, whole after %.1f s" % (state, when, done.seconds, again.seconds))
+
+
+@pytest.fixture(scope="module")
+def walks(stacks: Cluster) -> collections.abc.Iterator[dict[str, concurrent.futures.Future[Walk]]]:
+    """All nodes at once; each test waits for its own."""
+
+    def go(node: str) -> Walk:
+        with Agent(stacks.inventory, node) as agent:
+            walk = Walk(agent)
+            walk.learn("absent", "ports", "bond", "ports")
+            walk.back_and_forth("ports", "bond")
+            walk.within_commands("ports", "bond")
+            walk.back_and_forth("ports", "absent")
+            return walk
+
+    with concurrent.futures.ThreadPoolExecutor(len(NODES)) as pool:
+        yield {node: pool.submit(go, node) for node in NODES}
+
+
+@pytest.mark.parametrize("node", NODES, ids=list(NODES.values()))
+def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(walks: dict[str, concurrent.futures.Future[Walk]], node: str) -> None:
+    walk = walks[node].result()
+    assert walk.faults == []
+    assert walk.kills > 20

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How long a network stack is waited for, and when it is told once more."""
+
+from __future__ import annotations
+
+import typing as t
+from unittest import mock
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+
+LEFT = Plan((Change("bond0 ports", "", "ib0"),))
+
+
+class Node:
+    """A network stack that is done at a time, and needs a while for what it is told again."""
+
+    def __init__(self, done_at: float, nudge: float = 0, busy_until: float = 0) -> None:
+        self.time = 0.0
+        self.done_at, self.duration, self.busy_until = done_at, nudge, busy_until
+        self.nudges: list[float] = []
+
+    def busy(self, found: t.Any) -> bool:
+        return self.time < self.busy_until
+
+    def nudge(self, again: Decision, found: t.Any) -> None:
+        self.nudges.append(self.time)
+        self.time += self.duration
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+    def judge(self, found: t.Any) -> Decision:
+        return Decision(Plan() if self.time >= self.done_at else LEFT, (), (), ())
+
+    def settle(self) -> None:
+        stack: t.Any = self
+        applier = Applier(mock.Mock(), mock.Mock(), mock.Mock(), "networkmanager", mock.Mock(), self.judge, sleep=self.sleep, clock=lambda: self.time)
+        applier._settle(self.judge(None), stack)
+
+
+def test_told_once_more_it_has_all_the_time_again() -> None:
+    node = Node(done_at=30, nudge=20)
+    node.settle()
+    assert node.nudges == [3.0]
+    with pytest.raises(CommandFailed, match="left: bond0 ports"):
+        Node(done_at=60, nudge=20).settle()
+
+
+def test_what_is_at_work_is_not_made_to_begin_again() -> None:
+    node = Node(done_at=10, busy_until=9)
+    node.settle()
+    assert node.nudges == [9.0]
+    node = Node(done_at=8, busy_until=9)
+    node.settle()
+    assert node.nudges == []
