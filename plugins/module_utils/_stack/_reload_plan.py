@@ -67,6 +67,8 @@ class Found(t.NamedTuple):
     """C(container) or C(chroot), where it is one."""
     interfaces: tuple[str, ...] = ()
     """The network interfaces that go down with the driver."""
+    drivers: frozenset[str] = frozenset()
+    """The modules that drive the RDMA devices of the node, whatever their names are."""
     failed_before: str = ""
     """Why the last attempt failed that was made since the node booted, with the same modules; "" where there was none."""
 
@@ -128,9 +130,9 @@ def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, t
 
 
 def real_users(found: Found) -> tuple[User, ...]:
-    """Who would suffer. A module for GPU memory that nobody uses is unloaded and loaded along, and is none."""
-    idle = {module.name for module in found.modules if module.name in PEERS and not module.own_users}
-    return tuple(user for user in found.users if not (user.kind == "module" and user.name in idle))
+    """Who would suffer. The adapter's own driver, and a module for GPU memory that nobody uses, are unloaded and loaded along."""
+    along = {module.name for module in found.modules if module.name in PEERS and not module.own_users} | found.drivers
+    return tuple(user for user in found.users if not (user.kind == "module" and user.name in along))
 
 
 def words(user: User) -> str:

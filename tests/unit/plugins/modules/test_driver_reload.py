@@ -287,6 +287,14 @@ def test_module_of_others(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatc
     assert node.kernel["beegfs"] == "new"
 
 
+def test_a_driver_of_another_name_is_no_user(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, (*LOADED, "beegfs")), monkeypatch)
+    driver = tmp_path / "sys/class/infiniband/x_0/device/driver"
+    driver.mkdir(parents=True)
+    (driver / "module").symlink_to("../../../../../module/beegfs")
+    assert converge(node)["changes"] == [CHANGE]
+
+
 def test_virtual_functions(node: Node) -> None:
     pci = "0000:03:00.0"
     node.write("sys/bus/pci/drivers/mlx5_core/%s/x" % pci, "")
