@@ -117,9 +117,11 @@ def lost(found: Found) -> tuple[str, ...]:
 def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """The modules in the order in which they can be unloaded, users first; and those that can't be, with what holds them."""
     left = {module.name: set(module.used_by) for module in modules}
+    # What something holds comes as early as it can: if it fails, the others have not gone yet.
+    urgent = {module.name: (module.name not in PEERS, not module.own_users, module.name) for module in modules}
     order: list[str] = []
     while True:
-        free = sorted((name for name, users in left.items() if users <= set(order)), key=lambda name: (name not in PEERS, name))
+        free = sorted((name for name, users in left.items() if users <= set(order)), key=urgent.__getitem__)
         if not free:
             break
         order += free

@@ -382,6 +382,7 @@ def test_a_failed_stop_is_put_right_and_not_repeated(tmp_path: pathlib.Path, mon
     assert answer["pending"] == [CHANGE + " (needs reboot)"]
     assert "ib_umad is in use" in answer["reasons"][0]
     assert "ib_umad has 1 users" in answer["reasons"][0]
+    assert openibd or node.steps[0] == ["modprobe", "-r", "ib_umad"]
     assert set(node.kernel) == set(LOADED)
     assert not [argv for argv in node.steps if argv[-1] == "start"]
     tried = len(node.steps)
