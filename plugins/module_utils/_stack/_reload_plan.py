@@ -33,6 +33,13 @@ _SWITCHED = {
     "RDMA_UCM_LOAD": "rdma_ucm",
     "SRP_LOAD": "ib_srp",
 }
+# What openibd unloads itself. Others that stand on these, it stops at.
+_BY_OPENIBD = frozenset(
+    (
+        *("eth_ipoib", "ib_cm", "ib_core", "ib_ipoib", "ib_iser", "ib_mad", "ib_sdp", "ib_srp", "ib_srp_target", "ib_ucm", "ib_umad", "ib_uverbs", "iw_cm"),
+        *("mlx4_core", "mlx4_en", "mlx4_ib", "mlx5_core", "mlx5_ib", "mlx_compat", "mlxfw", "rdma_cm", "rdma_rxe", "rdma_ucm", "rds", "rds_rdma", "rds_tcp"),
+    )
+)
 _WAYS_OUT: t.Mapping[str, str] = {
     "mount": "unmount it",
     "process": "stop it",
@@ -233,7 +240,7 @@ def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
     again = loaded_again(found)
     found_steps: list[Step] = []
     if found.openibd:
-        found_steps += [_unload(name, found, timeout) for name in order if name in PEERS]
+        found_steps += [_unload(name, found, timeout) for name in order if name not in _BY_OPENIBD]
         stop = "force-stop" if wish.policy == "force" else "stop"
         found_steps += [
             Step(STOPPING + "the driver with openibd", (OPENIBD, stop), timeout=timeout),

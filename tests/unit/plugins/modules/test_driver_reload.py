@@ -38,6 +38,7 @@ NEEDS = {
     "mlx_compat": (),
     "nvme_core": ("mlx_compat",),
     "beegfs": ("ib_core",),
+    "rpcrdma": ("ib_core",),
 }
 LOADED = ("mlx_compat", "ib_core", "ib_uverbs", "ib_umad", "mlx5_core", "mlx5_ib", "ib_ipoib")
 DEFAULTS: dict[str, t.Any] = {
@@ -242,6 +243,13 @@ def test_what_openibd_shall_not_load_stays_away(vendors: Node) -> None:
     vendors.write("etc/infiniband/openib.conf", "ONBOOT=yes\nIPOIB_LOAD=no\n")
     converge(vendors)
     assert "ib_ipoib" not in vendors.steps[-1]
+
+
+def test_what_openibd_does_not_know_goes_first(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, (*LOADED, "rpcrdma"), openibd=True), monkeypatch)
+    assert converge(node)["changes"] == [CHANGE]
+    assert node.steps[0] == ["modprobe", "-r", "rpcrdma"]
+    assert node.kernel["rpcrdma"] == "new"
 
 
 @pytest.mark.parametrize("openibd", [False, True])
