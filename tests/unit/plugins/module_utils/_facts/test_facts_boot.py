@@ -138,7 +138,7 @@ insmod blscfg
 blscfg
 ### BEGIN /etc/grub.d/30_uefi-firmware ###
 menuentry 'UEFI Firmware Settings' $menuentry_id_option 'uefi-firmware' {
-	fwsetup
+    fwsetup
 }
 """
 RELEASES = ("5.14.0-427.13.1.el9_4.x86_64", "5.14.0-427.9.1.el9_4.x86_64", "5.14.0-503.11.1.el9_5.x86_64")
