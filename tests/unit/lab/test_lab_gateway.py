@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import selectors
 import socket
@@ -46,8 +47,8 @@ class Ibsim:
 def gateway(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[lab_gateway.Gateway]:
     ibsim = Ibsim()
     monkeypatch.setattr(lab_gateway, "IBSIM_PORT", ibsim.socket.getsockname()[1])
-    # Any free one: the tests of several Pythons run at the same time.
-    monkeypatch.setattr(lab_gateway, "PORT", 0)
+    # The tests of several Pythons run at the same time.
+    monkeypatch.setattr(lab_gateway, "PORT", 20000 + os.getpid() % 400 * 100)
     made = lab_gateway.Gateway(selectors.DefaultSelector(), tmp_path / "sessions.json")
     made.simulated = ibsim
     yield made
