@@ -69,6 +69,8 @@ options:
       - What to do with changes that would disturb the connection that the module is run over. V(0) refuses them.
       - 30 to 3600 are seconds. Before such a change, a timer of systemd is set that puts files and interfaces back as they
         were. When the change is made, the connection is closed and opened again, and the timer is stopped over the new one.
+      - A timer that goes off while the module is still at work waits for its end, and takes the change back then. Give it
+        more seconds than the change takes on the slowest node.
     type: int
     default: 0
   confirm:

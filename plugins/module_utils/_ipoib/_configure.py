@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
@@ -75,7 +76,7 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
         _rollback.refuse_while_armed(run, root)
         applier = Applier(module, run, found, backend or fallback, see, judge, root, options.backup)
         if decision.cutting:
-            _rollback.arm(run, _rollback.undo_of(decision, found), options.rollback_timeout, root)
+            _rollback.arm(run, _rollback.undo_of(decision, found), options.rollback_timeout, os.getpid(), root)
             result["rollback"] = {"unit": _rollback.UNIT + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
         try:
             decision = applier.apply(decision)

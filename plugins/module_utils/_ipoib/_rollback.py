@@ -30,6 +30,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
 
 UNIT = "rdma-ofed-ipoib-rollback"
+PATIENCE = 600
+"""Seconds for which the way back waits for a run that is still at work; each of its commands has a limit of its own."""
 DIRECTORY = "/run/rdma-ofed-ipoib-rollback"
 SCRIPT = "undo"
 
@@ -61,7 +63,12 @@ def undo_of(decision: Decision, found: Look) -> Undo:
     for netdev in before:
         lines += _link(netdev, node, targets.get(netdev.name))
     lines += _resumed([netdev.name for netdev in before], found)
-    return Undo("#!/bin/sh\n" + "\n".join(lines) + "\n", kept)
+    return Undo("\n".join(lines) + "\n", kept)
+
+
+def _begin(pid: int) -> str:
+    """The two never work at the same time: a run that takes longer than the timer is let come to its end first."""
+    return "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n" % (PATIENCE, pid)
 
 
 def _files(decision: Decision, node: Node) -> tuple[list[str], dict[str, str]]:
@@ -138,19 +145,19 @@ def _resumed(names: t.Sequence[str], found: Look) -> list[str]:
 
 def refuse_while_armed(run: Runner, root: str = "/") -> None:
     """Before any change: that of an earlier run, which was cut off or killed, would be taken back over this one's head."""
-    if os.path.isdir(os.path.join(root, DIRECTORY[1:])) and run(["systemctl", "is-active", "--quiet", UNIT + ".timer"], ok=None).rc == 0:
-        raise CommandFailed("an earlier change is still to be taken back on this node: wait until %s.timer has gone off" % UNIT)
+    if os.path.isdir(os.path.join(root, DIRECTORY[1:])) and run(["systemctl", "is-active", "--quiet", UNIT + ".timer", UNIT + ".service"], ok=None).rc == 0:
+        raise CommandFailed("an earlier change is still to be taken back on this node: wait until %s has gone off and ended" % (UNIT + ".timer"))
 
 
-def arm(run: Runner, undo: Undo, seconds: int, root: str = "/") -> None:
-    """Before the first change: write the script down and set the timer."""
+def arm(run: Runner, undo: Undo, seconds: int, pid: int, root: str = "/") -> None:
+    """Before the first change of the process C(pid): write the script down and set the timer."""
     if not run.has("systemd-run"):
         raise Unsupported("ipoib_rollback_timeout needs systemd-run, which is not installed here; run over another path")
     directory = os.path.join(root, DIRECTORY[1:])
     shutil.rmtree(directory, ignore_errors=True)
     # Keyfiles are for root only.
     os.makedirs(directory, mode=0o700)
-    for name, text in {SCRIPT: undo.script, **undo.files}.items():
+    for name, text in {SCRIPT: _begin(pid) + undo.script, **undo.files}.items():
         with open(os.path.join(directory, name), "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(text)
     options = ["--unit=" + UNIT, "--collect", "--on-active=%d" % seconds, "--timer-property=AccuracySec=1s"]

@@ -199,7 +199,7 @@ class FakeNode:
             lines = ["%s:%s:%s:activated" % (self.profiles[uuid]["connection", "id"], uuid, name) for name, uuid in self.active.items()]
             return Output(0, "\n".join(lines), "")
         if words[:2] == ["systemctl", "is-active"]:
-            return Output(0 if words[-1] in self.timers else 3, "", "")
+            return Output(0 if self.timers.intersection(words[2:]) else 3, "", "")
         if words == ["nmcli", "--version"]:
             return Output(0, "nmcli tool, version 1.42.4", "")
         if words == ["netplan", "info"]:

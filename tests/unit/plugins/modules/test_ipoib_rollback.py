@@ -90,6 +90,8 @@ def test_the_way_back(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / kept[0][-2][1:]).read_text().strip() == before
     assert [line for line in lines if not line.startswith("install ")] == [
         "#!/bin/sh",
+        "tries=600",
+        "while [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done" % os.getpid(),
         "systemctl daemon-reload",
         "systemctl enable rdma-ofed-ipoib-mode.service",
         "networkctl reload",
