@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tests of a node follow one another in one process; those of the other node run at the same time in another."""
+"""Each file of tests has a node of its own and runs in a process of its own, both at the same time."""
 
 from __future__ import annotations
 

@@ -36,10 +36,10 @@ def checksum(version: str) -> str:
     return str(MANIFEST["bundles"][version]["checksum"])
 
 
-def mlnx_ofed(version: str, **options: t.Any) -> Options:
+def mlnx_ofed(release: str, **options: t.Any) -> Options:
     """Options of the module for a release whose bundle is unpacked on the node."""
-    folder = "%s/%s" % (THERE, MANIFEST["bundles"][version]["folder"])
-    return {"source": "mlnx_ofed", "version": version, "packages": "basic", "bundle": folder, **options}
+    folder = "%s/%s" % (THERE, MANIFEST["bundles"][release]["folder"])
+    return {"source": "mlnx_ofed", "packages": "basic", "bundle": folder, "version": release, **options}
 
 
 def doca(**options: t.Any) -> Options:
@@ -92,7 +92,8 @@ def fault(host: Host, words: str) -> t.Iterator[None]:
 
 def fingerprint(host: Host) -> str:
     """All that a refused run must leave alone: packages, repositories, what the collection keeps."""
-    return str(host.check_output("cat /var/lib/dpkg/status | md5sum; find /etc/apt /usr/share/keyrings -type f | sort | xargs md5sum; find %s /tmp" % STATE))
+    sums = "md5sum /var/lib/dpkg/status; find /etc/apt /usr/share/keyrings -type f -exec md5sum {} +"
+    return str(host.check_output("%s; find /tmp $(ls -d %s)" % (sums, STATE)))
 
 
 def release(host: Host) -> str:

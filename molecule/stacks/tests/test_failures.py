@@ -2,8 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What goes wrong in the middle is explained, and the next run gets there. The tests build on each other: the node goes from the
-distribution's stack to the old release, to the new, back to the old and to DOCA, and something fails each time."""
+"""What can be known to go wrong is said before anything is unpacked or changed; what goes wrong in the middle is explained, and the
+next run gets there. The tests build on each other: the node goes from the distribution's stack to the old release, to the new, back
+to the old and to DOCA, and something fails each time. All of them are in this file: those of another run at the same time."""
 
 from __future__ import annotations
 
@@ -17,10 +18,9 @@ import time
 import typing as t
 
 import pytest
-from stacks import NEW, OLD, STATE, Host, Options, begin, doca, fault, mlnx_ofed, release, stack
+from stacks import HERE, NEW, OLD, STATE, THERE, Host, Options, archive, begin, doca, fault, fingerprint, mlnx_ofed, release, stack
 
 testinfra_hosts = ["ansible://node2"]
-pytestmark = pytest.mark.xdist_group("node2")
 
 JOB = STATE + "/jobs/driver-stack"
 UNIT = "rdma-ofed-driver-stack"
@@ -36,6 +36,39 @@ CODES = {
     172: "a prerequisite is missing",
     173: "the mst driver could not be started",
     174: "packages that are not part of OFED",
+}
+OTHER = "sha256:" + 64 * "0"
+URL = "http://127.0.0.1:8000/"
+
+
+def _named(distribution: str, arch: str) -> Options:
+    return mlnx_ofed(OLD, bundle="%s/MLNX_OFED_LINUX-%s-%s-%s.tgz" % (THERE, OLD, distribution, arch))
+
+
+REFUSED: dict[str, tuple[Options, tuple[str, ...]]] = {
+    "checksum of a file on the node": (
+        mlnx_ofed(OLD, bundle="%s/%s" % (THERE, archive(OLD)), bundle_checksum=OTHER),
+        (archive(OLD), OTHER, "Nothing was unpacked"),
+    ),
+    "checksum of a file on the controller": (
+        mlnx_ofed(OLD, bundle=str(HERE / archive(OLD)), bundle_on="controller", bundle_checksum=OTHER),
+        (archive(OLD), OTHER, "Nothing was transferred"),
+    ),
+    "checksum of a download": (
+        mlnx_ofed(OLD, bundle=URL + archive(OLD), bundle_checksum=OTHER),
+        (archive(OLD), OTHER, "Nothing was unpacked"),
+    ),
+    "download without a checksum": (mlnx_ofed(OLD, bundle=URL + archive(OLD)), ("ofed_bundle_checksum",)),
+    "misspelt option": (mlnx_ofed(OLD, installer_options=["--without-dkm"]), ("--without-dkm'", "--without-dkms")),
+    "misspelt package in an option": (mlnx_ofed(OLD, installer_options=["--without-opensn"]), ("--without-opensn'", "--without-opensm")),
+    "unknown option": (mlnx_ofed(OLD, installer_options=["--bogus"]), ("--bogus", "22")),
+    "bundle for another distribution": (_named("ubuntu22.04", "x86_64"), ("ubuntu22.04", "debian")),
+    "bundle for another architecture": (_named("debian12", "aarch64"), ("aarch64", "x86_64")),
+    "bundle of another release": (mlnx_ofed(OLD, version="24.04-0.6.6.0", bundle="%s/%s" % (THERE, archive(OLD))), ("24.04-0.6.6.0", OLD)),
+    "repository without a key": (doca(repository_key=""), ("ofed_repository_key", "ofed_repository_trusted")),
+    "key that is none": (doca(repository_key=THERE + "/manifest.json"), ("ofed_repository_key", "manifest.json")),
+    "version that the repository lacks": (doca(version="2.9.7"), ("2.9.7", "2.9.1")),
+    "profile that the repository lacks": (doca(packages="doca-all"), ("doca-all",)),
 }
 
 
@@ -75,6 +108,26 @@ def explained(host: Host, found: t.Mapping[str, t.Any], code: int, words: str) -
     assert host.run("ls %s/general.log" % folder.group(1)).rc == 0
     assert "all output is in %s/log" % JOB in found["msg"]
     assert host.file(JOB + "/log").exists
+
+
+@pytest.fixture(scope="module")
+def served(host: Host) -> t.Iterator[None]:
+    """The downloads of the node, at a URL."""
+    host.check_output("systemd-run --quiet --unit=served --collect python3 -m http.server --bind 127.0.0.1 --directory %s 8000" % THERE)
+    host.check_output("for i in $(seq 50); do ss --listening --tcp --numeric | grep -q 127.0.0.1:8000 && exit; sleep 0.1; done; exit 1")
+    yield
+    host.check_output("systemctl stop served")
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_with_nothing_changed(host: Host, case: str) -> None:
+    options, words = REFUSED[case]
+    before = fingerprint(host)
+    found = stack(host, **options)
+    assert found["failed"], found
+    assert [word for word in words if word not in found["msg"]] == [], found["msg"]
+    assert fingerprint(host) == before
 
 
 @pytest.mark.parametrize("code", CODES)

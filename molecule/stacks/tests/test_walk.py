@@ -14,7 +14,6 @@ import records
 from stacks import DOCA, HERE, MANIFEST, NEW, OLD, PROJECT, STATE, THERE, Host, Options, archive, checksum, release, site
 
 testinfra_hosts = ["ansible://node1"]
-pytestmark = pytest.mark.xdist_group("node1")
 
 
 class Leg(t.NamedTuple):
