@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import itertools
+import json
+import os
 import pathlib
 import typing as t
 
@@ -331,3 +333,19 @@ def test_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     with patch_module_args({"state": "absent"}), pytest.raises(SystemExit):
         driver_stack.main()
     assert '"dependants": ["x"]' in capsys.readouterr().out
+
+
+def test_two_that_end_the_same_job_leave_one_record(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "stack.json"
+    rename = os.rename
+
+    def another_first(source: str, target: str) -> None:
+        monkeypatch.setattr(os, "rename", rename)
+        monkeypatch.setattr(os, "getpid", lambda: 2)
+        _converge._write(str(path), {"by": 2})
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", another_first)
+    _converge._write(str(path), {"by": 1})
+    assert json.loads(path.read_text(encoding="utf-8")) == {"by": 1}
+    assert list(tmp_path.iterdir()) == [path]
