@@ -101,7 +101,7 @@ def main() -> None:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            sys.exit("another job runs")
+            raise SystemExit("another job runs") from None
         work(directory)
 
 

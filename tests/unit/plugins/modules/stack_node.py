@@ -96,7 +96,7 @@ class Node:
         (self.root / "var/lib/dpkg/status").write_text(text, encoding="utf-8")
 
     def has(self, tool: str) -> bool:
-        return (tool == "ofed_info" and bool(self.ofed_info)) or tool in ("tar", "apt-get")
+        return bool(self.ofed_info) if tool == "ofed_info" else tool in ("tar", "apt-get")
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         self.calls.append(list(argv))
