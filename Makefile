@@ -14,7 +14,7 @@ COLLECTION := ansible_collections/rdma/ofed
 # The two halves of the lab, each with a package of its own: what runs here, what runs in the nodes.
 LAB_FOLDERS := tests/lab tests/lab/node
 LAB := $(PYTHON) tests/lab/lab
-SCENARIOS ?= default firmware
+SCENARIOS ?= default firmware stacks
 
 # ansible-core wants a UTF-8 locale, which a bare machine does not set.
 export LC_ALL := C.UTF-8
@@ -34,7 +34,7 @@ help:
 	  'make unit        the unit tests only (under a minute)' \
 	  'make lint        the linters only' \
 	  'make sanity      ansible-test sanity only' \
-	  'make molecule    the scenarios: the whole site with restarts, and firmware on emulated cards' \
+	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
 	  'make machines    IPoIB on virtual machines with a real kernel: four network stacks (an hour)' \
 	  'make bench       module executions per host, time and memory of an unchanged run' \

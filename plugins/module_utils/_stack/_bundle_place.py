@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -136,6 +137,9 @@ def download(source: Source, opener: Download, root: str = "/") -> None:
     try:
         fetch(Location(url=source.location, checksum=source.checksum.lower()), os.path.dirname(kept_file(source, root)), opener)
     except RdmaError as exc:
+        # Nothing was changed: not even empty folders stay.
+        with contextlib.suppress(OSError):
+            os.removedirs(os.path.dirname(kept_file(source, root)))
         raise CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, nothing was changed" % (source.location, exc.msg)) from exc
 
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -184,9 +185,11 @@ def _foreseen(module: AnsibleModule, root: str) -> tuple[Change, ...]:
 
 def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    with open(path + ".new", "w", encoding="utf-8") as stream:
+    # What an earlier run began may be ended by two: by its module, which a lost controller leaves behind, and by the next run's.
+    temporary = "%s.%d" % (path, os.getpid())
+    with open(temporary, "w", encoding="utf-8") as stream:
         json.dump(content, stream, indent=1, sort_keys=True)
-    os.rename(path + ".new", path)
+    os.rename(temporary, path)
 
 
 def _failed(job: State, root: str) -> CommandFailed:
@@ -227,7 +230,7 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
     if job.failed:
         raise _failed(job, root)
     if job.memo.get("wanted", {}).get("state") == "absent":
-        if os.path.exists(os.path.join(root, RECORD)):
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(root, RECORD))
     else:
         _write(os.path.join(root, RECORD), job.memo["record"])

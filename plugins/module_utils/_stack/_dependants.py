@@ -11,17 +11,20 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_vendors
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_library, is_vendors
 
 
 def foreign(removed: t.Iterable[str], versions: t.Mapping[str, str], expected: t.Collection[str], release: str = "", replaced: bool = False) -> list[str]:
     """Those of the C(removed) packages that nobody spoke of.
 
     C(expected) are the packages that go by the plan. The installer removes more by their names: with C(replaced) these
-    are part of the stack as well, and come back with it.
+    are part of the stack as well, and come back with it. So are its libraries in the distribution's cut: whatever needs
+    one of them goes with it, and is named for itself.
     """
     return sorted(
-        name for name in set(removed) if name not in expected and not is_vendors(name, versions.get(name, ""), release) and not (replaced and name in REPLACED)
+        name
+        for name in set(removed)
+        if name not in expected and not is_vendors(name, versions.get(name, ""), release) and not is_library(name) and not (replaced and name in REPLACED)
     )
 
 

@@ -85,8 +85,8 @@ def plan_absent(found: Found, keep: Sequence[str] = ()) -> Draft:
     left = [name for name in packages.broken(found.packages) if name in found.vendors]
     if not found.is_vendors and not left:
         return Draft(files)
-    # What is left is the distribution's, or nothing.
-    changes = changes_of(Change("stack", stack_words(found.stack), "", NEEDS)) if found.is_vendors else ()
+    after = "inbox" if keep else ""
+    changes = changes_of(Change("stack", stack_words(found.stack), after, NEEDS)) if found.is_vendors else ()
     mended, first = recovery(found, packages.broken(found.packages))
     back, removes, simulate = way_back(found, keep)
     return Draft(files + mended + changes, (*first, *back), removes, simulate)

@@ -54,6 +54,8 @@ _VENDOR_NAMES = re.compile(
 )
 # 2310mlnx47-1.2310055, 2.1.10.1.mlnx-OFED.51258, 1.0-0.49.MLNX20200216.g4ea049f.50100: marks that no distribution makes.
 _VENDOR_VERSION = re.compile(r"mlnx|OFED", re.IGNORECASE)
+# Distributions name a library for the version of its interface; t64 is that of 2024, with a wider time.
+_LIBRARY = re.compile(r"^(lib.*?)[0-9][0-9.]*(t64)?\Z")
 
 
 def build_number(release: str) -> str:
@@ -75,4 +77,15 @@ def taken_by_installer(installed: t.Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in installed if not _SPARED.search(name) and any(part in name for part in REPLACED))
 
 
-__all__ = ("KNOWN", "PACKAGE_NAME", "REPLACED", "build_number", "is_vendors", "taken_by_installer")
+def is_library(name: str) -> bool:
+    """Is this a library of the stack in the distribution's cut, such as C(libopensm9)? It is of no use without what needs it."""
+    match = _LIBRARY.match(name)
+    return match is not None and match.group(1) in REPLACED
+
+
+def unknown_to_installer(installed: t.Iterable[str]) -> frozenset[str]:
+    """What the installer takes by its name and then calls foreign: it ends with 174, or removes it if it is forced to."""
+    return taken_by_installer(installed) - REPLACED
+
+
+__all__ = ("KNOWN", "PACKAGE_NAME", "REPLACED", "build_number", "is_library", "is_vendors", "taken_by_installer", "unknown_to_installer")

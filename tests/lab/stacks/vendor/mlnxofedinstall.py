@@ -6,10 +6,10 @@
 """Stand-in for C(mlnxofedinstall) of MLNX_OFED on Debian: same options, order of steps, texts, logs and exit codes.
 
 Faults, as C(KEY=VALUE,KEY) in the environment variable OFED_STANDIN, or in the files /etc/ofed-standin and .faults (beside this
-program): C(space) ends with 28; C(device) finds an unsupported card; C(slow=SECONDS) before each package; C(slow-build=SECONDS)
-before each build of modules, C(build) breaks it; C(fail=PACKAGE) and C(hang=PACKAGE) are about that package's post-installation;
-C(firmware=STATUS) is what the firmware updater ends with (2, 171, 173, 28); C(strict-uninstall) lets the uninstaller end with
-174 also for what depends on a listed package.
+program): C(space) ends with 28; C(exit=STATUS) ends with that before anything changes; C(device) finds an unsupported card;
+C(slow=SECONDS) before each package; C(slow-build=SECONDS) before each build of modules, C(build) breaks it; C(fail=PACKAGE) and
+C(hang=PACKAGE) are about that package's post-installation; C(firmware=STATUS) is what the firmware updater ends with (2, 171, 173,
+28); C(strict-uninstall) lets the uninstaller end with 174 also for what depends on a listed package.
 """
 
 from __future__ import annotations
@@ -99,6 +99,9 @@ class Installer:
         if "device" in self.faults and not self.given.has("--skip-unsupported-devices-check", "--without-fw-update"):
             self.node.say("Error: an unsupported device was found. See --skip-unsupported-devices-check", True, host.RED)
             sys.exit(host.ERROR)
+        if "exit" in self.faults:
+            self.node.say("Error: ended with %s, as it was told to" % self.faults["exit"], True, host.RED)
+            sys.exit(int(self.faults["exit"]))
 
     def add_kernel_support(self) -> None:
         """Builds another bundle and hands over to its installer. Whatever goes wrong there is 1 here."""

@@ -115,6 +115,7 @@ def test_whose_package_it_is(name: str, version: str, release: str, vendors: boo
 def test_what_the_installer_takes_by_name() -> None:
     installed = ["libopenmpi3", "openmpi-bin", "opensmtpd", "xen-rdma-core", "libibverbs1", "bash"]
     assert names.taken_by_installer(installed) == {"libopenmpi3", "openmpi-bin", "libibverbs1"}
+    assert names.unknown_to_installer(installed) == {"libopenmpi3", "openmpi-bin"}
 
 
 def test_what_a_simulation_removes() -> None:
@@ -178,6 +179,7 @@ def test_foreign_packages_are_listed_and_refused() -> None:
     versions = {"libpcap0.8": "1.10", "doca-ofed": "2.9.1", "mlnx-tools": "1", "libibverbs1": "44.0-2"}
     assert dependants.foreign(removed, versions, ["libibverbs1"]) == ["libpcap0.8", "tcpdump"]
     assert dependants.foreign(removed, versions, [], replaced=True) == ["libpcap0.8", "tcpdump"]
+    assert dependants.foreign(["libopensm9", "libosmcomp5", "libosmvendor5t64", "libopenmpi3", "opensm"], {}, []) == ["libopenmpi3", "opensm"]
     dependants.refuse(["libpcap0.8"], ["libpcap0.8", "other"], "x")
     with pytest.raises(Refused, match=r"1 package is no part of the RDMA stack .* when doca is installed: tcpdump") as refused:
         dependants.refuse(["libpcap0.8", "tcpdump"], ["libpcap0.8"], "doca is installed")

@@ -48,6 +48,13 @@ def test_installer_on_red_hat() -> None:
     assert draft.simulate == (("rpm", "--erase", "--test", "libibverbs1", "rdma-core"),)
 
 
+@pytest.mark.parametrize(("system", "name", "last"), [(DEBIAN, "libopensm9", "--force"), (DEBIAN, "libibumad3", "-q"), (ROCKY, "libibverbs-utils", "-q")])
+def test_the_installer_is_forced_where_it_would_stop_at_a_library_of_the_distribution(system: OperatingSystem, name: str, last: str) -> None:
+    found = node(system, packages={**INBOX, name: Package("1")})
+    draft = mlnx.plan_installer(Wanted(version=RELEASE, packages="all"), found, Place("/b"))
+    assert argvs(draft)[-1][-1] == last
+
+
 def test_doca_on_red_hat_and_suse() -> None:
     wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE, firmware_update=True)
     assert argvs(doca.plan_doca(wanted, node(ROCKY))) == [

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The vendor's downloads as variables of the role, and runs of the playbook and of the module on a node."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import typing as t
+
+PROJECT = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
+HERE = PROJECT / "build/molecule/stacks-made"
+"""The downloads on the controller."""
+THERE = "/srv/stacks"
+"""The downloads on the nodes."""
+STATE = "/var/lib/rdma.ofed"
+MANIFEST: dict[str, t.Any] = json.loads((HERE / "manifest.json").read_text(encoding="utf-8"))
+OLD, NEW = sorted(MANIFEST["bundles"])
+DOCA = min(MANIFEST["doca"])
+
+Host = t.Any
+Options = t.Dict[str, t.Any]
+Result = t.Dict[str, t.Any]
+
+
+def archive(version: str) -> str:
+    return str(MANIFEST["bundles"][version]["archive"])
+
+
+def checksum(version: str) -> str:
+    return str(MANIFEST["bundles"][version]["checksum"])
+
+
+def mlnx_ofed(release: str, **options: t.Any) -> Options:
+    """Options of the module for a release whose bundle is unpacked on the node."""
+    folder = "%s/%s" % (THERE, MANIFEST["bundles"][release]["folder"])
+    return {"source": "mlnx_ofed", "packages": "basic", "bundle": folder, "version": release, **options}
+
+
+def doca(**options: t.Any) -> Options:
+    repository = "%s/%s" % (THERE, MANIFEST["doca"][DOCA]["repository"])
+    return {"source": "doca", "version": DOCA, "repository": repository, "repository_key": THERE + "/key.asc", **options}
+
+
+def _environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "ANSIBLE_NOCOLOR": "1", **more}
+
+
+def begin(host: Host, log: pathlib.Path, **options: t.Any) -> subprocess.Popen[bytes]:
+    """The module on a node, in a session of its own; it goes on while the tests do."""
+    argv = ["ansible", "-i", host.backend.ansible_inventory, host.backend.host, "-m", "rdma.ofed.driver_stack", "-a", json.dumps(options)]
+    with log.open("wb") as stream:
+        return subprocess.Popen(argv, env=_environment(), stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True)
+
+
+def stack(host: Host, check: bool = False, **options: t.Any) -> Result:
+    """The whole result of the module on a node, whether it failed or not; C(said) is what it showed while it ran."""
+    node = host.backend.host
+    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed.driver_stack", "-a", json.dumps(options)]
+    env = _environment(ANSIBLE_STDOUT_CALLBACK="ansible.posix.json", ANSIBLE_LOAD_CALLBACK_PLUGINS="1")
+    done = subprocess.run([*argv, *(["--check"] if check else [])], env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    said, brace, rest = done.stdout.partition("{\n")
+    result = json.loads(brace + rest)["plays"][0]["tasks"][0]["hosts"][node]
+    return {"failed": False, **result, "said": said}
+
+
+def site(host: Host, record: pathlib.Path, variables: Options, *arguments: str) -> None:
+    """A run of site.yml on one node."""
+    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, "rdma.ofed.site", "--limit", host.backend.host, "--extra-vars", json.dumps(variables)]
+    env = _environment(RDMA_RECORD=str(record))
+    done = subprocess.run(
+        [*argv, *arguments], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@contextlib.contextmanager
+def fault(host: Host, words: str) -> t.Iterator[None]:
+    """A node on which the stand-ins fail as they are told to."""
+    host.check_output("echo '%s' >/etc/ofed-standin" % words)
+    try:
+        yield
+    finally:
+        host.check_output("rm -f /etc/ofed-standin")
+
+
+def fingerprint(host: Host) -> str:
+    """All that a refused run must leave alone: packages, repositories, what the collection keeps."""
+    sums = "md5sum /var/lib/dpkg/status; find /etc/apt /usr/share/keyrings -type f -exec md5sum {} +"
+    return str(host.check_output("%s; find /tmp $(ls -d %s)" % (sums, STATE)))
+
+
+def release(host: Host) -> str:
+    """What the node says it has, "" for the distribution's."""
+    said = str(host.run("ofed_info -s").stdout).strip().rstrip(":")
+    return said.rpartition("LINUX-")[2]

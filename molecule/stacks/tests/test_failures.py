@@ -1,0 +1,224 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What can be known to go wrong is said before anything is unpacked or changed; what goes wrong in the middle is explained, and the
+next run gets there. The tests build on each other: the node goes from the distribution's stack to the old release, to the new, back
+to the old and to DOCA, and something fails each time. All of them are in this file: those of another run at the same time."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import typing as t
+
+import pytest
+from stacks import HERE, NEW, OLD, STATE, THERE, Host, Options, archive, begin, doca, fault, fingerprint, mlnx_ofed, release, stack
+
+testinfra_hosts = ["ansible://node2"]
+
+JOB = STATE + "/jobs/driver-stack"
+UNIT = "rdma-ofed-driver-stack"
+SECONDS_UNTIL_THERE = 120
+CONTROL = "Package: site-mpi\\nVersion: 1\\nArchitecture: all\\nMaintainer: site <site@example.invalid>\\nDepends: libibverbs1\\nDescription: MPI\\n"
+CODES = {
+    1: "a general failure",
+    2: "no firmware was found",
+    22: "an option is not known",
+    28: "not enough free space",
+    30: "supports this kernel already",
+    171: "no adapter",
+    172: "a prerequisite is missing",
+    173: "the mst driver could not be started",
+    174: "packages that are not part of OFED",
+}
+ZEROS = 64 * "0"
+URL = "http://127.0.0.1:8000/"
+
+
+def _named(distribution: str, arch: str) -> Options:
+    return mlnx_ofed(OLD, bundle="%s/MLNX_OFED_LINUX-%s-%s-%s.tgz" % (THERE, OLD, distribution, arch))
+
+
+REFUSED: dict[str, tuple[Options, tuple[str, ...]]] = {
+    "checksum of a file on the node": (
+        mlnx_ofed(OLD, bundle="%s/%s" % (THERE, archive(OLD)), bundle_checksum="sha256:" + ZEROS),
+        (archive(OLD), ZEROS, "Nothing was unpacked"),
+    ),
+    "checksum of a file on the controller": (
+        mlnx_ofed(OLD, bundle=str(HERE / archive(OLD)), bundle_on="controller", bundle_checksum="sha256:" + ZEROS),
+        (archive(OLD), ZEROS, "Nothing was transferred"),
+    ),
+    "checksum of a download": (
+        mlnx_ofed(OLD, bundle=URL + archive(OLD), bundle_checksum="sha256:" + ZEROS),
+        (archive(OLD), ZEROS, "Nothing was unpacked"),
+    ),
+    "download without a checksum": (mlnx_ofed(OLD, bundle=URL + archive(OLD)), ("ofed_bundle_checksum",)),
+    "misspelt option": (mlnx_ofed(OLD, installer_options=["--without-dkm"]), ("--without-dkm'", "--without-dkms")),
+    "misspelt package in an option": (mlnx_ofed(OLD, installer_options=["--without-opensn"]), ("--without-opensn'", "--without-opensm")),
+    "unknown option": (mlnx_ofed(OLD, installer_options=["--bogus"]), ("--bogus", "22")),
+    "bundle for another distribution": (_named("ubuntu22.04", "x86_64"), ("ubuntu22.04", "debian")),
+    "bundle for another architecture": (_named("debian12", "aarch64"), ("aarch64", "x86_64")),
+    "bundle of another release": (mlnx_ofed(OLD, version="24.04-0.6.6.0", bundle="%s/%s" % (THERE, archive(OLD))), ("24.04-0.6.6.0", OLD)),
+    "repository without a key": (doca(repository_key=""), ("ofed_repository_key", "ofed_repository_trusted")),
+    "key that is none": (doca(repository_key=THERE + "/manifest.json"), ("ofed_repository_key", "manifest.json")),
+    "version that the repository lacks": (doca(version="2.9.7"), ("2.9.7", "2.9.1")),
+    "profile that the repository lacks": (doca(packages="doca-host-basic"), ("doca-host-basic",)),
+}
+
+
+def converges(host: Host, options: Options, version: str) -> None:
+    """A run that gets there, and one that has nothing to do."""
+    done = stack(host, **options)
+    assert not done["failed"], done["msg"]
+    assert done["changed"], done
+    assert release(host).startswith(version)
+    assert host.check_output("dpkg --audit") == ""
+    again = stack(host, **options)
+    assert (again["failed"], again["changes"], "job" in again) == (False, [], False), again
+
+
+def wait_until(host: Host, script: str) -> None:
+    found = host.run("for i in $(seq %d); do { %s; } && exit; sleep 0.2; done; exit 1" % (5 * SECONDS_UNTIL_THERE, script))
+    assert found.rc == 0, host.run("tail %s/log; dpkg --list | tail" % JOB).stdout
+
+
+def wait_until_hanging(host: Host, package: str) -> None:
+    wait_until(host, "dpkg-query -W -f '${Status}' %s 2>/dev/null | grep -q half-configured" % package)
+
+
+def identity(host: Host) -> str:
+    return str(json.loads(host.file(JOB + "/job.json").content_string)["id"])
+
+
+def explained(host: Host, found: t.Mapping[str, t.Any], code: int, words: str) -> None:
+    """The message has the code, what it says, the next step, and logs that are there."""
+    assert found["failed"], found
+    assert "exit status %d: " % code in found["msg"]
+    assert words in found["msg"]
+    assert ". Next: " in found["msg"]
+    assert found["rc"] == code
+    folder = re.search(r"logs are in (/tmp/MLNX_OFED_LINUX\S+\.logs)", found["msg"])
+    assert folder, found["msg"]
+    assert host.run("ls %s/general.log" % folder.group(1)).rc == 0
+    assert "all output is in %s/log" % JOB in found["msg"]
+    assert host.file(JOB + "/log").exists
+
+
+@pytest.fixture(scope="module")
+def served(host: Host) -> t.Iterator[None]:
+    """The downloads of the node, at a URL."""
+    host.check_output("systemd-run --quiet --unit=served --collect python3 -m http.server --bind 127.0.0.1 --directory %s 8000" % THERE)
+    host.check_output("for i in $(seq 50); do ss --listening --tcp --numeric | grep -q 127.0.0.1:8000 && exit; sleep 0.1; done; exit 1")
+    yield
+    host.check_output("systemctl stop served")
+
+
+@pytest.mark.usefixtures("served")
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_with_nothing_changed(host: Host, case: str) -> None:
+    options, words = REFUSED[case]
+    before = fingerprint(host)
+    found = stack(host, **options)
+    assert found["failed"], found
+    assert [word for word in words if word not in found["msg"]] == [], found["msg"]
+    assert fingerprint(host) == before
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_an_exit_code_is_explained(host: Host, code: int) -> None:
+    with fault(host, "exit=%d" % code):
+        explained(host, stack(host, **mlnx_ofed(OLD)), code, CODES[code])
+    assert release(host) == ""
+
+
+def test_full_disk_and_other_distribution_as_the_installer_finds_them(host: Host) -> None:
+    with fault(host, "space"):
+        explained(host, stack(host, **mlnx_ofed(OLD)), 28, CODES[28])
+    explained(host, stack(host, **mlnx_ofed(OLD, installer_options=["--distro debian11"])), 172, CODES[172])
+    assert release(host) == ""
+
+
+@pytest.fixture
+def site_mpi(host: Host) -> None:
+    """A package of nobody's stack that needs a library of the stack."""
+    host.check_output("mkdir -p /tmp/site/DEBIAN && printf '%s' >/tmp/site/DEBIAN/control" % CONTROL)
+    host.check_output("dpkg-deb -b /tmp/site /tmp/site.deb && dpkg -i /tmp/site.deb && rm -r /tmp/site /tmp/site.deb")
+
+
+@pytest.mark.usefixtures("site_mpi")
+def test_foreign_dependants_go_only_if_they_may(host: Host) -> None:
+    for check in (True, False):
+        refused = stack(host, check, **mlnx_ofed(OLD))
+        assert refused["failed"], refused
+        assert refused["dependants"] == ["site-mpi"]
+        assert "site-mpi" in refused["msg"]
+        assert "ofed_allow_removal" in refused["msg"]
+    assert host.package("site-mpi").is_installed
+    allowed = mlnx_ofed(OLD, allow_removal=["site-mpi"])
+    predicted = stack(host, True, **allowed)["changes"]
+    assert "package site-mpi: 1 -> none" in predicted
+    done = stack(host, **allowed)
+    assert not done["failed"], done["msg"]
+    assert done["changes"] == predicted
+    assert not host.package("site-mpi").is_installed
+    assert stack(host, **allowed)["changes"] == []
+
+
+def test_after_a_package_that_failed_the_next_run_converges(host: Host) -> None:
+    with fault(host, "fail=mlnx-tools"):
+        explained(host, stack(host, **mlnx_ofed(NEW)), 1, CODES[1])
+    assert "mlnx-tools" in host.check_output("dpkg --audit")
+    converges(host, mlnx_ofed(NEW), NEW)
+
+
+def test_a_flattened_failure_of_a_build_is_told_apart(host: Host) -> None:
+    with fault(host, "build"):
+        explained(host, stack(host, **mlnx_ofed(OLD, installer_options=["--add-kernel-support"])), 1, "every failure ends in 1")
+    assert release(host) == NEW
+
+
+def test_after_a_killed_job_the_next_run_converges(host: Host, tmp_path: pathlib.Path) -> None:
+    with fault(host, "hang=mlnx-tools"):
+        run = begin(host, tmp_path / "log", **mlnx_ofed(OLD))
+        wait_until_hanging(host, "mlnx-tools")
+        host.check_output("systemctl kill --signal KILL %s" % UNIT)
+        assert run.wait(60) != 0
+    said = (tmp_path / "log").read_text(encoding="utf-8")
+    assert "was interrupted" in said
+    assert JOB + "/log" in said
+    converges(host, mlnx_ofed(OLD), OLD)
+
+
+def test_after_a_lost_controller_the_next_run_attaches(host: Host, tmp_path: pathlib.Path) -> None:
+    with fault(host, "hang=mlnx-tools"):
+        first = begin(host, tmp_path / "first", **doca())
+        wait_until_hanging(host, "mlnx-tools")
+        os.killpg(first.pid, signal.SIGKILL)
+        first.wait(60)
+        job = identity(host)
+        # Nothing has died on the node, and nothing else is begun there.
+        refused = stack(host, True, **doca())
+        assert "a job is installing DOCA-OFED" in refused["msg"], refused
+        second = begin(host, tmp_path / "second", **doca(poll=1))
+        _wait_for_words(tmp_path / "second", "node2: stage ", second)
+    host.check_output("pkill --full --exact 'sleep 3600'")
+    assert second.wait(SECONDS_UNTIL_THERE) == 0, (tmp_path / "second").read_text(encoding="utf-8")
+    assert "CHANGED" in (tmp_path / "second").read_text(encoding="utf-8")
+    assert identity(host) == job
+    assert host.check_output("dpkg --audit") == ""
+    again = stack(host, **doca())
+    assert (again["failed"], again["changes"], "job" in again) == (False, [], False), again
+
+
+def _wait_for_words(log: pathlib.Path, words: str, run: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + SECONDS_UNTIL_THERE
+    while words not in log.read_text(encoding="utf-8"):
+        assert run.poll() is None, log.read_text(encoding="utf-8")
+        assert time.monotonic() < deadline, log.read_text(encoding="utf-8")
+        time.sleep(0.2)

@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""From the distribution's stack to MLNX_OFED, to its next release, to DOCA and back; the node runs the subnet manager all the way."""
+
+from __future__ import annotations
+
+import shutil
+import typing as t
+
+import pytest
+import records
+from stacks import DOCA, HERE, MANIFEST, NEW, OLD, PROJECT, STATE, THERE, Host, Options, archive, checksum, release, site
+
+testinfra_hosts = ["ansible://node1"]
+
+
+class Leg(t.NamedTuple):
+    """A stack, as the inventory declares it."""
+
+    name: str
+    variables: Options
+    package: str
+    """One that tells the stack apart, and what its version contains."""
+    version: str
+    info: str
+
+
+def _bundle(version: str, **variables: t.Any) -> Leg:
+    wanted = {"ofed_source": "mlnx_ofed", "ofed_version": version, "ofed_packages": "basic", "ofed_bundle_checksum": checksum(version), **variables}
+    return Leg("mlnx_ofed %s" % version, wanted, "rdma-core", "mlnx", version)
+
+
+LEGS = (
+    _bundle(OLD, ofed_bundle=str(HERE / archive(OLD)), ofed_bundle_on="controller"),
+    _bundle(NEW, ofed_bundle="%s/%s" % (THERE, archive(NEW))),
+    Leg(
+        "doca",
+        {
+            "ofed_source": "doca",
+            "ofed_version": DOCA,
+            "ofed_repository": "%s/%s" % (THERE, MANIFEST["doca"][DOCA]["repository"]),
+            "ofed_repository_key": THERE + "/key.asc",
+        },
+        "doca-ofed",
+        DOCA,
+        "OFED-internal-",
+    ),
+    Leg("inbox", {"ofed_source": "inbox"}, "rdma-core", "44.", ""),
+)
+
+
+class Walked(t.NamedTuple):
+    """What the three runs of a leg did."""
+
+    leg: Leg
+    predicted: list[records.Event]
+    done: list[records.Event]
+    again: list[records.Event]
+
+
+@pytest.fixture(scope="module", params=LEGS, ids=lambda leg: leg.name)
+def walked(host: Host, request: pytest.FixtureRequest) -> Walked:
+    leg: Leg = request.param
+    folder = PROJECT / "build/molecule/stacks-walk" / leg.name
+    shutil.rmtree(folder, ignore_errors=True)
+    site(host, folder, leg.variables, "--check")
+    site(host, folder, leg.variables)
+    site(host, folder, leg.variables)
+    first, second = records.find(folder, "site", "run")
+    return Walked(leg, records.find(folder, "site", "check")[0], first, second)
+
+
+def test_check_mode_predicts_the_run(walked: Walked) -> None:
+    assert records.differences(walked.predicted, walked.done) == []
+    assert records.changes(walked.done)
+
+
+def test_the_second_run_changes_nothing(walked: Walked) -> None:
+    assert records.changes(walked.again) == {}
+
+
+def test_an_unchanged_run_costs_one_execution_for_the_stack(walked: Walked) -> None:
+    executed = [name.rpartition(".")[2] for name in records.executions(walked.again)["node1"]]
+    stack = "apt" if walked.leg.name == "inbox" else "driver_stack"
+    assert executed == ["rdma_facts", stack, "kernel_modules", "apt", "opensm", "ipoib", "fabric_check"]
+
+
+def test_the_declared_stack_is_there_and_whole(host: Host, walked: Walked) -> None:
+    assert walked.leg.version in host.package(walked.leg.package).version
+    assert release(host).startswith(walked.leg.info)
+    assert bool(release(host)) == bool(walked.leg.info)
+    assert host.check_output("dpkg --audit") == ""
+    # Installed stacks know what they were asked for; of what brought them, nothing is left.
+    left = host.check_output("find %s -mindepth 1 -maxdepth 1 -printf '%%f '" % STATE).split()
+    assert sorted(left) == (["jobs"] if walked.leg.name == "inbox" else ["jobs", "stack.json"])
+
+
+def test_nothing_of_the_vendor_is_left_on_the_way_back(host: Host, walked: Walked) -> None:
+    if walked.leg.name == "inbox":
+        found = host.run("dpkg-query --show | grep -iE 'mlnx|ofed|doca'; ls /etc/apt/*/*rdma-ofed* /usr/bin/ofed_info /usr/sbin/ofed_uninstall.sh")
+        assert found.stdout == ""
+        # What the role installs is there by its own right, not as a dependency that went.
+        assert host.package("opensm").is_installed
+
+
+def test_user_space_works_on_the_fabric(host: Host, walked: Walked) -> None:
+    assert "State: Active" in host.check_output("ibstat mlx5_0 1")
+    assert {"node1", "node2"} <= set(host.check_output("ibnetdiscover -H").replace('"', " ").split())
+    assert "PortXmitData" in host.check_output("perfquery")
+    # The lab emulates no verbs. The libraries are found, and they load their providers.
+    assert "device" in host.check_output("ibv_devices")
+    assert "not found" not in host.check_output("ldd /usr/lib/x86_64-linux-gnu/libibverbs/*.so /usr/sbin/opensm /usr/bin/ib_write_bw 2>/dev/null || true")
+
+
+def test_the_subnet_manager_is_still_the_one_of_the_role(host: Host, walked: Walked) -> None:
+    master = host.check_output("sminfo")
+    assert "SMINFO_MASTER" in master
+    assert "0x2c90300001001" in master
+    assert host.service("rdma-opensm@ib").is_running
+    assert host.service("rdma-opensm@ib").is_enabled
+    assert len(host.process.filter(comm="opensm")) == 1
+    # Neither stack's own unit may start a second one.
+    for name in ("opensm", "opensmd"):
+        assert host.check_output("systemctl show -p LoadState --value %s.service" % name).strip() == "masked"
