@@ -148,6 +148,20 @@ ansible_facts:
               returned: success
               type: str
               sample: 6.1.0-50-amd64
+            next_boot:
+              description: Release of the kernel that boots next, by the menu of GRUB or systemd-boot; empty where that can't be told.
+              returned: success
+              type: str
+              sample: 6.1.0-51-amd64
+            next_boot_evidence:
+              description: How that is known.
+              returned: success
+              type: str
+              sample: "GRUB's entry 0 in /boot/grub/grub.cfg: Debian GNU/Linux"
+            secure_boot:
+              description: Whether UEFI secure boot is on. The kernel takes only signed modules then.
+              returned: success
+              type: bool
             installed:
               description: The kernels below C(/lib/modules).
               returned: success
@@ -171,6 +185,14 @@ ansible_facts:
                   description: Whether C(ib_core), C(ib_uverbs), C(ib_umad) and C(ib_ipoib) are all there.
                   returned: success
                   type: bool
+                stack:
+                  description: Whose C(ib_core) it would load, V(inbox), V(ofed), or V(none).
+                  returned: success
+                  type: str
+                dkms:
+                  description: Whether DKMS has built the vendor's driver for it, V(built) or V(missing). Empty where DKMS has none to build.
+                  returned: success
+                  type: str
         modules:
           description: The loaded modules that belong to the RDMA stack or use it.
           returned: when V(modules) is in O(gather)

@@ -12,6 +12,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot, read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import with_capability
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
@@ -62,6 +63,17 @@ def _modules(root: str, run: Runner, warnings: list[str]) -> list[dict[str, t.An
     return [_plain(module) for module in modules]
 
 
+def _kernels(root: str, running: str) -> dict[str, t.Any]:
+    following = read_next_boot(root)
+    return {
+        "running": running,
+        "next_boot": following.release,
+        "next_boot_evidence": following.evidence,
+        "secure_boot": read_secure_boot(root),
+        "installed": [_plain(kernel) for kernel in read_kernels(root, running)],
+    }
+
+
 def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], root: str = "/", running: str = "") -> Facts:
     """The wanted parts of C(ansible_facts.rdma), in plain types; C(os) is always among them.
 
@@ -82,7 +94,7 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     if "stack" in parts and stack:
         rdma["stack"] = _plain(stack)
     if "kernels" in parts:
-        rdma["kernels"] = {"running": running, "installed": [_plain(kernel) for kernel in read_kernels(root, running)]}
+        rdma["kernels"] = _kernels(root, running)
     if "modules" in parts:
         rdma["modules"] = _modules(root, run, warnings)
     if "hcas" in parts:

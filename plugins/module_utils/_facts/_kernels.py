@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources, state_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 
 # What this collection's roles need of a kernel; the driver of the adapter comes on top.
@@ -28,6 +29,10 @@ class Kernel(t.NamedTuple):
     """For each of MODULES: is it there, as a file or built in?"""
     rdma: bool
     """Are all of CORE there? Some distributions put them into a package of their own, and cloud kernels leave them out."""
+    stack: str = "none"
+    """Whose C(ib_core) it would load: C(inbox), C(ofed), or C(none)."""
+    dkms: str = ""
+    """Whether DKMS has built the vendor's driver for it, C(built) or C(missing); "" where DKMS has none to build."""
 
 
 def parse_module_names(text: str) -> set[str]:
@@ -41,6 +46,19 @@ def parse_module_names(text: str) -> set[str]:
     return names
 
 
+def parse_stack(dependencies: str, builtin: str) -> str:
+    """modules.dep and modules.builtin -> whose C(ib_core) is loaded: C(inbox), C(ofed) or C(none).
+
+    depmod lists the one file of a name that goes before the others. The kernel's own are below C(kernel/), those of others
+    below C(updates/), C(extra/) or C(weak-updates/).
+    """
+    for line in (*dependencies.splitlines(), *builtin.splitlines()):
+        path = line.partition(":")[0].strip()
+        if "ib_core" in parse_module_names(path):
+            return "inbox" if path.startswith("kernel/") or "/kernel/drivers/" in path else "ofed"
+    return "none"
+
+
 def kernel(release: str, names: t.Collection[str], running: str) -> Kernel:
     """One kernel with the module names that it has."""
     modules = {name: name in names for name in sorted(MODULES)}
@@ -51,11 +69,13 @@ def read_kernels(root: str = "/", running: str = "") -> tuple[Kernel, ...]:
     """All installed kernels by release. A directory left behind by a removed kernel has no list of modules and is skipped."""
     base = os.path.join(root, "lib/modules")
     found = []
+    sources = read_sources(root)
     for release in entries(base):
         texts = [attribute(base, release, name) for name in ("modules.dep", "modules.builtin")]
         if any(texts):
-            found.append(kernel(release, parse_module_names("\n".join(texts)), running))
+            one = kernel(release, parse_module_names("\n".join(texts)), running)
+            found.append(one._replace(stack=parse_stack(*texts), dkms=state_of(release, sources)))
     return tuple(found)
 
 
-__all__ = ("CORE", "MODULES", "Kernel", "kernel", "parse_module_names", "read_kernels")
+__all__ = ("CORE", "MODULES", "Kernel", "kernel", "parse_module_names", "parse_stack", "read_kernels")

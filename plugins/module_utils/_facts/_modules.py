@@ -23,7 +23,7 @@ _STACK = re.compile(
     r"|bnxt_re|efa|erdma|hfi1|hns_roce_.+|i40iw|irdma|mana_ib|ocrdma|qedr|siw|usnic_verbs|vmw_pvrdma)$"
 )
 # Users of the stack that don't depend on ib_core by symbol.
-_PEERS = ("nvidia_peermem", "nv_peer_mem")
+PEERS = ("nvidia_peermem", "nv_peer_mem")
 
 # Those whose version decides whether a reload or reboot is due; reading more files would only cost time.
 CHECKED = (
@@ -80,7 +80,7 @@ def parse_proc_modules(text: str) -> tuple[Module, ...]:
 def related(modules: t.Sequence[Module]) -> tuple[Module, ...]:
     """The modules of the stack, and all that use it."""
     by_name = {module.name: module for module in modules}
-    keep = {module.name for module in modules if in_stack(module.name) or module.name in _PEERS}
+    keep = {module.name for module in modules if in_stack(module.name) or module.name in PEERS}
     users: set[str] = set()
     todo = ["ib_core"]
     while todo:
@@ -130,4 +130,4 @@ def with_disk(modules: t.Sequence[Module], run: Runner, root: str = "/") -> tupl
     )
 
 
-__all__ = ("CHECKED", "Module", "in_stack", "parse_modinfo", "parse_proc_modules", "read_loaded", "related", "with_disk")
+__all__ = ("CHECKED", "PEERS", "Module", "in_stack", "parse_modinfo", "parse_proc_modules", "read_loaded", "related", "with_disk")

@@ -12,7 +12,6 @@ costs a question.
 
 from __future__ import annotations
 
-import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below
@@ -94,17 +93,4 @@ def read_foreign_drivers(root: str, functions: t.Sequence[str]) -> tuple[str, ..
     return tuple("%s (%s)" % item for item in drivers if item[1] not in _OWN_DRIVERS)
 
 
-def read_secure_boot(root: str = "/") -> bool:
-    """Does UEFI secure boot keep user programs away from PCI configuration space? Four bytes of attributes, then the flag."""
-    base = os.path.join(root, "sys/firmware/efi/efivars")
-    for name in entries(base):
-        if name.startswith("SecureBoot-"):
-            try:
-                with open(os.path.join(base, name), "rb") as stream:
-                    return stream.read(5)[4:] == b"\x01"
-            except OSError:
-                return False
-    return False
-
-
-__all__ = ("Places", "interfaces_of", "read_foreign_drivers", "read_places", "read_secure_boot", "read_virtual_functions", "ssh_over", "users_of")
+__all__ = ("Places", "interfaces_of", "read_foreign_drivers", "read_places", "read_virtual_functions", "ssh_over", "users_of")

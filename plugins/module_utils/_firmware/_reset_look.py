@@ -12,6 +12,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
@@ -82,7 +83,7 @@ def look_around(run: Runner, environ: t.Mapping[str, str], root: str = "/", pid:
         hypervisor=in_hypervisor(run),
         enclosed=machine.kind if machine.kind in ("container", "chroot") else "",
         opensm=any(user.kind == "sm" for user in users),
-        secure_boot=use.read_secure_boot(root),
+        secure_boot=read_secure_boot(root),
         missing=tuple(name for name in _HELPERS if not run.has(name)),
     )
     tools = find_tools(run, "auto") if any(run.has(name) for name in _mlxconfig.TOOLS) else ()

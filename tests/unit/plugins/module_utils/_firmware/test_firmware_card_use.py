@@ -96,12 +96,3 @@ def test_virtual_functions_and_drivers(root: str) -> None:
     (device / "driver").symlink_to("../../../bus/pci/drivers/vfio-pci")
     (pathlib.Path(root) / "sys/bus/pci/devices" / FIRST[0] / "driver").symlink_to("../../../bus/pci/drivers/mlx5_core")
     assert (use.read_virtual_functions(root, FIRST), use.read_foreign_drivers(root, FIRST)) == (4, (FIRST[1] + " (vfio-pci)",))
-
-
-@pytest.mark.parametrize(("content", "on"), [(b"\x06\0\0\0\x01", True), (b"\x06\0\0\0\0", False), (b"", False), (None, False)])
-def test_secure_boot(tmp_path: pathlib.Path, content: bytes | None, on: bool) -> None:
-    if content is not None:
-        folder = tmp_path / "sys/firmware/efi/efivars"
-        folder.mkdir(parents=True)
-        (folder / "SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c").write_bytes(content)
-    assert use.read_secure_boot(str(tmp_path)) is on

@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Which kernel boots next, and whether the firmware checks what is booted."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _grub as grub
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loader_entries as loader
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+
+_EFIVARS = "sys/firmware/efi/efivars"
+# The GUID of systemd's variables.
+_LOADER = "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+_MENUS = ("boot/grub2/grub.cfg", "boot/grub/grub.cfg")
+_ENTRIES = ("boot/loader", "efi/loader", "boot/efi/loader")
+_LINKS = ("boot/vmlinuz", "vmlinuz")
+
+
+class NextBoot(t.NamedTuple):
+    """The kernel that boots next."""
+
+    release: str = ""
+    """Empty where that can't be told."""
+    evidence: str = ""
+
+
+def _efi_variable(root: str, name: str) -> bytes:
+    """Its content without the four bytes of attributes before it; nothing where it can't be read."""
+    try:
+        with open(os.path.join(root, _EFIVARS, name), "rb") as stream:
+            return stream.read(4096)[4:]
+    except OSError:
+        return b""
+
+
+def read_secure_boot(root: str = "/") -> bool:
+    """Is UEFI secure boot on? Then the kernel takes only signed modules, and keeps programs from the PCI configuration space."""
+    names = [name for name in entries(root, _EFIVARS) if name.startswith("SecureBoot-")]
+    return any(_efi_variable(root, name)[:1] == b"\x01" for name in names)
+
+
+def _loader_variable(root: str, name: str) -> str:
+    return _efi_variable(root, name + _LOADER).decode("utf-16-le", "replace").rstrip("\0")
+
+
+def _entries(root: str, folder: str) -> list[loader.Entry]:
+    base = folder + "/entries"
+    return [loader.parse_entry(name, attribute(root, base, name)) for name in entries(root, base) if name.endswith(".conf")]
+
+
+def _grub(root: str) -> NextBoot:
+    menus = [*_MENUS, *("boot/efi/EFI/%s/grub.cfg" % name for name in entries(root, "boot/efi/EFI"))]
+    for path in menus:
+        text = attribute(root, path)
+        blscfg = any(line.strip() == "blscfg" for line in text.splitlines())
+        menu = grub.parse_menu(text)
+        if not blscfg and not menu:
+            # The stub on an EFI partition, which only says where the menu is.
+            continue
+        places = [os.path.dirname(path), "boot/grub2", "boot/grub"]
+        environment = next((found for found in (attribute(root, place, "grubenv") for place in places) if found), "")
+        choice = grub.chosen(grub.parse_default(text), grub.parse_environment(environment))
+        words = "GRUB's entry %s" % (choice or "0")
+        if blscfg:
+            found = [entry for entry in _entries(root, "boot/loader") if entry.release]
+            picked = loader.grub_choice(found, choice)
+            if picked is not None:
+                return NextBoot(picked.release, "%s: %s" % (words, picked.id))
+        entry = grub.select(menu, choice)
+        return NextBoot(grub.release_of(entry.image), "%s in /%s: %s" % (words, path, entry.title)) if entry else NextBoot("", words)
+    return NextBoot()
+
+
+def _systemd_boot(root: str) -> NextBoot:
+    for folder in _ENTRIES:
+        found = [entry for entry in _entries(root, folder) if entry.release]
+        if not found:
+            continue
+        patterns = [_loader_variable(root, "LoaderEntryOneShot"), _loader_variable(root, "LoaderEntryDefault")]
+        declared = pattern = loader.parse_loader_conf(attribute(root, folder, "loader.conf"))
+        if declared.startswith("@"):
+            pattern = _loader_variable(root, "LoaderEntryLastBooted") if declared == "@saved" else ""
+        picked = loader.systemd_choice(found, [*patterns, pattern])
+        if picked is not None:
+            return NextBoot(picked.release, "systemd-boot's entry %s" % picked.id)
+    return NextBoot()
+
+
+def _link(root: str) -> NextBoot:
+    """Loaders without a menu of their own are pointed at a link by the packages of kernels."""
+    for path in _LINKS:
+        try:
+            target = os.readlink(os.path.join(root, path))
+        except OSError:
+            continue
+        return NextBoot(grub.release_of("/" + target), "the link /%s" % path)
+    return NextBoot()
+
+
+def read_next_boot(root: str = "/") -> NextBoot:
+    """From GRUB's menu, else from systemd-boot's entries, else from the link that older loaders follow."""
+    for look in (_grub, _systemd_boot, _link):
+        found = look(root)
+        if found.release:
+            return found
+    return NextBoot()
+
+
+__all__ = ("NextBoot", "read_next_boot", "read_secure_boot")

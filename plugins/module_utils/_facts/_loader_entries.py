@@ -1,0 +1,122 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Boot loader entries in files of their own, as Red Hat's GRUB and systemd-boot read them: what they say, and their order. Pure."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._grub import release_of
+
+_PIECE = re.compile(r"[0-9]+|[A-Za-z]+|~|\^")
+# systemd counts boots in the name: +TRIES-LEFT-DONE.
+_TRIES = re.compile(r"\+\d+(-\d+)?\Z")
+
+
+class Entry(t.NamedTuple):
+    """One file of loader/entries."""
+
+    id: str
+    """The name of the file without C(.conf) and without a counter of boots."""
+    title: str = ""
+    version: str = ""
+    sort_key: str = ""
+    machine_id: str = ""
+    image: str = ""
+
+    @property
+    def release(self) -> str:
+        return release_of(self.image) or self.version
+
+
+def parse_entry(name: str, text: str) -> Entry:
+    """C(NAME.conf) and its content: a key and a value a line."""
+    fields: dict[str, str] = {}
+    for line in text.splitlines():
+        key, _blank, value = line.strip().partition(" ")
+        if key and not key.startswith("#"):
+            fields.setdefault(key, value.strip())
+    identity = _TRIES.sub("", name[: -len(".conf")] if name.endswith(".conf") else name)
+    return Entry(
+        identity, fields.get("title", ""), fields.get("version", ""), fields.get("sort-key", ""), fields.get("machine-id", ""), fields.get("linux", "")
+    )
+
+
+def compare(one: str, other: str) -> int:
+    """Which of two versions is newer, by the rules of rpm, which both loaders follow in what matters here: -1, 0, 1."""
+    left, right = _PIECE.findall(one), _PIECE.findall(other)
+    for mine, theirs in zip(left, right):
+        if mine == theirs:
+            continue
+        if "~" in (mine, theirs):
+            return -1 if mine == "~" else 1
+        if mine.isdigit() != theirs.isdigit():
+            # A number is newer than letters.
+            return 1 if mine.isdigit() else -1
+        if mine.isdigit() and int(mine) != int(theirs):
+            return 1 if int(mine) > int(theirs) else -1
+        if not mine.isdigit():
+            return 1 if mine > theirs else -1
+    rest = left[len(right) :] or right[len(left) :]
+    if not rest:
+        return 0
+    longer = 1 if len(left) > len(right) else -1
+    return -longer if rest[0] == "~" else longer
+
+
+def in_grub_order(entries: t.Iterable[Entry]) -> list[Entry]:
+    """Newest first, by the names of the files; a rescue kernel, whose version is 0, comes last."""
+
+    def order(one: Entry, other: Entry) -> int:
+        return compare(other.id, one.id)
+
+    return sorted(entries, key=functools.cmp_to_key(order))
+
+
+def in_systemd_order(entries: t.Iterable[Entry]) -> list[Entry]:
+    """Entries with a sort key first, in its order; of one system the newest first."""
+
+    def order(one: Entry, other: Entry) -> int:
+        if bool(one.sort_key) != bool(other.sort_key):
+            return -1 if one.sort_key else 1
+        if one.sort_key and (one.sort_key, one.machine_id) != (other.sort_key, other.machine_id):
+            return -1 if (one.sort_key, one.machine_id) < (other.sort_key, other.machine_id) else 1
+        return (compare(other.version, one.version) if one.sort_key else 0) or compare(other.id, one.id)
+
+    return sorted(entries, key=functools.cmp_to_key(order))
+
+
+def grub_choice(entries: t.Iterable[Entry], choice: str) -> Entry | None:
+    """What Red Hat's GRUB boots: an entry by its id, title or number, and the newest one for what means none."""
+    ordered = in_grub_order(entries)
+    if re.match(r"^[0-9]{1,5}\Z", choice) and int(choice) < len(ordered):
+        return ordered[int(choice)]
+    return next((entry for entry in ordered if choice and choice in (entry.id, entry.title)), ordered[0] if ordered else None)
+
+
+def systemd_choice(entries: t.Iterable[Entry], patterns: t.Sequence[str]) -> Entry | None:
+    """What systemd-boot boots: the first pattern that fits any entry decides, and the first entry where none does."""
+    ordered = in_systemd_order(entries)
+    for pattern in patterns:
+        for entry in ordered:
+            if pattern and fnmatch.fnmatchcase((entry.id + ".conf").lower(), pattern.lower()):
+                return entry
+            if pattern.lower() == entry.id.lower():
+                return entry
+    return ordered[0] if ordered else None
+
+
+def parse_loader_conf(text: str) -> str:
+    """The C(default) of loader.conf, "" where it names none."""
+    rows = [line.split(None, 1) for line in text.splitlines()]
+    return next((row[1].strip() for row in reversed(rows) if len(row) == 2 and row[0] == "default"), "")
+
+
+__all__ = ("Entry", "compare", "grub_choice", "in_grub_order", "in_systemd_order", "parse_entry", "parse_loader_conf", "systemd_choice")

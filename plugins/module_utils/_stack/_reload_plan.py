@@ -1,0 +1,288 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Whether the driver has to be loaded anew, what stands in the way, and in which steps it is done. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module, in_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import stop_allowed, value_of
+
+POLICIES = ("never", "if_idle", "reboot", "force")
+OPENIBD = "/etc/init.d/openibd"
+ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
+STOPPING = "unloading "
+# openibd stops these even where it refuses to unload in the end.
+SERVICES = ("ibacm.service", "srp_daemon.service")
+# Goes with the vendor's stack, so it is no loss that a stack of the distribution has none.
+_COMPAT = "mlx_compat"
+_SWITCHED = {
+    "UMAD_LOAD": "ib_umad",
+    "UVERBS_LOAD": "ib_uverbs",
+    "IPOIB_LOAD": "ib_ipoib",
+    "RDMA_CM_LOAD": "rdma_cm",
+    "RDMA_UCM_LOAD": "rdma_ucm",
+    "SRP_LOAD": "ib_srp",
+}
+_WAYS_OUT: t.Mapping[str, str] = {
+    "mount": "unmount it",
+    "process": "stop it",
+    "sm": "stop it, after another subnet manager has taken over",
+    "ulp": "end the session, or unload the module",
+    "module": "stop what uses it, and unload it",
+    "vf": "take them from the machines that have them",
+    "ssh": "manage the node over another adapter, or set cut_ssh_connection: true with policy: force",
+    "root": "only a reboot helps",
+}
+
+
+class Found(t.NamedTuple):
+    """The node."""
+
+    modules: tuple[Module, ...] = ()
+    """The loaded modules of the stack and those that use it, with what is on disk."""
+    users: tuple[User, ...] = ()
+    ssh: SshPath = SshPath()
+    available: frozenset[str] = frozenset()
+    """The modules that the running kernel has on disk, or built in."""
+    listed: tuple[str, ...] = ()
+    """What rdma-core loads for an adapter."""
+    openibd: bool = False
+    conf: str = ""
+    """The content of openib.conf."""
+    aliases: bool = False
+    """Is there a file in which openibd comments out the aliases of IPoIB?"""
+    services: tuple[str, ...] = ()
+    """Those of SERVICES that run."""
+    enclosed: str = ""
+    """C(container) or C(chroot), where it is one."""
+    interfaces: tuple[str, ...] = ()
+    """The network interfaces that go down with the driver."""
+    failed_before: str = ""
+    """Why the last attempt failed that was made since the node booted, with the same modules; "" where there was none."""
+
+
+class Wish(t.NamedTuple):
+    """The options."""
+
+    policy: str = "if_idle"
+    because: tuple[str, ...] = ()
+    """Reasons to load the driver anew even if it is the installed one."""
+    cut_ssh_connection: bool = False
+    allow_container: bool = False
+    assume_changed: bool = False
+    """Is another driver going to be installed by a run of which this is the check mode?"""
+
+
+class Verdict(t.NamedTuple):
+    """What is to be done."""
+
+    action: str = ""
+    """C(reload), C(wait) for another run, C(reboot), C(refuse), or "" for nothing."""
+    why: tuple[str, ...] = ()
+    """Why it is not done now."""
+    users: tuple[User, ...] = ()
+
+    @property
+    def change(self) -> Change | None:
+        if not self.action:
+            return None
+        return Change("driver", "as loaded", "as installed", {"reload": "", "reboot": "reboot"}.get(self.action, "driver_reload"))
+
+
+def differing(found: Found) -> tuple[Module, ...]:
+    """The modules of which another build is loaded than modprobe would load."""
+    return tuple(module for module in found.modules if module.differs)
+
+
+def lost(found: Found) -> tuple[str, ...]:
+    """The loaded modules of the stack that are on disk no more, so that nothing could load them again."""
+    if not found.available:
+        return ()
+    names = [module.name for module in found.modules if in_stack(module.name) and module.name != _COMPAT]
+    return tuple(name for name in names if name not in found.available)
+
+
+def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The modules in the order in which they can be unloaded, users first; and those that can't be, with what holds them."""
+    left = {module.name: set(module.used_by) for module in modules}
+    order: list[str] = []
+    while True:
+        free = sorted((name for name, users in left.items() if users <= set(order)), key=lambda name: (name not in PEERS, name))
+        if not free:
+            break
+        order += free
+        for name in free:
+            del left[name]
+    held = {name: tuple(sorted(users - {module.name for module in modules})) for name, users in left.items()}
+    return tuple(order), {name: users for name, users in held.items() if users}
+
+
+def real_users(found: Found) -> tuple[User, ...]:
+    """Who would suffer. A module for GPU memory that nobody uses is unloaded and loaded along, and is none."""
+    idle = {module.name for module in found.modules if module.name in PEERS and not module.own_users}
+    return tuple(user for user in found.users if not (user.kind == "module" and user.name in idle))
+
+
+def words(user: User) -> str:
+    """One user, and the way out."""
+    detail = " (%s)" % user.detail if user.detail else ""
+    return "%s %s%s: %s" % (user.kind, user.name, detail, _WAYS_OUT[user.kind])
+
+
+def ssh_user(found: Found) -> tuple[User, ...]:
+    """The connection that manages the node, where it runs over the driver."""
+    if not found.ssh.over_rdma and not (found.ssh.client and not found.ssh.device):
+        return ()
+    device = found.ssh.device or "an interface that can't be told"
+    return (User("ssh", device, "the connection from %s runs over it" % found.ssh.client),)
+
+
+def _only_reboot(found: Found) -> tuple[str, ...]:
+    """Why no unloading helps."""
+    reasons = []
+    gone = lost(found)
+    if gone:
+        reasons.append("%s of the loaded driver is not on disk any more, and could not be loaded again" % ", ".join(gone))
+    for name, holders in sorted(unloading(found.modules)[1].items()):
+        permanent = "[permanent]" in holders
+        reasons.append("%s can't be unloaded from this kernel" % name if permanent else "%s is held by %s" % (name, ", ".join(holders)))
+    return tuple(reasons)
+
+
+def _never(found: Found) -> tuple[str, ...]:
+    """What not even force overrides."""
+    reasons = [words(user) for user in found.users if user.kind == "root"]
+    if found.openibd and not stop_allowed(found.conf):
+        reasons.append("openib.conf says ALLOW_STOP=no, which is for nodes whose root file system comes over the driver: only a reboot helps")
+    return tuple(reasons)
+
+
+def _elsewhere(found: Found, wish: Wish) -> tuple[str, ...]:
+    if not found.enclosed or wish.allow_container:
+        return ()
+    return ("this is a %s, and the driver belongs to all that run on this kernel (allow_container: true if it is really meant)" % found.enclosed,)
+
+
+def judge(found: Found, wish: Wish) -> Verdict:
+    """What is to be done about the loaded driver."""
+    due = bool(differing(found)) or bool(wish.because) or wish.assume_changed
+    if not due or not any(in_stack(module.name) for module in found.modules):
+        return Verdict()
+    users = (*real_users(found), *ssh_user(found))
+    if wish.policy == "never":
+        return Verdict("wait", ("the policy is never",), users)
+    if wish.policy == "reboot":
+        return Verdict("reboot", ("the policy is reboot",), users)
+    enclosed = _elsewhere(found, wish)
+    if enclosed:
+        return Verdict("refuse" if wish.policy == "force" else "wait", enclosed, users)
+    never = _never(found)
+    if never:
+        return Verdict("refuse" if wish.policy == "force" else "reboot", never, users)
+    # In check mode, the modules on disk are still those of before.
+    hopeless = () if wish.assume_changed else _only_reboot(found)
+    if hopeless:
+        return Verdict("reboot", hopeless, users)
+    if wish.policy == "force":
+        over = () if wish.cut_ssh_connection else tuple(words(user) for user in users if user.kind == "ssh")
+        return Verdict("refuse" if over else "reload", over, users)
+    if users:
+        return Verdict("wait", tuple(words(user) for user in users), users)
+    if found.failed_before:
+        text = "%s; policy: force tries again" % found.failed_before
+        return Verdict("reboot", (text,), users)
+    return Verdict("reload")
+
+
+def loaded_again(found: Found) -> tuple[str, ...]:
+    """The modules to load after the driver was unloaded: those of before that there are, and what rdma-core loads."""
+    order = tuple(reversed(unloading(found.modules)[0]))
+    off = {module for key, module in _SWITCHED.items() if found.openibd and value_of(found.conf, key) == "no"}
+    names = [*order, *(() if found.openibd else found.listed)]
+    known = found.available or frozenset(names)
+    return tuple(dict.fromkeys(name for name in names if name in known and name not in off))
+
+
+def _unload(name: str, found: Found, timeout: float) -> Step:
+    # modprobe needs the file, and the former vendor's mlx_compat has none any more.
+    argv = ("modprobe", "-r", name) if name in found.available else ("rmmod", name)
+    return Step(STOPPING + name, argv, timeout=timeout)
+
+
+def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
+    """Unload, load, and put right what a failure on the way would leave.
+
+    After a failed stop, openibd's start would try the stop again, and load nothing: so it is left out then, and modprobe
+    loads what there was.
+    """
+    order = unloading(found.modules)[0]
+    again = loaded_again(found)
+    found_steps: list[Step] = []
+    if found.openibd:
+        found_steps += [_unload(name, found, timeout) for name in order if name in PEERS]
+        stop = "force-stop" if wish.policy == "force" else "stop"
+        found_steps += [
+            Step(STOPPING + "the driver with openibd", (OPENIBD, stop), timeout=timeout),
+            # 2 and 3 say that a module was left out, of which there may be none on this node.
+            Step("loading the driver with openibd", (OPENIBD, "start"), ok=(0, 2, 3), timeout=timeout),
+        ]
+        if found.aliases:
+            found_steps.append(Step("restoring the aliases of IPoIB", ("sed", "-i", "s/^#\\(alias netdev-ib.*\\)/\\1/", ALIASES), always=True))
+    else:
+        found_steps += [_unload(name, found, timeout) for name in order]
+    if again:
+        found_steps.append(Step("loading the modules of before", ("modprobe", "-a", *again), ok=(0, 1), always=True, timeout=timeout))
+    if found.services:
+        found_steps.append(Step("starting the services of before", ("systemctl", "start", *found.services), ok=tuple(range(256)), always=True))
+    return tuple(found_steps)
+
+
+def signature(found: Found, boot: str) -> str:
+    """What an attempt is made with. What is loaded is no part of it, for a failed attempt may leave a part of the new driver."""
+    return " ".join([boot, *("%s:%s" % (module.name, module.srcversion_disk) for module in found.modules if module.srcversion_disk)])
+
+
+def pending(verdict: Verdict) -> list[str]:
+    """What waits, in words: with the names of those that it waits for."""
+    change = verdict.change
+    if change is None or verdict.action == "reload":
+        return []
+    names = ", ".join(user.name for user in verdict.users)
+    return ["%s (needs %s%s)" % (change.words(), change.needs, "; in use by %s" % names if names and verdict.action == "wait" else "")]
+
+
+def described(user: User) -> dict[str, str]:
+    """A user in the result."""
+    return {"kind": user.kind, "name": user.name, "detail": user.detail, "way_out": _WAYS_OUT[user.kind]}
+
+
+__all__ = (
+    "ALIASES",
+    "OPENIBD",
+    "POLICIES",
+    "SERVICES",
+    "STOPPING",
+    "Found",
+    "Verdict",
+    "Wish",
+    "described",
+    "differing",
+    "judge",
+    "loaded_again",
+    "lost",
+    "pending",
+    "signature",
+    "steps",
+    "unloading",
+    "words",
+)

@@ -1,0 +1,208 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: driver_reload
+short_description: Load the installed RDMA driver in place of the loaded one, where nobody uses it
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Compares the loaded modules of the RDMA stack with those on disk. Where they are the same build, it does nothing.
+  - Where they differ, it unloads the loaded ones and loads the installed ones, with C(openibd) of MLNX_OFED and DOCA-OFED
+    where that is installed, else with C(modprobe). What was loaded before is loaded again, C(nvidia_peermem) included.
+  - Before that it looks who uses RDMA. File systems, storage sessions, processes with an RDMA device open, modules of others,
+    virtual functions, a subnet manager, and the connection that manages the node over such an adapter are named, each with
+    the way out. While there is any, the driver stays loaded, and what is pending is returned.
+  - A driver that can't be unloaded in the end is loaded again, as far as it was unloaded.
+  - It never reboots.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
+options:
+  policy:
+    description:
+      - V(if_idle) loads the installed driver if nobody uses the loaded one.
+      - V(force) does so in any case, and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
+        the adapter, where C(openib.conf) says C(ALLOW_STOP=no), and where the connection runs over the adapter without
+        O(cut_ssh_connection). A module that the kernel does not let go, for example because a process has a device open, stays.
+      - V(reboot) unloads nothing, and says that a reboot is required.
+      - V(never) unloads nothing, and says that the new driver is pending.
+    type: str
+    choices: [never, if_idle, reboot, force]
+    default: if_idle
+  because:
+    description: Reasons to load the driver anew even if it is the installed one, such as an option of a module that was changed.
+    type: list
+    elements: str
+    default: []
+  cut_ssh_connection:
+    description:
+      - With O(policy=force), whether to unload the driver that the connection runs over which manages the node. The work goes on
+        on the node, and whether the connection comes back is up to the network configuration of the node.
+    type: bool
+    default: false
+  allow_container:
+    description: Whether to work from a container or chroot. The driver belongs to all that run on the same kernel.
+    type: bool
+    default: false
+  timeout:
+    description: How long unloading and loading may take, in seconds.
+    type: int
+    default: 300
+  assume_changed:
+    description: In check mode, judge as if another driver was installed. For a task that follows one which would install it.
+    type: bool
+    default: false
+notes:
+  - It must run as root.
+  - Addresses, bonds, P_Key children and software links are gone with the driver, unless the node makes them again by itself.
+  - An attempt that failed is not repeated with V(if_idle) before the next boot or the next change of the driver.
+  - Which build a module is, its C(srcversion) tells. Kernels of some distributions leave it out, so two of their builds can't be
+    told apart.
+seealso:
+  - module: rdma.ofed.driver_stack
+  - module: rdma.ofed.rdma_facts
+"""
+
+EXAMPLES = r"""
+- name: Load the installed driver if nobody uses the loaded one
+  rdma.ofed.driver_reload:
+  register: reload
+
+- name: Show what stands in the way
+  ansible.builtin.debug:
+    msg: "{{ reload.reasons }}"
+  when: reload.pending | length > 0
+
+- name: Load the driver anew on a node that was drained before
+  rdma.ofed.driver_reload:
+    policy: force
+    because: [options of mlx5_core were changed]
+"""
+
+RETURN = r"""
+changes:
+  description: The changes made, or in check mode to be made, in words.
+  returned: success
+  type: list
+  elements: str
+  sample: ["driver: as loaded -> as installed"]
+pending:
+  description: What is pending, and on whom it waits.
+  returned: success
+  type: list
+  elements: str
+  sample: ["driver: as loaded -> as installed (needs driver_reload; in use by opensm, /scratch)"]
+reboot_required:
+  description: Whether only a reboot loads the installed driver.
+  returned: success
+  type: bool
+  sample: false
+reasons:
+  description: Why it is pending, with every user and the way out; or what went away with the driver.
+  returned: success
+  type: list
+  elements: str
+  sample: ["mount /scratch (nfs4 over RDMA from 10.20.0.9:/scratch): unmount it"]
+users:
+  description: Who uses the driver.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    kind:
+      description: V(mount), V(process), V(ulp), V(module), V(sm), V(root), V(vf) or V(ssh).
+      type: str
+    name:
+      description: Its name.
+      type: str
+    detail:
+      description: How it uses the driver.
+      type: str
+    way_out:
+      description: What ends that.
+      type: str
+modules:
+  description: The loaded modules of the stack, after this task.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Its name.
+      type: str
+    loaded:
+      description: The C(srcversion) of the loaded build.
+      type: str
+    installed:
+      description: The C(srcversion) on disk, for those that are compared.
+      type: str
+    differs:
+      description: Whether another build is loaded.
+      type: bool
+job:
+  description: The job that did the work.
+  returned: when the driver was unloaded, or that was tried
+  type: dict
+  contains:
+    id:
+      description: Which one.
+      type: str
+    running:
+      description: Whether it still runs.
+      type: bool
+    stage:
+      description: What it did last.
+      type: str
+    step:
+      description: The number of the step.
+      type: int
+    steps:
+      description: How many steps it has.
+      type: int
+    elapsed:
+      description: The seconds that it took.
+      type: int
+    log:
+      description: Where all output is, on the node.
+      type: str
+      sample: /var/lib/rdma.ofed/jobs/driver-reload/log
+"""
+
+import os
+import platform
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import POLICIES
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "policy": {"type": "str", "choices": list(POLICIES), "default": "if_idle"},
+            "because": {"type": "list", "elements": "str", "default": []},
+            "cut_ssh_connection": {"type": "bool", "default": False},
+            "allow_container": {"type": "bool", "default": False},
+            "timeout": {"type": "int", "default": 300},
+            "assume_changed": {"type": "bool", "default": False},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = converge(module, ModuleRunner(module), platform.release(), os.environ, pid=os.getpid())
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()

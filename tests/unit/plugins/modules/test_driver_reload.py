@@ -1,0 +1,426 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The whole module on a pretended node, whose kernel loads and unloads modules as theirs does."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import time
+import typing as t
+
+import pytest
+from ansible.module_utils.testing import patch_module_args
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _usage
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_apply, _reload_plan
+from ansible_collections.rdma.ofed.plugins.modules import driver_reload
+from hypothesis import given
+from hypothesis import strategies as st
+
+RELEASE = "6.1.0-50-amd64"
+# What each module needs, as in modules.dep.
+NEEDS = {
+    "mlx5_core": ("mlx_compat",),
+    "ib_core": ("mlx_compat",),
+    "ib_uverbs": ("ib_core", "mlx_compat"),
+    "ib_umad": ("ib_core", "mlx_compat"),
+    "mlx5_ib": ("ib_uverbs", "ib_core", "mlx5_core", "mlx_compat"),
+    "ib_ipoib": ("ib_core", "mlx_compat"),
+    "nvidia_peermem": ("ib_core",),
+    "mlx_compat": (),
+    "nvme_core": ("mlx_compat",),
+    "beegfs": ("ib_core",),
+}
+LOADED = ("mlx_compat", "ib_core", "ib_uverbs", "ib_umad", "mlx5_core", "mlx5_ib", "ib_ipoib")
+DEFAULTS: dict[str, t.Any] = {
+    "policy": "if_idle",
+    "because": [],
+    "cut_ssh_connection": False,
+    "allow_container": True,
+    "timeout": 1,
+    "assume_changed": False,
+}
+
+
+class Module:
+    def __init__(self, check_mode: bool, **params: t.Any) -> None:
+        self.check_mode = check_mode
+        self.params = {**DEFAULTS, **params}
+
+
+class Node:
+    """A node: builds of modules in the kernel and on disk."""
+
+    def __init__(self, root: pathlib.Path, loaded: t.Sequence[str] = LOADED, openibd: bool = False) -> None:
+        self.root = root
+        self.disk = dict.fromkeys(NEEDS, "new")
+        self.kernel = dict.fromkeys(loaded, "old")
+        self.held: dict[str, int] = {}
+        self.steps: list[list[str]] = []
+        self.users: tuple[User, ...] = ()
+        self.ssh = SshPath()
+        self.foreign: dict[str, tuple[str, ...]] = {}
+        if openibd:
+            self.write("etc/init.d/openibd", "#!/bin/bash\n")
+            self.write("etc/infiniband/openib.conf", "ONBOOT=yes\nIPOIB_LOAD=yes\n")
+            self.write("etc/modprobe.d/ib_ipoib.conf", "alias netdev-ib* ib_ipoib\n")
+        self.save()
+
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def needs(self, name: str) -> tuple[str, ...]:
+        return tuple(need for need in NEEDS.get(name, ()) if need in self.disk or need in self.kernel)
+
+    def users_of(self, name: str) -> list[str]:
+        return [*(user for user in self.kernel if name in self.needs(user)), *self.foreign.get(name, ())]
+
+    def save(self) -> None:
+        rows = []
+        for name, build in self.kernel.items():
+            users = self.users_of(name)
+            rows.append("%s 1000 %d %s Live 0x0\n" % (name, len(users) + self.held.get(name, 0), "".join(user + "," for user in users) or "-"))
+            self.write("sys/module/%s/srcversion" % name, build + "\n")
+        self.write("proc/modules", "".join(rows))
+        self.write("proc/sys/kernel/random/boot_id", "boot-1\n")
+        self.write("lib/modules/%s/modules.dep" % RELEASE, "".join("updates/dkms/%s.ko:\n" % name for name in self.disk))
+
+    def has(self, tool: str) -> bool:
+        return tool in ("modinfo", "modprobe")
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        assert argv[0] == "modinfo"
+        known = [name for name in argv[1:] if name in self.disk]
+        text = "".join("filename:       /lib/modules/x/updates/dkms/%s.ko\nsrcversion:     %s\n" % (name, self.disk[name]) for name in known)
+        return Output(0 if len(known) == len(argv) - 1 else 1, text, "")
+
+    def unload(self, name: str) -> tuple[int, str]:
+        if name not in self.kernel:
+            return 0, ""
+        if self.users_of(name) or self.held.get(name):
+            return 1, "modprobe: FATAL: Module %s is in use.\n" % name
+        del self.kernel[name]
+        (self.root / "sys/module" / name / "srcversion").unlink()
+        (self.root / "sys/module" / name).rmdir()
+        return 0, ""
+
+    def load(self, name: str) -> None:
+        for need in self.needs(name):
+            self.load(need)
+        if name in self.disk:
+            self.kernel.setdefault(name, self.disk[name])
+
+    def openibd(self, action: str) -> tuple[int, str]:
+        if action == "start":
+            for name in ("mlx5_core", "mlx5_ib", "ib_umad", "ib_uverbs", "ib_ipoib"):
+                self.load(name)
+            return 2, "Loading HCA driver and Access Layer:  [  OK  ]\n"
+        for name in ("mlx5_ib", "mlx5_core", "ib_ipoib", "ib_uverbs", "ib_umad", "ib_core", "mlx_compat"):
+            rc, text = self.unload(name)
+            if rc:
+                return 1, "Unloading %s [FAILED]\n%s" % (name, text)
+        return 0, ""
+
+    def perform(self, argv: list[str]) -> tuple[int, str]:
+        self.steps.append(argv)
+        if argv[:2] == ["modprobe", "-r"]:
+            assert argv[2] in self.disk
+            return self.unload(argv[2])
+        if argv[0] == "rmmod":
+            return self.unload(argv[1])
+        if argv[:2] == ["modprobe", "-a"]:
+            for name in argv[2:]:
+                self.load(name)
+        if argv[0] == "/etc/init.d/openibd":
+            return self.openibd(argv[1].replace("force-", ""))
+        return 0, ""
+
+    def launch(self, run: t.Any, name: str, directory: str, script: str, root: str) -> None:
+        with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
+            job = json.load(stream)
+        state = {"id": job["id"], "started": time.time(), "finished": 0, "rc": 0, "failed": "", "stage": "", "step": 0}
+        with open(os.path.join(directory, "log"), "a", encoding="utf-8") as log:
+            for number, step in enumerate(job["steps"], 1):
+                if state["failed"] and not step["always"]:
+                    continue
+                state.update(stage=step["stage"], step=number)
+                rc, text = self.perform(step["argv"])
+                log.write("==> %s\n%s" % (step["stage"], text))
+                if rc not in step["ok"]:
+                    state.update(rc=rc, failed=step["stage"])
+        state["finished"] = time.time()
+        jobs.runner.save(os.path.join(directory, "state.json"), state)
+        self.save()
+
+
+@pytest.fixture
+def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    return prepared(Node(tmp_path), monkeypatch)
+
+
+@pytest.fixture
+def vendors(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    return prepared(Node(tmp_path, openibd=True), monkeypatch)
+
+
+def prepared(found: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
+    monkeypatch.setattr(jobs, "_launch", found.launch)
+    real = _usage.read_usage
+    monkeypatch.setattr(_reload_apply, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
+    monkeypatch.setattr(_reload_apply, "read_ssh", lambda *_arguments: found.ssh)
+    return found
+
+
+def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
+    node.save()
+    module: t.Any = Module(check, **params)
+    return _reload_apply.converge(module, node, RELEASE, {}, str(node.root), 1)
+
+
+def converge(node: Node, **params: t.Any) -> dict[str, t.Any]:
+    """Check mode and the run say the same, and a second run nothing."""
+    before = dict(node.kernel)
+    foretold = ask(node, True, **params)
+    assert node.kernel == before
+    answer = ask(node, **params)
+    for key in ("changes", "changed", "pending", "reboot_required"):
+        assert answer[key] == foretold[key]
+    if not params.get("because"):
+        again = ask(node, **params)
+        assert again["changes"] == []
+        assert again["pending"] == answer["pending"]
+    return answer
+
+
+CHANGE = "driver: as loaded -> as installed"
+
+
+def test_the_same_build_stays(node: Node) -> None:
+    node.disk = dict.fromkeys(NEEDS, "old")
+    assert converge(node)["changes"] == []
+    assert node.steps == []
+
+
+def test_nothing_loaded(node: Node) -> None:
+    node.kernel = {}
+    assert converge(node, policy="force", because=["x"])["changes"] == []
+
+
+def test_with_modprobe(node: Node) -> None:
+    node.write("etc/rdma/modules/rdma.conf", "# comment\nib_umad\nrdma_ucm\n")
+    assert converge(node)["changes"] == [CHANGE]
+    assert node.kernel == dict.fromkeys(LOADED, "new")
+    assert [argv[2] for argv in node.steps if argv[1] == "-r"][-1] == "mlx_compat"
+    assert all(argv[0] == "modprobe" for argv in node.steps)
+
+
+def test_back_to_a_stack_without_mlx_compat(node: Node) -> None:
+    del node.disk["mlx_compat"]
+    assert converge(node)["changes"] == [CHANGE]
+    assert ["rmmod", "mlx_compat"] in node.steps
+    assert node.kernel == dict.fromkeys([name for name in LOADED if name != "mlx_compat"], "new")
+
+
+def test_with_openibd(vendors: Node) -> None:
+    assert converge(vendors)["changes"] == [CHANGE]
+    assert [argv[1] for argv in vendors.steps if "openibd" in argv[0]] == ["stop", "start"]
+    assert vendors.steps[2][0] == "sed"
+    assert vendors.kernel == dict.fromkeys(LOADED, "new")
+
+
+def test_what_openibd_shall_not_load_stays_away(vendors: Node) -> None:
+    vendors.write("etc/infiniband/openib.conf", "ONBOOT=yes\nIPOIB_LOAD=no\n")
+    converge(vendors)
+    assert "ib_ipoib" not in vendors.steps[-1]
+
+
+@pytest.mark.parametrize("openibd", [False, True])
+def test_gpu_memory_is_no_user_and_comes_back(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
+    node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem"), openibd), monkeypatch)
+    assert converge(node)["changes"] == [CHANGE]
+    assert node.steps[0] == ["modprobe", "-r", "nvidia_peermem"]
+    assert node.kernel["nvidia_peermem"] == "new"
+
+
+def test_gpu_memory_in_use(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem")), monkeypatch)
+    node.held = {"nvidia_peermem": 2}
+    assert "in use by nvidia_peermem" in converge(node)["pending"][0]
+    assert node.steps == []
+
+
+USERS = (
+    User("mount", "/scratch", "nfs4 over RDMA from 10.0.0.9:/scratch"),
+    User("process", "mpi", "pid 12 has uverbs0 open"),
+    User("sm", "opensm", "pid 13"),
+    User("ulp", "nvme1", "NVMe over RDMA"),
+)
+
+
+@pytest.mark.parametrize("user", USERS, ids=lambda user: user.kind)
+def test_a_user_keeps_the_driver(vendors: Node, user: User) -> None:
+    vendors.users = (user,)
+    answer = converge(vendors)
+    assert answer["pending"] == ["%s (needs driver_reload; in use by %s)" % (CHANGE, user.name)]
+    assert answer["reboot_required"] is False
+    assert user.name in answer["reasons"][0]
+    assert answer["users"][0]["way_out"]
+    assert vendors.steps == []
+    assert converge(vendors, policy="force")["changes"] == [CHANGE]
+    assert vendors.steps[0][1] == "force-stop"
+
+
+def test_module_of_others(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, (*LOADED, "beegfs")), monkeypatch)
+    assert "in use by beegfs" in converge(node)["pending"][0]
+    assert converge(node, policy="force")["changes"] == [CHANGE]
+    assert node.kernel["beegfs"] == "new"
+
+
+def test_virtual_functions(node: Node) -> None:
+    pci = "0000:03:00.0"
+    node.write("sys/bus/pci/drivers/mlx5_core/%s/x" % pci, "")
+    node.write("sys/bus/pci/devices/%s/sriov_numvfs" % pci, "4\n")
+    assert "4 virtual functions of " + pci in converge(node)["pending"][0]
+
+
+def test_the_connection(node: Node) -> None:
+    node.ssh = SshPath("10.0.0.9", "ib0", "mlx5_0/1", ("mlx5_0/1",), True)
+    assert "in use by ib0" in converge(node)["pending"][0]
+    for check in (True, False):
+        with pytest.raises(Refused, match="cut_ssh_connection"):
+            ask(node, check, policy="force")
+    assert converge(node, policy="force", cut_ssh_connection=True)["changes"] == [CHANGE]
+
+
+def test_a_connection_by_an_unknown_way_counts(node: Node) -> None:
+    node.ssh = SshPath("10.0.0.9")
+    assert converge(node)["pending"]
+
+
+@pytest.mark.parametrize("kind", ["root", "usr", "overlay", "swap"])
+def test_root_and_swap_over_the_adapter(node: Node, kind: str) -> None:
+    target = {"root": "/", "usr": "/usr", "overlay": "/run/lower", "swap": "/scratch"}[kind]
+    node.users = (User("root" if kind == "root" else "mount", target, "nfs"),)
+    if kind == "overlay":
+        node.write("proc/mounts", "overlay / overlay rw 0 0\n")
+    if kind == "swap":
+        node.write("proc/swaps", "Filename Type Size Used Priority\n/scratch/swap file 1 0 -2\n")
+    answer = converge(node)
+    assert answer["reboot_required"] is True
+    assert "only a reboot helps" in answer["reasons"][0]
+    with pytest.raises(Refused, match="only a reboot helps"):
+        ask(node, policy="force", cut_ssh_connection=True)
+    assert node.steps == []
+
+
+def test_the_site_forbids_it(vendors: Node) -> None:
+    vendors.write("etc/infiniband/openib.conf", "ALLOW_STOP=no\n")
+    assert converge(vendors)["reboot_required"] is True
+    with pytest.raises(Refused, match="ALLOW_STOP"):
+        ask(vendors, policy="force")
+
+
+def test_policies_that_unload_nothing(node: Node) -> None:
+    assert converge(node, policy="never")["pending"] == [CHANGE + " (needs driver_reload)"]
+    answer = converge(node, policy="reboot")
+    assert answer["pending"] == [CHANGE + " (needs reboot)"]
+    assert answer["reboot_required"] is True
+    assert node.steps == []
+
+
+def test_modules_that_stay_need_a_reboot(node: Node) -> None:
+    node.foreign = {"mlx_compat": ("nvme_core",)}
+    answer = converge(node)
+    assert answer["reboot_required"] is True
+    assert answer["reasons"] == ["mlx_compat is held by nvme_core"]
+    node.foreign = {"ib_core": ("[permanent]",)}
+    assert ask(node, policy="force")["reasons"][0] == "ib_core can't be unloaded from this kernel"
+
+
+def test_modules_that_are_gone_need_a_reboot(node: Node) -> None:
+    del node.disk["mlx5_core"]
+    answer = converge(node)
+    assert answer["reboot_required"] is True
+    assert "mlx5_core" in answer["reasons"][0]
+
+
+def test_container(node: Node) -> None:
+    assert converge(node, allow_container=False)["changes"] in ([], [CHANGE])
+    node.write("run/systemd/container", "docker\n")
+    node.kernel = dict.fromkeys(LOADED, "old")
+    assert "container" in converge(node, allow_container=False)["reasons"][0]
+    with pytest.raises(Refused, match="container"):
+        ask(node, policy="force", allow_container=False)
+
+
+@pytest.mark.parametrize("openibd", [False, True])
+def test_a_failed_stop_is_put_right_and_not_repeated(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
+    node = prepared(Node(tmp_path, openibd=openibd), monkeypatch)
+    node.held = {"ib_umad": 1}
+    answer = ask(node)
+    assert answer["changed"] is True
+    assert answer["reboot_required"] is True
+    assert answer["pending"] == [CHANGE + " (needs reboot)"]
+    assert "ib_umad is in use" in answer["reasons"][0]
+    assert "ib_umad has 1 users" in answer["reasons"][0]
+    assert set(node.kernel) == set(LOADED)
+    assert not [argv for argv in node.steps if argv[-1] == "start"]
+    tried = len(node.steps)
+    assert "force tries again" in ask(node)["reasons"][0]
+    assert len(node.steps) == tried
+    node.held = {}
+    assert ask(node, policy="force")["changes"] == [CHANGE]
+
+
+def test_a_driver_that_does_not_come_back(vendors: Node) -> None:
+    vendors.held = {"ib_umad": 1}
+    vendors.load = lambda name: None  # type: ignore[method-assign, assignment]
+    with pytest.raises(CommandFailed, match="could not be loaded again: reboot the node") as caught:
+        ask(vendors)
+    assert caught.value.details["reboot_required"] is True
+
+
+def test_still_another_build(node: Node) -> None:
+    # As where the image that the node booted from holds it, and udev is faster.
+    node.load = lambda name: node.kernel.setdefault(name, "old") and None  # type: ignore[method-assign, assignment, func-returns-value]
+    with pytest.raises(CommandFailed, match="still another build"):
+        ask(node)
+
+
+def test_because(node: Node) -> None:
+    node.disk = dict.fromkeys(NEEDS, "old")
+    assert converge(node, because=["options"])["changes"] == [CHANGE]
+
+
+def test_check_mode_of_a_run_that_installs(node: Node) -> None:
+    node.disk = dict.fromkeys(NEEDS, "old")
+    assert ask(node, True, assume_changed=True)["changes"] == [CHANGE]
+    assert ask(node, False, assume_changed=True)["changes"] == []
+
+
+@given(st.permutations(sorted(LOADED)), st.sets(st.sampled_from(LOADED)))
+def test_unloading_takes_users_first(order: list[str], held: set[str]) -> None:
+    modules = [_reload_plan.Module(name, 0, tuple([user for user in LOADED if name in NEEDS[user]] + (["stranger"] if name in held else []))) for name in order]
+    names, stuck = _reload_plan.unloading(modules)
+    for index, name in enumerate(names):
+        assert all(user in names[:index] for user in LOADED if name in NEEDS[user])
+    assert set(stuck) == held
+    assert not held & set(names)
+
+
+def test_main(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_reload, "converge", lambda *_arguments, **_named: {"changed": False, "changes": []})
+    with patch_module_args({}), pytest.raises(SystemExit):
+        driver_reload.main()
+    assert json.loads(capsys.readouterr().out)["changes"] == []
