@@ -59,7 +59,7 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
         ("devices", "images", "versions", "allow_downgrade", "config", "missing", "backup", "install_tools", "allow_container", "reset_timeout")
     ),
     "soft_rdma_": frozenset(("state", "links")),
-    "node_service_": frozenset(("purpose", "batch")),
+    "node_service_": frozenset(("batch", "purpose", "when")),
     "rdma_": frozenset(
         (
             "allow_container",
