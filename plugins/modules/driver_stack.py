@@ -112,6 +112,13 @@ options:
     description: Let the installer, or the package C(mlnx-fw-updater), burn firmware onto the adapters.
     type: bool
     default: false
+  openib_conf:
+    description:
+      - Keys of C(/etc/infiniband/openib.conf) with their values. All else in the file is kept, and a copy of the file is made.
+      - Only keys that C(openibd) reads are taken. Values mean themselves, nothing in them is expanded. They are read when
+        C(openibd) starts the next time.
+    type: dict
+    default: {}
   timeout:
     description: How long the whole installation may take, in seconds.
     type: int
@@ -294,6 +301,7 @@ def main() -> None:
             "allow_removal": {"type": "list", "elements": "str", "default": []},
             "keep": {"type": "list", "elements": "str", "default": []},
             "firmware_update": {"type": "bool", "default": False},
+            "openib_conf": {"type": "dict", "default": {}},
             "timeout": {"type": "int", "default": 7200},
             "poll": {"type": "int", "default": 20},
             "attach": {"type": "str", "default": ""},

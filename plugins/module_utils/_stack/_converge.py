@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Pla
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
@@ -159,6 +160,28 @@ def _asked(wanted: Wanted) -> dict[str, t.Any]:
     return {**wanted.selection(), "state": wanted.state}
 
 
+def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Change, ...]:
+    """The declared keys of openib.conf, where the stack is as wanted."""
+    declared = module.params["openib_conf"]
+    if not declared or module.params["state"] == "absent":
+        return ()
+    text = read_text(root.rstrip("/") + openibd.PATH)
+    if not text:
+        hint = "it comes with the kernel packages, which the chosen packages do not include"
+        raise InvalidInput([Problem("ofed_openib_conf", declared, "nothing where %s is not installed" % openibd.PATH, hint)])
+    changes = openibd.conf_changes(text, declared, arriving=False)
+    for change in () if dry else changes:
+        apply_file(module, change._replace(what=PREFIX + root.rstrip("/") + change.what[len(PREFIX) :]), backup=True)
+    return changes
+
+
+def _foreseen(module: AnsibleModule, root: str) -> tuple[Change, ...]:
+    """The declared keys of openib.conf, where it is not known what the packages make of the file."""
+    if module.params["state"] == "absent":
+        return ()
+    return openibd.conf_changes(read_text(root.rstrip("/") + openibd.PATH), module.params["openib_conf"] or {}, arriving=True)
+
+
 def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     with open(path + ".new", "w", encoding="utf-8") as stream:
@@ -219,6 +242,7 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
     if left:
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
+    _configure(module, root)
     return _result([Change(*row) for row in job.memo["changes"]], job, found)
 
 
@@ -246,6 +270,7 @@ def _start(module: AnsibleModule, run: Runner, wanted: Wanted, draft: Draft, cha
     record = {**wanted.selection(), "repository_key": (module.params["repository_key"] or "") if "://" in (module.params["repository_key"] or "") else ""}
     memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record}
     if not draft.steps:
+        _configure(module, root)
         return _result(changes, None, look(run, root))
     jobs.start(run, JOB, draft.steps, module.params["timeout"], memo, root)
     return _follow(module, run, root)
@@ -276,12 +301,12 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     place = Place("")
     draft = draft_of(wanted, found, place)
     if not draft:
-        return _result((), None, found)
+        return _result(_configure(module, root, dry=module.check_mode), None, found)
     if draft.steps and found.vendors:
         found = with_alternatives(run, found)
         draft = draft_of(wanted, found, place)
     extra = _dependants(run, wanted, found, draft, root)
-    changes = (*draft.changes, *changes_of(*extra))
+    changes = (*draft.changes, *changes_of(*extra), *_foreseen(module, root))
     if draft.needs_bundle:
         there, missing = _bundle(module, run, wanted, root)
         if there is None:

@@ -13,6 +13,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_plan import POLICIES as KERNEL_POLICIES
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import conf_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import POLICIES as RELOAD_POLICIES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, vendor_problems
 
 if t.TYPE_CHECKING:
@@ -55,6 +58,20 @@ def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Probl
     return [Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED_WORDS, "the node runs %s" % name)]
 
 
+def _driver_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with the variables about the driver in the kernel."""
+    found: list[Problem] = []
+    for variable, choices in (("ofed_reload", RELOAD_POLICIES), ("ofed_kernel_policy", KERNEL_POLICIES)):
+        if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
+            found.append(Problem(variable, variables[variable], ", ".join(choices)))
+    if "ofed_cut_ssh_connection" in variables and not is_boolean(variables["ofed_cut_ssh_connection"]):
+        found.append(Problem("ofed_cut_ssh_connection", variables["ofed_cut_ssh_connection"], ALLOWED))
+    conf = variables.get("ofed_openib_conf")
+    if conf and variables.get("ofed_source", "inbox") == "inbox":
+        return [*found, Problem("ofed_openib_conf", conf, "nothing with ofed_source: inbox", "the distribution's stack has no openibd")]
+    return found + conf_problems("ofed_openib_conf", conf)
+
+
 def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role ofed, and with the distribution if the facts are there."""
     found: list[Problem] = []
@@ -71,6 +88,7 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
             if not isinstance(name, str) or not _PACKAGE.match(name):
                 found.append(Problem("ofed_extra_packages[%d]" % index, name, "the name of a package of the distribution"))
     found += common_problems(variables)
+    found += _driver_problems(variables)
     source = variables.get("ofed_source", "inbox")
     if source == "inbox" and variables.get("ofed_version"):
         hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"

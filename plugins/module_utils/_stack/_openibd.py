@@ -17,7 +17,9 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, quoted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
 PATH = "/etc/infiniband/openib.conf"
 
@@ -142,6 +144,21 @@ def edited(text: str, wanted: t.Mapping[str, str]) -> str:
     return text
 
 
+def needs_of(keys: t.Iterable[str]) -> str:
+    """What makes new values effective. Most are read when openibd starts the next time, and nobody unloads a driver for them."""
+    return "driver_reload" if any(key.endswith("_LOAD") or key == "SET_IPOIB_CM" for key in keys) else ""
+
+
+def conf_changes(text: str, wanted: t.Mapping[str, t.Any], arriving: bool) -> tuple[Change, ...]:
+    """The change of the file. Where it is C(arriving) with the packages, or may change with them, the keys one by one."""
+    values = {key: value_text(value) for key, value in wanted.items()}
+    other = [key for key in sorted(values) if value_of(text, key) != values[key]]
+    if arriving:
+        return tuple(Change("openib.conf %s" % key, value_of(text, key) or "", values[key], needs_of([key])) for key in other)
+    change = file_change(PATH, text, edited(text, values), needs_of(other))
+    return (change,) if change else ()
+
+
 def value_text(value: t.Any) -> str:
     """A declared value as the file has it; YAML makes booleans of yes and no."""
     if isinstance(value, bool):
@@ -190,4 +207,4 @@ def stop_allowed(text: str) -> bool:
     return value_of(text, "ALLOW_STOP") in ("yes", "")
 
 
-__all__ = ("KEYS", "PATH", "conf_problems", "edited", "stop_allowed", "value_of", "value_text")
+__all__ = ("KEYS", "PATH", "conf_changes", "conf_problems", "edited", "stop_allowed", "value_of", "value_text")

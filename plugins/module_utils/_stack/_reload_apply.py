@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import i
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma, read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, parse_mounts, parse_swaps, read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._card_use import read_virtual_functions
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
@@ -101,6 +101,7 @@ def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/
         conf=read_text(_at(root, openibd.PATH)) if is_openibd else "",
         aliases=is_openibd and os.path.isfile(_at(root, plan.ALIASES)),
         enclosed=machine.kind if machine.kind in ("container", "chroot") else "",
+        drivers=frozenset(link_name(root, "sys/class/infiniband", name, "device/driver/module") for name in entries(root, "sys/class/infiniband")),
         interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
     )
     return found._replace(failed_before=_failed_before(found, root))

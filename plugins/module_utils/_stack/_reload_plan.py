@@ -33,6 +33,13 @@ _SWITCHED = {
     "RDMA_UCM_LOAD": "rdma_ucm",
     "SRP_LOAD": "ib_srp",
 }
+# What openibd unloads itself. Others that stand on these, it stops at.
+_BY_OPENIBD = frozenset(
+    (
+        *("eth_ipoib", "ib_cm", "ib_core", "ib_ipoib", "ib_iser", "ib_mad", "ib_sdp", "ib_srp", "ib_srp_target", "ib_ucm", "ib_umad", "ib_uverbs", "iw_cm"),
+        *("mlx4_core", "mlx4_en", "mlx4_ib", "mlx5_core", "mlx5_ib", "mlx_compat", "mlxfw", "rdma_cm", "rdma_rxe", "rdma_ucm", "rds", "rds_rdma", "rds_tcp"),
+    )
+)
 _WAYS_OUT: t.Mapping[str, str] = {
     "mount": "unmount it",
     "process": "stop it",
@@ -67,6 +74,8 @@ class Found(t.NamedTuple):
     """C(container) or C(chroot), where it is one."""
     interfaces: tuple[str, ...] = ()
     """The network interfaces that go down with the driver."""
+    drivers: frozenset[str] = frozenset()
+    """The modules that drive the RDMA devices of the node, whatever their names are."""
     failed_before: str = ""
     """Why the last attempt failed that was made since the node booted, with the same modules; "" where there was none."""
 
@@ -115,9 +124,11 @@ def lost(found: Found) -> tuple[str, ...]:
 def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """The modules in the order in which they can be unloaded, users first; and those that can't be, with what holds them."""
     left = {module.name: set(module.used_by) for module in modules}
+    # What something holds comes as early as it can: if it fails, the others have not gone yet.
+    urgent = {module.name: (module.name not in PEERS, not module.own_users, module.name) for module in modules}
     order: list[str] = []
     while True:
-        free = sorted((name for name, users in left.items() if users <= set(order)), key=lambda name: (name not in PEERS, name))
+        free = sorted((name for name, users in left.items() if users <= set(order)), key=urgent.__getitem__)
         if not free:
             break
         order += free
@@ -128,9 +139,9 @@ def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, t
 
 
 def real_users(found: Found) -> tuple[User, ...]:
-    """Who would suffer. A module for GPU memory that nobody uses is unloaded and loaded along, and is none."""
-    idle = {module.name for module in found.modules if module.name in PEERS and not module.own_users}
-    return tuple(user for user in found.users if not (user.kind == "module" and user.name in idle))
+    """Who would suffer. The adapter's own driver, and a module for GPU memory that nobody uses, are unloaded and loaded along."""
+    along = {module.name for module in found.modules if module.name in PEERS and not module.own_users} | found.drivers
+    return tuple(user for user in found.users if not (user.kind == "module" and user.name in along))
 
 
 def words(user: User) -> str:
@@ -229,7 +240,7 @@ def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
     again = loaded_again(found)
     found_steps: list[Step] = []
     if found.openibd:
-        found_steps += [_unload(name, found, timeout) for name in order if name in PEERS]
+        found_steps += [_unload(name, found, timeout) for name in order if name not in _BY_OPENIBD]
         stop = "force-stop" if wish.policy == "force" else "stop"
         found_steps += [
             Step(STOPPING + "the driver with openibd", (OPENIBD, stop), timeout=timeout),

@@ -39,6 +39,7 @@ DEFAULTS: dict[str, t.Any] = {
     "repository_trusted": False,
     "allow_removal": [],
     "firmware_update": False,
+    "openib_conf": {},
     "keep": [],
     "timeout": 7200,
     "poll": 20,
@@ -58,6 +59,10 @@ class Module:
     @staticmethod
     def selinux_enabled() -> bool:
         return False
+
+    @staticmethod
+    def backup_local(path: str) -> str:
+        return path + ".backup"
 
     @staticmethod
     def atomic_move(source: str, target: str) -> None:

@@ -38,6 +38,7 @@ NEEDS = {
     "mlx_compat": (),
     "nvme_core": ("mlx_compat",),
     "beegfs": ("ib_core",),
+    "rpcrdma": ("ib_core",),
 }
 LOADED = ("mlx_compat", "ib_core", "ib_uverbs", "ib_umad", "mlx5_core", "mlx5_ib", "ib_ipoib")
 DEFAULTS: dict[str, t.Any] = {
@@ -244,6 +245,13 @@ def test_what_openibd_shall_not_load_stays_away(vendors: Node) -> None:
     assert "ib_ipoib" not in vendors.steps[-1]
 
 
+def test_what_openibd_does_not_know_goes_first(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, (*LOADED, "rpcrdma"), openibd=True), monkeypatch)
+    assert converge(node)["changes"] == [CHANGE]
+    assert node.steps[0] == ["modprobe", "-r", "rpcrdma"]
+    assert node.kernel["rpcrdma"] == "new"
+
+
 @pytest.mark.parametrize("openibd", [False, True])
 def test_gpu_memory_is_no_user_and_comes_back(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem"), openibd), monkeypatch)
@@ -285,6 +293,14 @@ def test_module_of_others(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatc
     assert "in use by beegfs" in converge(node)["pending"][0]
     assert converge(node, policy="force")["changes"] == [CHANGE]
     assert node.kernel["beegfs"] == "new"
+
+
+def test_a_driver_of_another_name_is_no_user(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, (*LOADED, "beegfs")), monkeypatch)
+    driver = tmp_path / "sys/class/infiniband/x_0/device/driver"
+    driver.mkdir(parents=True)
+    (driver / "module").symlink_to("../../../../../module/beegfs")
+    assert converge(node)["changes"] == [CHANGE]
 
 
 def test_virtual_functions(node: Node) -> None:
@@ -374,6 +390,7 @@ def test_a_failed_stop_is_put_right_and_not_repeated(tmp_path: pathlib.Path, mon
     assert answer["pending"] == [CHANGE + " (needs reboot)"]
     assert "ib_umad is in use" in answer["reasons"][0]
     assert "ib_umad has 1 users" in answer["reasons"][0]
+    assert openibd or node.steps[0] == ["modprobe", "-r", "ib_umad"]
     assert set(node.kernel) == set(LOADED)
     assert not [argv for argv in node.steps if argv[-1] == "start"]
     tried = len(node.steps)

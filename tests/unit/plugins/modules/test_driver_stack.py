@@ -331,3 +331,28 @@ def test_module(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     with patch_module_args({"state": "absent"}), pytest.raises(SystemExit):
         driver_stack.main()
     assert '"dependants": ["x"]' in capsys.readouterr().out
+
+
+def test_configuration_of_openibd(node: Node) -> None:
+    conf = node.root / "etc/infiniband/openib.conf"
+    conf.parent.mkdir(parents=True)
+    conf.write_text("# ours\nONBOOT=yes\nIPOIB_LOAD=yes\n", encoding="utf-8")
+    wish = installer(node, openib_conf={"IPOIB_LOAD": False, "ONBOOT": "yes", "POST_START_DELAY": 3})
+    foretold = ask(node, check=True, **wish)["changes"]
+    assert foretold[1:] == ["openib.conf IPOIB_LOAD: yes -> no", "openib.conf POST_START_DELAY: none -> 3"]
+    assert ask(node, **wish)["changes"] == foretold
+    assert conf.read_text(encoding="utf-8") == "# ours\nONBOOT=yes\nIPOIB_LOAD=no\nPOST_START_DELAY=3\n"
+    assert ask(node, **wish)["changes"] == []
+    wish["openib_conf"]["IPOIB_LOAD"] = True
+    answer = ask(node, check=True, **wish)
+    assert answer["changes"] == ["edit file /etc/infiniband/openib.conf"]
+    assert answer["pending"] == ["edit file /etc/infiniband/openib.conf (needs driver_reload)"]
+    assert "IPOIB_LOAD=no" in conf.read_text(encoding="utf-8")
+    assert ask(node, **wish)["changes"] == answer["changes"]
+    assert "IPOIB_LOAD=yes" in conf.read_text(encoding="utf-8")
+    assert ask(node, **wish)["changes"] == []
+    conf.unlink()
+    with pytest.raises(InvalidInput, match="ofed_openib_conf"):
+        ask(node, **wish)
+    with pytest.raises(InvalidInput, match="did you mean IPOIB_LOAD"):
+        ask(node, **installer(node, openib_conf={"IPOIB_LAOD": "no"}))

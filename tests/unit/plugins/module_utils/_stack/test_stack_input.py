@@ -176,3 +176,21 @@ def test_only_installed_packages_are_removed(family: str) -> None:
     assert "opensm" not in str(names)
     for state in ("present", "absent"):
         assert (ROLE / "tasks" / ("%s_%s.yml" % (state, family))).is_file()
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"ofed_reload": "maybe"}, "ofed_reload is 'maybe'; allowed: never, if_idle, reboot, force"),
+        ({"ofed_reload": ["force"]}, "ofed_reload"),
+        ({"ofed_kernel_policy": True}, "ofed_kernel_policy is True; allowed: build, pin, refuse"),
+        ({"ofed_cut_ssh_connection": "perhaps"}, "ofed_cut_ssh_connection"),
+        ({"ofed_openib_conf": {"IPOIB_LOAD": "no"}}, "nothing with ofed_source: inbox"),
+        ({"ofed_source": "doca", "ofed_state": "absent", "ofed_openib_conf": {"X": 1}}, "ofed_openib_conf.X"),
+        ({"ofed_reload": "force", "ofed_kernel_policy": "pin", "ofed_cut_ssh_connection": True, "ofed_openib_conf": {}}, ""),
+    ],
+)
+def test_the_driver_in_the_kernel(variables: dict[str, t.Any], words: str) -> None:
+    found = [str(problem) for problem in problems(variables)]
+    assert bool(found) is bool(words)
+    assert all(words in text for text in found)
