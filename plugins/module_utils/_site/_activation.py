@@ -12,8 +12,6 @@ import re
 import typing as t
 
 _NEEDS = re.compile(r"\(needs ([a-z_]+)")
-# What a boot makes effective. A cold boot is somebody's hand at the power.
-_BY_REBOOT = ("driver_reload", "device_reset", "reboot")
 
 
 def needs(line: str) -> str:
@@ -35,10 +33,4 @@ def activation(lines: t.Iterable[str], allow_reload: bool = False, allow_reboot:
     return "reboot" if "driver_reload" in found and allow_reboot else ""
 
 
-def outlasting(lines: t.Iterable[str], action: str) -> list[str]:
-    """The lines that C(action) makes no difference to."""
-    gone = {"reload": ("driver_reload",), "reboot": _BY_REBOOT}.get(action, ())
-    return [line for line in lines if needs(line) not in gone]
-
-
-__all__ = ("activation", "needs", "outlasting")
+__all__ = ("activation", "needs")

@@ -12,7 +12,7 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.filter.activation import FilterModule
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
-from ansible_collections.rdma.ofed.plugins.module_utils._site._activation import activation, needs, outlasting
+from ansible_collections.rdma.ofed.plugins.module_utils._site._activation import activation, needs
 from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import Batch, batches, problems, sizes
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,13 +116,6 @@ def test_what_a_line_needs() -> None:
 def test_one_thing_makes_everything_effective_that_is_allowed(lines: list[str], reload: bool, reboot: bool, prefer: bool, expected: str) -> None:
     assert activation(lines, reload, reboot, prefer) == expected
     assert FilterModule().filters()["activation"](lines, reload, reboot, prefer) == expected
-
-
-def test_what_outlasts_a_reload_and_a_reboot() -> None:
-    lines = [RELOAD, RESET, REBOOT, COLD, "/boot/initrd.img: rebuild it"]
-    assert outlasting(lines, "reload") == lines[1:]
-    assert outlasting(lines, "reboot") == lines[3:]
-    assert outlasting(lines, "") == lines
 
 
 def test_a_text_in_place_of_lines_is_an_error() -> None:
