@@ -121,3 +121,15 @@ def test_what_is_pending_is_told_and_nothing_is_reloaded_unless_it_is_allowed(si
     assert foreseen.status == 0, foreseen.output
     rebooted = [host for _play, task, host in records.changes(foreseen.events) if task.endswith("Reboot the node")]
     assert rebooted == ["node3", "node2", "node1"]
+
+
+def test_a_port_that_goes_down_meanwhile_stops_the_run_though_its_node_is_in_no_batch(site: Site, tmp_path: pathlib.Path) -> None:
+    pull = tmp_path / "pull.yml"
+    argv = [*site.lab.lab, "fault", "link", "node2", "down"]
+    pull.write_text(yaml.safe_dump([{"ansible.builtin.command": {"argv": argv}, "delegate_to": "localhost"}]), encoding="utf-8")
+    try:
+        run = site.upgrade("--limit", "node3", rdma_drain_tasks=str(pull), rdma_settle_timeout=10)
+    finally:
+        site.lab.command("fault", "link", "node2", "up")
+    assert run.status != 0
+    assert "1 ports are not active any more after batch 1 of 1 (compute: node3)" in failures(run)
