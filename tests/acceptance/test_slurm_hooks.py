@@ -98,7 +98,7 @@ class Slurm:
 
     def play(self, *arguments: str, hooks: tuple[str, ...] = (DRAIN, UNDRAIN), **variables: t.Any) -> Run:
         """The hooks alone, with nothing to reset between them."""
-        tasks = [{"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "tasks_from": hook}} for hook in hooks]
+        tasks = [{"ansible.builtin.include_role": {"name": "rdma.ofed.node_service", "tasks_from": hook}} for hook in hooks]
         self.playbook.write_text(yaml.safe_dump([{"hosts": NODE, "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
         return self.lab.play(str(self.playbook), *arguments, "-e", json.dumps(variables), inventory=self.inventory)
 
@@ -216,7 +216,7 @@ def test_a_node_that_somebody_else_took_out_stays_out(slurm: Slurm, state: str, 
     [
         pytest.param({"rdma_slurm_node": "nosuch"}, ("nosuch", CONTROLLER, "rdma_slurm_node"), id="node"),
         pytest.param({"rdma_slurm_host": "node3"}, ("scontrol", "node3", "rdma_slurm_host"), id="host"),
-        pytest.param({"rdma_drain_tasks": "slrum"}, ("rdma_drain_tasks", "slrum", "allowed: slurm"), id="hook"),
+        pytest.param({"rdma_drain_tasks": "slrum"}, ("rdma_drain_tasks", "slrum", "allowed: slurm, pbs"), id="hook"),
         pytest.param({"rdma_undrain_tasks": "tasks/undrain.yml"}, ("rdma_undrain_tasks", "tasks/undrain.yml", "absolute"), id="relative path"),
     ],
 )

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What waits for a reset or reboot on all hosts of a run, as one plain table. Pure; linear in hosts but for sorting."""
+"""What waits for a reload, reset or reboot on all hosts of a run, as one plain table. Pure; linear in hosts but for sorting."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def render(pending: Mapping[str, Iterable[str]]) -> str:
     width = max(len("hosts"), *(len(row[0]) for row in rows))
     table = ["%s  %s" % (left.ljust(width), right) for left, right in [("hosts", "pending"), ("-" * width, "-" * 7), *rows]]
     waiting = len({host for names in hosts.values() for host in names})
-    what = "is pending on %d of %d hosts: see rdma_allow_reset and rdma_allow_reboot." % (waiting, len(pending))
-    return "\n".join([*table, "", "A reset or reboot %s" % what])
+    what = "is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot." % (waiting, len(pending))
+    return "\n".join([*table, "", "A reload, reset or reboot %s" % what])
 
 
 __all__ = ("fold", "natural", "render")

@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, pending_table, validate_site
+from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, pending_table, rolling_batches, validate_site
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
@@ -288,3 +288,29 @@ def test_driver_stack_brings_a_folder_as_an_archive(monkeypatch: pytest.MonkeyPa
     stack = Stack(monkeypatch, {"bundle": str(tmp_path)}, [{"bundle_needed": "checksum"}, {"bundle_needed": "transfer"}, {"changed": True}])
     stack.run()
     assert stack.archived == ["bundle", "bundle/mlnxofedinstall"]
+
+
+def roll(monkeypatch: pytest.MonkeyPatch, printed: list[str], **arguments: t.Any) -> dict[str, t.Any]:
+    monkeypatch.setattr(rolling_batches, "Display", lambda: mock.Mock(display=printed.append))
+    plugin = action(rolling_batches, {"due": "due", **arguments})
+    monkeypatch.setattr(plugin, "validate_argument_spec", lambda _spec: (None, {"groups": [], "serial": 1, "due": "due", **arguments}))
+    hostvars = {"node1": {"due": True}, "node2": {"due": True}, "node3": {"due": False}, "node4": {"due": True}}
+    groups = {"rdma": [*hostvars, "node5"], "compute": ["node2", "node3", "node4"], "opensm": ["node1"]}
+    result: dict[str, t.Any] = plugin.run(task_vars={"ansible_play_hosts": list(hostvars), "groups": groups, "hostvars": hostvars})
+    return result
+
+
+def test_the_batches_are_told_and_returned_in_the_order_in_which_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed: list[str] = []
+    result = roll(monkeypatch, printed, groups=["compute"], serial="100%")
+    assert result["hosts"] == ["node2", "node4", "node1"]
+    assert result["sizes"] == [2, 1]
+    assert result["batches"][1] == {"number": 2, "of": 2, "label": "subnet manager", "hosts": ["node1"]}
+    assert printed[0].splitlines()[1:] == ["batch 1 of 2 (compute): node[2,4]", "batch 2 of 2 (subnet manager): node1", "nothing to do on 1 of 4 hosts"]
+
+
+def test_batches_that_can_not_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = roll(monkeypatch, [], groups=["nowhere"], serial="0%")
+    assert result["failed"] is True
+    assert "rdma_upgrade_groups[0] is 'nowhere'" in result["msg"]
+    assert "rdma_serial is '0%'" in result["msg"]

@@ -57,7 +57,7 @@ def test_hosts_that_wait_for_the_same_share_a_line() -> None:
         "node[1-2]  " + both,
         "node1      a second thing",
         "",
-        "A reset or reboot is pending on 2 of 3 hosts: see rdma_allow_reset and rdma_allow_reboot.",
+        "A reload, reset or reboot is pending on 2 of 3 hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot.",
     ]
 
 

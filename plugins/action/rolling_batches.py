@@ -1,0 +1,56 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Says in which batches the hosts of a play are worked through. The documentation is in the module of the same name."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_members
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import fold
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import serial_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import batches, problems
+
+OPTIONS: dict[str, t.Any] = {
+    "due": {"type": "str", "required": True},
+    "groups": {"type": "list", "elements": "str", "default": []},
+    "serial": {"type": "raw", "default": 1},
+}
+
+
+class ActionModule(ActionBase):
+    """Collects and prints; the batches are made by pure code."""
+
+    _requires_connection = False
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        _validation, arguments = self.validate_argument_spec(OPTIONS)
+        hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
+        groups, hostvars = task_vars["groups"], task_vars["hostvars"]
+        order, serial = plain(arguments["groups"]), plain(arguments["serial"])
+        members, _faults = read_members(groups, hostvars)
+        wrong = problems(order, groups, hosts, members) + serial_problems({"rdma_serial": serial})
+        if wrong:
+            result.update(failed=True, msg=InvalidInput(wrong).msg)
+            return result
+        due = [host for host in hosts if hostvars[host].get(arguments["due"])]
+        found = batches(due, [str(group) for group in order], {group: [str(host) for host in groups[group]] for group in order}, members, serial)
+        lines = ["batch %d of %d (%s): %s" % (number, len(found), batch.label, fold(batch.hosts)) for number, batch in enumerate(found, 1)]
+        lines.append("nothing to do on %d of %d hosts" % (len(hosts) - len(due), len(hosts)))
+        Display().display("\n%s\n" % "\n".join(lines))
+        result.update(
+            changed=False,
+            batches=[{"number": number, "of": len(found), "label": batch.label, "hosts": list(batch.hosts)} for number, batch in enumerate(found, 1)],
+            hosts=[host for batch in found for host in batch.hosts],
+            sizes=[len(batch.hosts) for batch in found],
+        )
+        return result

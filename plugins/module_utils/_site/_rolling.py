@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""In which batches a site is worked through: groups in their order, hosts of the subnet manager last and alone. Pure.
+
+Linear in hosts. The result depends on the hosts that have something to do, so a run that is resumed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
+
+STANDBY = "subnet manager, standby"
+DESIGNATED = "subnet manager"
+
+
+class Batch(t.NamedTuple):
+    """Hosts that are out of service at the same time."""
+
+    label: str
+    """The group, or C(subnet manager)."""
+    hosts: tuple[str, ...]
+
+
+def sizes(serial: t.Any, count: int) -> list[int]:
+    """How many of C(count) hosts are in each batch; C(serial) as Ansible takes it: numbers and percentages, the last one repeats."""
+    steps = list(serial) if isinstance(serial, (list, tuple)) else [serial]
+    found: list[int] = []
+    left = count
+    while left > 0:
+        step = str(steps[min(len(found), len(steps) - 1)])
+        size = int(step[:-1]) * count // 100 if step.endswith("%") else int(step)
+        found.append(max(1, min(size, left)))
+        left -= found[-1]
+    return found
+
+
+def managers(members: t.Sequence[Member]) -> tuple[list[str], list[str]]:
+    """The hosts that may run a subnet manager: those that rest, and then those that run one."""
+    designated = set(designate(members).values())
+    standby = [member.host for member in members if member.host not in designated]
+    return standby, [member.host for member in members if member.host in designated]
+
+
+def _cut(label: str, hosts: t.Sequence[str], serial: t.Any) -> list[Batch]:
+    batches = []
+    start = 0
+    for size in sizes(serial, len(hosts)):
+        batches.append(Batch(label, tuple(hosts[start : start + size])))
+        start += size
+    return batches
+
+
+def batches(
+    hosts: t.Sequence[str], order: t.Sequence[str], groups: t.Mapping[str, t.Sequence[str]], members: t.Sequence[Member], serial: t.Any
+) -> tuple[Batch, ...]:
+    """The batches of C(hosts). C(order): names of groups, the first of which that has a host is that host's; none means one group of all."""
+    standby, designated = managers(members)
+    left = dict.fromkeys(hosts)
+    last: list[Batch] = []
+    for label, names in ((STANDBY, standby), (DESIGNATED, designated)):
+        last += [Batch(label, (name,)) for name in names if name in left]
+        for name in names:
+            left.pop(name, None)
+    found: list[Batch] = []
+    for group in order:
+        own = [host for host in groups.get(group, ()) if host in left]
+        found += _cut(group, own, serial)
+        for host in own:
+            del left[host]
+    if not order:
+        found += _cut("all", list(left), serial)
+    return (*found, *last)
+
+
+def problems(order: t.Any, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Sequence[str], members: t.Sequence[Member]) -> list[Problem]:
+    """Is C(order), of C(rdma_upgrade_groups), a list of groups that has every host? A host in none of them would be left behind."""
+    name = "rdma_upgrade_groups"
+    if not isinstance(order, (list, tuple)) or not all(isinstance(group, str) for group in order):
+        return [Problem(name, order, "a list of names of groups")]
+    unknown = [group for group in order if group not in groups]
+    if unknown:
+        known = sorted(group for group in groups if group not in ("all", "ungrouped"))
+        return [Problem("%s[%d]" % (name, list(order).index(group)), group, "a group of the inventory: %s" % ", ".join(known)) for group in unknown]
+    covered = {host for group in order for host in groups[group]} | {member.host for member in members}
+    missing = [host for host in hosts if host not in covered]
+    if not order or not missing:
+        return []
+    text = "%s would be left behind: add its group, or leave it out with --limit" % ", ".join(missing[:5])
+    return [Problem(name, list(order), "groups that have all hosts of the run", text)]
+
+
+__all__ = ("DESIGNATED", "STANDBY", "Batch", "batches", "managers", "problems", "sizes")
