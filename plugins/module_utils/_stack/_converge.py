@@ -29,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview impo
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
@@ -201,8 +201,8 @@ def _failed(job: State, root: str) -> CommandFailed:
         builds = "--add-kernel-support" in names_of(options)
         words = explain(job.rc, output, builds, value_of(options, "--tmpdir") or "/tmp", job.log)
         folder = log_folder(output)
-        general = read_text(folder + "/general.log") if folder else ""
-        return CommandFailed(words, installer_said=[line for line in general.splitlines() if line.strip()][-_LINES:], **details)
+        log = package_log(output) or (folder + "/general.log" if folder else "")
+        return CommandFailed(words, installer_said=said_in(read_text(log), _LINES) if log else [], **details)
     if job.failed == "checking the bundle":
         wanted = job.memo.get("wanted", {}).get("version")
         return CommandFailed("ofed_bundle: its file .mlnx does not say %s, the release that is wanted. Nothing was changed" % wanted, **details)

@@ -28,7 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     way_back,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, options_argv, set_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, unknown_to_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 
 FIRMWARE_PACKAGE = "mlnx-fw-updater"
 INSTALL_STAGE = "installing MLNX_OFED"
@@ -131,8 +131,9 @@ def plan_installer(wanted: Wanted, found: Found, place: Place, force: bool = Fal
         simulate = (*simulate, ("rpm", "--erase", "--test", *taken))
     builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
     stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
-    # What goes has been looked at and agreed to; the installer for Debian would stop at the distribution's libopensm9.
-    force = force or (found.manager == "apt" and bool(unknown_to_installer(remaining)))
+    # What goes has been looked at and agreed to. The installer for Debian would stop at the distribution's libopensm9, and
+    # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
+    force = force or (found.manager == "apt" and bool(taken))
     steps.append(Step(stage, installer_argv(wanted, place.tree, force), directory=place.tree))
     steps += place.clean
     return Draft(files + mended + changes, tuple(steps), removes, simulate, replaced=True, needs_bundle=True)

@@ -83,9 +83,4 @@ def is_library(name: str) -> bool:
     return match is not None and match.group(1) in REPLACED
 
 
-def unknown_to_installer(installed: t.Iterable[str]) -> frozenset[str]:
-    """What the installer takes by its name and then calls foreign: it ends with 174, or removes it if it is forced to."""
-    return taken_by_installer(installed) - REPLACED
-
-
-__all__ = ("KNOWN", "PACKAGE_NAME", "REPLACED", "build_number", "is_library", "is_vendors", "taken_by_installer", "unknown_to_installer")
+__all__ = ("KNOWN", "PACKAGE_NAME", "REPLACED", "build_number", "is_library", "is_vendors", "taken_by_installer")
