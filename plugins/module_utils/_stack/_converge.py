@@ -26,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
@@ -81,13 +82,14 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
     method = "repository" if source == "doca" else parameters["method"]
     version = parameters["version"] or ""
     chosen = parameters["packages"] or ("doca-ofed" if source == "doca" else "all")
-    repository = None
+    repository, distro = None, ""
     if state == "present" and method == "repository":
         address = parameters["repository"]
         pins = (doca.profile_of(Wanted(packages=chosen)),) if source == "doca" else mlnx.repository_pins(Wanted(version=version))
         repository = Repository(address, _key(parameters, found, root), pins, version)
     elif source == "mlnx_ofed":
         version = mlnx_version(role_variables(parameters))
+        distro = distro_to_tell(parameters["bundle"] or "", found.os.id, found.os.version, parameters["installer_options"] or ())
     return Wanted(
         state,
         source,
@@ -99,6 +101,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         tuple(parameters["allow_removal"] or ()),
         parameters["firmware_update"],
         tuple(parameters["keep"] or ()),
+        distro,
     )
 
 

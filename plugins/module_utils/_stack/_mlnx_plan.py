@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages 
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, same_version
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     NEEDS,
+    USER_SPACE,
     Draft,
     Found,
     Place,
@@ -44,7 +45,7 @@ _METAPACKAGES: t.Mapping[str, str] = {
     "hpc": "mlnx-ofed-hpc",
     "hypervisor": "mlnx-ofed-hypervisor",
     "kernel-only": "mlnx-ofed-kernel-only",
-    "user-space-only": "mlnx-ofed-all-user-only",
+    USER_SPACE: "mlnx-ofed-all-user-only",
     "vma": "mlnx-ofed-vma",
     "vma-eth": "mlnx-ofed-vma-eth",
     "vma-vpi": "mlnx-ofed-vma-vpi",
@@ -70,7 +71,9 @@ def repository_pins(wanted: Wanted) -> tuple[str, ...]:
 def installer_argv(wanted: Wanted, tree: str, force: bool) -> tuple[str, ...]:
     """The installer's command line. C(-q) asks nothing and still stops at foreign packages, C(--force) removes them."""
     firmware = () if wanted.firmware_update or "--without-fw-update" in wanted.installer_options else ("--without-fw-update",)
-    return ("%s/%s" % (tree, INSTALLER), *set_argv(wanted.packages), *options_argv(wanted.installer_options), *firmware, "--force" if force else "-q")
+    distro = ("--distro", wanted.distro) if wanted.distro else ()
+    options = (*set_argv(wanted.packages), *options_argv(wanted.installer_options), *distro, *firmware)
+    return ("%s/%s" % (tree, INSTALLER), *options, "--force" if force else "-q")
 
 
 def is_installed(wanted: Wanted, found: Found) -> bool:
@@ -87,7 +90,7 @@ def is_installed(wanted: Wanted, found: Found) -> bool:
 
 def _changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     after = ("mlnx_ofed %s" % wanted.version).strip()
-    needs = "" if wanted.packages == "user-space-only" else NEEDS
+    needs = "" if wanted.packages == USER_SPACE else NEEDS
     # Packages spell a release without its last number.
     same = found.stack.kind == "mlnx_ofed" and same_version(wanted.version, found.stack.ofed_version)
     stack = () if same else changes_of(Change("stack", stack_words(found.stack), after, needs))
