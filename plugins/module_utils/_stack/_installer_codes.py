@@ -54,6 +54,7 @@ _DECLINED = Meaning("it asked for a confirmation, and nobody answered", "report 
 
 _FOLDER = re.compile(r"(/[^\s'\":]*/MLNX_OFED_LINUX[^\s/'\":]*\.logs)\b")
 _ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
+_COMMAND = re.compile(r"Failed command: ([^\n\033]+)")
 _PACKAGE = re.compile(r"Failed to install (\S+) (?:DEB|RPM)\b")
 _PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)install\.log)\b")
 _NAMED = re.compile(r"packages? (?:should|must) be removed before[^\n]*\n\s*([^\n]+)", re.IGNORECASE)
@@ -89,6 +90,9 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
         return _DECLINED
     if code == 1 and kernel_support:
         return _FLATTENED
+    command = _COMMAND.findall(output)
+    if code == 1 and command:
+        return Meaning("its command failed: %s" % command[-1].strip(), "try that command yourself; general.log in its log folder has what it said")
     package = _PACKAGE.findall(output)
     if code == 1 and package:
         return Meaning("the package %s could not be installed" % package[-1], "read %s" % (package_log(output) or "the log of that package in its log folder"))

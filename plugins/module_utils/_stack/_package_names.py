@@ -31,6 +31,7 @@ mlnx-iproute2 mlnx-nfsrdma-dkms mlnx-nfsrdma-modules mlnx-nvme-dkms mlnx-nvme-mo
 mlnx-ofed-kernel-utils mlnx-rdma-rxe-dkms mlnx-rdma-rxe-modules mlnx-rds-dkms mlnx-rds-modules mlnx-sdp-dkms mlnx-sdp-modules mlnx-tools mpitests
 mstflint mxm neohost-backend neohost-sdk nvme-snap ofed-docs ofed-scripts openmpi openshmem opensm opensm-doc opensm-libs perftest python3-pyverbs
 rdma-core rdmacm-utils rds-tools rshim-dkms rshim-modules sdpnetstat sockperf srp-dkms srp-modules srptools ucx ummunotify ummunotify-dkms
+ummunotify-modules
 """
 REPLACED = frozenset(_REPLACED_TEXT.split())
 # Newer members, and names of the RPM side.

@@ -139,6 +139,11 @@ def test_what_a_package_said_that_could_not_be_installed() -> None:
     assert codes.package_log("nothing") == ""
 
 
+def test_the_command_that_failed_is_named() -> None:
+    text = codes.explain(1, "\033[31mFailed command: apt-get install -y dkms linux-headers-5.4.0-1\033[0m\n")
+    assert "its command failed: apt-get install -y dkms linux-headers-5.4.0-1. Next: " in text
+
+
 @given(st.integers(), st.text())
 def test_any_code_has_words(code: int, output: str) -> None:
     assert codes.explain(code, output)
