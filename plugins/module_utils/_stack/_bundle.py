@@ -93,12 +93,29 @@ def distro_fits(bundle: str, os_id: str, os_version: str) -> bool:
     return bundle.split(".")[0] == mine.split(".")[0] if os_id == "debian" else bundle == mine
 
 
+def _is_told(options: t.Iterable[str]) -> bool:
+    """Does an option tell the installer which distribution the node is, or not to ask?"""
+    names = [option.split("=")[0].split()[0] for option in options if option.split()]
+    return "--skip-distro-check" in names or "--distro" in names
+
+
+def distro_to_tell(location: str, os_id: str, os_version: str, options: t.Iterable[str]) -> str:
+    """The distribution that the installer has to be told; "" where it finds out well enough, or is told by an option.
+
+    On Debian it compares the whole of /etc/debian_version, so that a bundle for 12.1 would not be for 12.5. C(location) is
+    a name, or the path of an unpacked bundle, which is looked into where the name does not tell.
+    """
+    if os_id != "debian" or _is_told(options):
+        return ""
+    named = parse_name(location).distro or (attribute(location, "distro") if os.path.isdir(location) else "")
+    return named if named and distro_fits(named, os_id, os_version) else ""
+
+
 def misfit(bundle: Bundle, os_id: str, os_version: str, arch: str, options: t.Collection[str]) -> str:
     """Why a bundle is not for this node, in words; "" where it is, or may be."""
     if bundle.arch and arch and bundle.arch != arch:
         return "it is made for %s, and the node is %s" % (bundle.arch, arch)
-    told = "--skip-distro-check" in options or any(option.split("=")[0].split()[0] == "--distro" for option in options if option.split())
-    if told:
+    if _is_told(options):
         return ""
     if not distro_fits(bundle.distro, os_id, os_version):
         return "it is made for %s, and the node is %s; the option --skip-distro-check tries it all the same" % (bundle.distro, distro_of(os_id, os_version))
@@ -150,6 +167,7 @@ __all__ = (
     "Layout",
     "distro_fits",
     "distro_of",
+    "distro_to_tell",
     "is_version",
     "key_of",
     "misfit",

@@ -26,10 +26,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
@@ -81,13 +82,14 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
     method = "repository" if source == "doca" else parameters["method"]
     version = parameters["version"] or ""
     chosen = parameters["packages"] or ("doca-ofed" if source == "doca" else "all")
-    repository = None
+    repository, distro = None, ""
     if state == "present" and method == "repository":
         address = parameters["repository"]
         pins = (doca.profile_of(Wanted(packages=chosen)),) if source == "doca" else mlnx.repository_pins(Wanted(version=version))
         repository = Repository(address, _key(parameters, found, root), pins, version)
     elif source == "mlnx_ofed":
         version = mlnx_version(role_variables(parameters))
+        distro = distro_to_tell(parameters["bundle"] or "", found.os.id, found.os.version, parameters["installer_options"] or ())
     return Wanted(
         state,
         source,
@@ -99,6 +101,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         tuple(parameters["allow_removal"] or ()),
         parameters["firmware_update"],
         tuple(parameters["keep"] or ()),
+        distro,
     )
 
 
@@ -201,8 +204,8 @@ def _failed(job: State, root: str) -> CommandFailed:
         builds = "--add-kernel-support" in names_of(options)
         words = explain(job.rc, output, builds, value_of(options, "--tmpdir") or "/tmp", job.log)
         folder = log_folder(output)
-        general = read_text(folder + "/general.log") if folder else ""
-        return CommandFailed(words, installer_said=[line for line in general.splitlines() if line.strip()][-_LINES:], **details)
+        log = package_log(output) or (folder + "/general.log" if folder else "")
+        return CommandFailed(words, installer_said=said_in(read_text(log), _LINES) if log else [], **details)
     if job.failed == "checking the bundle":
         wanted = job.memo.get("wanted", {}).get("version")
         return CommandFailed("ofed_bundle: its file .mlnx does not say %s, the release that is wanted. Nothing was changed" % wanted, **details)

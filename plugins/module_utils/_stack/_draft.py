@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import 
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository, files_of
 
 NEEDS = "driver_reload"
+USER_SPACE = "user-space-only"
 UNINSTALLER = "/usr/sbin/ofed_uninstall.sh"
 OFED_INFO = "/usr/bin/ofed_info"
 
@@ -38,6 +39,8 @@ class Wanted(t.NamedTuple):
     firmware_update: bool = False
     keep: tuple[str, ...] = ()
     """Packages that stay in the distribution's version where the vendor's stack is removed."""
+    distro: str = ""
+    """The distribution that the installer is told, "" where it finds out by itself."""
 
     def selection(self) -> dict[str, t.Any]:
         """What can't be read from the node afterwards, and is kept on record."""
@@ -129,7 +132,8 @@ def selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
         return ()
     mine = wanted.selection()
     names = ("method", "packages", "installer_options")
-    return changes_of(*(Change("stack %s" % name.replace("_", " "), _words(record.get(name)), _words(mine[name]), NEEDS) for name in names))
+    needs = "" if USER_SPACE == record.get("packages") == wanted.packages else NEEDS
+    return changes_of(*(Change("stack %s" % name.replace("_", " "), _words(record.get(name)), _words(mine[name]), needs) for name in names))
 
 
 def file_changes(found: Found, repository: Repository | None) -> tuple[Change, ...]:
@@ -185,6 +189,7 @@ __all__ = (
     "NEEDS",
     "OFED_INFO",
     "UNINSTALLER",
+    "USER_SPACE",
     "Draft",
     "Found",
     "Place",

@@ -54,6 +54,9 @@ _DECLINED = Meaning("it asked for a confirmation, and nobody answered", "report 
 
 _FOLDER = re.compile(r"(/[^\s'\":]*/MLNX_OFED_LINUX[^\s/'\":]*\.logs)\b")
 _ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
+_COMMAND = re.compile(r"Failed command: ([^\n\033]+)")
+_PACKAGE = re.compile(r"Failed to install (\S+) (?:DEB|RPM)\b")
+_PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)install\.log)\b")
 _NAMED = re.compile(r"packages? (?:should|must) be removed before[^\n]*\n\s*([^\n]+)", re.IGNORECASE)
 
 
@@ -64,9 +67,21 @@ def log_folder(output: str) -> str:
 
 
 def dependants_named(output: str) -> list[str]:
-    """The foreign packages that the installer complains of."""
+    """The foreign packages that the installer complains of. Old releases have names with an architecture among them."""
     found = _NAMED.findall(output)
-    return sorted(set(re.findall(r"[a-z0-9][a-z0-9+._-]+", found[-1]))) if found else []
+    return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", found[-1])}) if found else []
+
+
+def package_log(output: str) -> str:
+    """The log of the package that could not be installed; "" where none is named."""
+    found = _PACKAGE_LOG.findall(output)
+    return str(found[-1]) if found else ""
+
+
+def said_in(log: str, lines: int) -> list[str]:
+    """The last lines of such a log, without what the installer appends to it: the command, versions and all packages of the node."""
+    said = [line.strip() for line in log.partition("---- START OF DEBUG INFO")[0].splitlines()]
+    return [line for line in said if line.strip("-") and not line.startswith("Processing triggers")][-lines:]
 
 
 def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meaning:
@@ -75,6 +90,12 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
         return _DECLINED
     if code == 1 and kernel_support:
         return _FLATTENED
+    command = _COMMAND.findall(output)
+    if code == 1 and command:
+        return Meaning("its command failed: %s" % command[-1].strip(), "try that command yourself; general.log in its log folder has what it said")
+    package = _PACKAGE.findall(output)
+    if code == 1 and package:
+        return Meaning("the package %s could not be installed" % package[-1], "read %s" % (package_log(output) or "the log of that package in its log folder"))
     return CODES.get(code, Meaning("a code that is documented nowhere", "read general.log in its log folder from the end"))
 
 
@@ -91,4 +112,4 @@ def explain(code: int, output: str = "", kernel_support: bool = False, tmpdir: s
     return "%s. Next: %s; %s%s" % (words, said.next_step, logs, both)
 
 
-__all__ = ("CODES", "Meaning", "dependants_named", "explain", "log_folder", "meaning")
+__all__ = ("CODES", "Meaning", "dependants_named", "explain", "log_folder", "meaning", "package_log", "said_in")

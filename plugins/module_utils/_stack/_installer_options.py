@@ -7,7 +7,7 @@
 """What mlnxofedinstall understands, by release: the installer itself takes misspelt options without a word.
 
 The tables retell the help of the releases 4.1-1.0.2.0 and 5.0-2.1.8.0 (DEB) and of a later one, and that of the RPM
-variant's install.pl.
+variant's install.pl; for 5.0 also what it takes without telling.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("--without-depcheck"),
     Option("--add-kernel-support"),
     Option("--skip-repo"),
-    Option("--auto-add-kernel-support", since=_LATER),
+    Option("--auto-add-kernel-support", since=_5_0),
     Option("--kernel-extra-args", "ARGUMENTS", since=_LATER),
     Option("--dkms", families=_DEB),
     Option("--force-dkms", families=_DEB),
@@ -67,7 +67,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("--enable-affinity"),
     Option("--disable-affinity"),
     Option("--enable-opensm", since=_5_0),
-    Option("--msm", since=_LATER),
+    Option("--msm", since=_5_0),
     Option("--skip-unsupported-devices-check", since=_LATER),
     Option("--package-install-options", "LIST"),
     Option("--post-start-delay", "SECONDS"),
@@ -75,8 +75,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("--without-fw-update"),
     Option("--force-fw-update"),
     Option("--fw-image-dir", "DIRECTORY"),
-    Option("--fw-dir", "DIRECTORY", since=_LATER),
-    Option("--enable-sriov", since=_LATER),
+    Option("--fw-dir", "DIRECTORY", since=_5_0),
+    Option("--enable-sriov", since=_5_0),
     Option("-c", "FILE"),
     Option("--config", "FILE"),
     Option("--with-vma"),
@@ -88,8 +88,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("--with-libdisni", since=_5_0),
     Option("--with-mlxdevm-mod", since=_LATER),
     Option("--without-mlxdevm-mod", since=_LATER),
-    Option("--with-debug-symbols", since=_LATER),
-    Option("--without-debug-symbols", since=_LATER),
+    Option("--with-debug-symbols", since=_5_0),
+    Option("--without-debug-symbols", since=_5_0),
     Option("--without-mlx5-ipsec", since=_LATER, families=_RPM),
     Option("--with-fabric-collector", since=_LATER, families=_RPM),
     Option("--with-pyverbs", since=_LATER, families=_RPM),

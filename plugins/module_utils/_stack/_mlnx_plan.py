@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages 
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, same_version
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     NEEDS,
+    USER_SPACE,
     Draft,
     Found,
     Place,
@@ -28,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     way_back,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, options_argv, set_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, unknown_to_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 
 FIRMWARE_PACKAGE = "mlnx-fw-updater"
 INSTALL_STAGE = "installing MLNX_OFED"
@@ -44,7 +45,7 @@ _METAPACKAGES: t.Mapping[str, str] = {
     "hpc": "mlnx-ofed-hpc",
     "hypervisor": "mlnx-ofed-hypervisor",
     "kernel-only": "mlnx-ofed-kernel-only",
-    "user-space-only": "mlnx-ofed-all-user-only",
+    USER_SPACE: "mlnx-ofed-all-user-only",
     "vma": "mlnx-ofed-vma",
     "vma-eth": "mlnx-ofed-vma-eth",
     "vma-vpi": "mlnx-ofed-vma-vpi",
@@ -70,7 +71,9 @@ def repository_pins(wanted: Wanted) -> tuple[str, ...]:
 def installer_argv(wanted: Wanted, tree: str, force: bool) -> tuple[str, ...]:
     """The installer's command line. C(-q) asks nothing and still stops at foreign packages, C(--force) removes them."""
     firmware = () if wanted.firmware_update or "--without-fw-update" in wanted.installer_options else ("--without-fw-update",)
-    return ("%s/%s" % (tree, INSTALLER), *set_argv(wanted.packages), *options_argv(wanted.installer_options), *firmware, "--force" if force else "-q")
+    distro = ("--distro", wanted.distro) if wanted.distro else ()
+    options = (*set_argv(wanted.packages), *options_argv(wanted.installer_options), *distro, *firmware)
+    return ("%s/%s" % (tree, INSTALLER), *options, "--force" if force else "-q")
 
 
 def is_installed(wanted: Wanted, found: Found) -> bool:
@@ -87,7 +90,7 @@ def is_installed(wanted: Wanted, found: Found) -> bool:
 
 def _changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     after = ("mlnx_ofed %s" % wanted.version).strip()
-    needs = "" if wanted.packages == "user-space-only" else NEEDS
+    needs = "" if wanted.packages == USER_SPACE else NEEDS
     # Packages spell a release without its last number.
     same = found.stack.kind == "mlnx_ofed" and same_version(wanted.version, found.stack.ofed_version)
     stack = () if same else changes_of(Change("stack", stack_words(found.stack), after, needs))
@@ -131,8 +134,9 @@ def plan_installer(wanted: Wanted, found: Found, place: Place, force: bool = Fal
         simulate = (*simulate, ("rpm", "--erase", "--test", *taken))
     builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
     stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
-    # What goes has been looked at and agreed to; the installer for Debian would stop at the distribution's libopensm9.
-    force = force or (found.manager == "apt" and bool(unknown_to_installer(remaining)))
+    # What goes has been looked at and agreed to. The installer for Debian would stop at the distribution's libopensm9, and
+    # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
+    force = force or (found.manager == "apt" and bool(taken))
     steps.append(Step(stage, installer_argv(wanted, place.tree, force), directory=place.tree))
     steps += place.clean
     return Draft(files + mended + changes, tuple(steps), removes, simulate, replaced=True, needs_bundle=True)

@@ -31,6 +31,7 @@ mlnx-iproute2 mlnx-nfsrdma-dkms mlnx-nfsrdma-modules mlnx-nvme-dkms mlnx-nvme-mo
 mlnx-ofed-kernel-utils mlnx-rdma-rxe-dkms mlnx-rdma-rxe-modules mlnx-rds-dkms mlnx-rds-modules mlnx-sdp-dkms mlnx-sdp-modules mlnx-tools mpitests
 mstflint mxm neohost-backend neohost-sdk nvme-snap ofed-docs ofed-scripts openmpi openshmem opensm opensm-doc opensm-libs perftest python3-pyverbs
 rdma-core rdmacm-utils rds-tools rshim-dkms rshim-modules sdpnetstat sockperf srp-dkms srp-modules srptools ucx ummunotify ummunotify-dkms
+ummunotify-modules
 """
 REPLACED = frozenset(_REPLACED_TEXT.split())
 # Newer members, and names of the RPM side.
@@ -83,9 +84,4 @@ def is_library(name: str) -> bool:
     return match is not None and match.group(1) in REPLACED
 
 
-def unknown_to_installer(installed: t.Iterable[str]) -> frozenset[str]:
-    """What the installer takes by its name and then calls foreign: it ends with 174, or removes it if it is forced to."""
-    return taken_by_installer(installed) - REPLACED
-
-
-__all__ = ("KNOWN", "PACKAGE_NAME", "REPLACED", "build_number", "is_library", "is_vendors", "taken_by_installer", "unknown_to_installer")
+__all__ = ("KNOWN", "PACKAGE_NAME", "REPLACED", "build_number", "is_library", "is_vendors", "taken_by_installer")

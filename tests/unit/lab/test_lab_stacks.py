@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import kmodfile
 import pytest
 from stackbuild import catalog, control, packages, releases
-from standin import finish, options, selection
+from standin import finish, host, options, selection
 
 RELEASE = releases.OCTOBER_2023
 ENTRIES = catalog.entries(RELEASE, dict.fromkeys(catalog.REPACKED, ((), ())))
@@ -54,6 +56,24 @@ def test_packages_come_behind_what_they_need() -> None:
     users = selection.wanted(options.parse(["--user-space-only", "--basic"]), CATALOGUE, None)[0]
     assert "mlnx-ofed-kernel-utils" in users
     assert not [name for name in selection.ordered(users, CATALOGUE, True) if name.endswith("-dkms")]
+
+
+@pytest.mark.parametrize(
+    ("system", "version", "name"),
+    [("debian", "12.5\n", "debian12.5"), ("debian", "trixie/sid\n", "debian0"), ("ubuntu", "bullseye/sid\n", "ubuntu12")],
+)
+def test_debian_is_known_by_its_minor_version(tmp_path: pathlib.Path, system: str, version: str, name: str) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/os-release").write_text('ID=%s\nVERSION_ID="12"\n' % system, encoding="utf-8")
+    (tmp_path / "etc/debian_version").write_text(version, encoding="utf-8")
+    assert host.distribution(tmp_path) == name
+
+
+def test_what_needs_a_package_that_is_left_out_is_left_out_too() -> None:
+    everything = selection.wanted(options.parse(["--all"]), CATALOGUE, None)[0]
+    without = selection.wanted(options.parse(["--all", "--without-ucx"]), CATALOGUE, None)[0]
+    assert {"ucx", "openmpi", "mpitests"} <= set(everything) - set(without)
+    assert "mpitests" in selection.wanted(options.parse(["--all", "--without-ucx", "--with-mpitests"]), CATALOGUE, None)[0]
 
 
 def test_metapackages() -> None:

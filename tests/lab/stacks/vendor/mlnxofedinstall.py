@@ -62,8 +62,7 @@ class Installer:
         self.node = host.Host(PACKAGE, self.tmpdir, quiet, 0 if quiet else verbose)
         self.force = given.has("--force")
         self.dkms = self._dkms()
-        release = dict(re.findall(r'(?m)^(\w+)="?([^"\n]*)"?$', pathlib.Path("/etc/os-release").read_text(encoding="utf-8")))
-        self.distro = given.values.get("distro", release.get("ID", "") + release.get("VERSION_ID", "")).lower()
+        self.distro = given.values.get("distro", host.distribution()).lower()
 
     def _prebuilt(self) -> bool:
         """Does the bundle carry modules for this kernel?"""

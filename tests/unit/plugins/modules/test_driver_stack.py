@@ -96,7 +96,7 @@ def test_a_first_installation_in_words(node: Node) -> None:
     assert converge(node, "new") == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
     stages = [argv[0] if "/" not in argv[0] else argv[0].rsplit("/", 1)[1] for argv in node.steps]
     assert stages == ["grep", "mlnxofedinstall"]
-    assert node.steps[1][1:] == ["--all", "--without-fw-update", "-q"]
+    assert node.steps[1][1:] == ["--all", "--distro", "debian12.1", "--without-fw-update", "--force"]
 
 
 def test_the_way_back_keeps_what_others_need(node: Node) -> None:
@@ -172,6 +172,13 @@ def test_another_selection_runs_the_installer_again(node: Node) -> None:
     assert ask(node, **installer(node))["changes"] == []
 
 
+def test_another_selection_of_user_space_needs_no_other_driver(node: Node) -> None:
+    ask(node, **installer(node, packages="user-space-only"))
+    answer = ask(node, **installer(node, packages="user-space-only", installer_options=["--without-opensm"]))
+    assert (answer["changes"], answer["pending"]) == (["stack installer options: none -> --without-opensm"], [])
+    assert ask(node, **installer(node, packages="hpc"))["pending"]
+
+
 def test_an_installer_that_says_all_is_well_is_not_believed(node: Node) -> None:
     node.faults = {"mlnxofedinstall": (0, "")}
     with pytest.raises(CommandFailed, match="the node is still not as wanted"):
@@ -180,7 +187,7 @@ def test_an_installer_that_says_all_is_well_is_not_believed(node: Node) -> None:
 
 def test_options_reach_the_installer(node: Node) -> None:
     ask(node, **installer(node, packages="user-space-only", firmware_update=True, installer_options=["--tmpdir /scratch", "--without-opensm"]))
-    assert node.steps[-1][1:] == ["--all", "--user-space-only", "--tmpdir", "/scratch", "--without-opensm", "-q"]
+    assert node.steps[-1][1:] == ["--all", "--user-space-only", "--tmpdir", "/scratch", "--without-opensm", "--distro", "debian12.1", "--force"]
 
 
 def archive(node: Node, name: str = BUNDLE) -> tuple[pathlib.Path, str]:

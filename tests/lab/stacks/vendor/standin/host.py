@@ -33,6 +33,15 @@ def faults(bundle: pathlib.Path) -> dict[str, str]:
     return found
 
 
+def distribution(root: pathlib.Path = pathlib.Path("/")) -> str:
+    """C(ubuntu20.04), C(debian12.5): os-release of Debian has no minor version, and of what is no release yet none that counts."""
+    release: dict[str, str] = dict(re.findall(r'(?m)^(\w+)="?([^"\n]*)"?$', (root / "etc/os-release").read_text(encoding="utf-8")))
+    if release.get("ID") != "debian":
+        return release.get("ID", "") + release.get("VERSION_ID", "")
+    version = (root / "etc/debian_version").read_text(encoding="utf-8").strip()
+    return "debian" + (version if version[:1].isdigit() else "0")
+
+
 class Host:
     """One run: its folder of logs, and how much it says."""
 

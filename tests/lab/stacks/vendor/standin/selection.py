@@ -28,6 +28,16 @@ def config_names(text: str) -> list[str]:
     return [name.strip() for name, _equals, value in pairs if value.strip() == "y"]
 
 
+def left_out(names: t.Iterable[str], known: t.Mapping[str, t.Any]) -> set[str]:
+    """What was left out, with all that needs it."""
+    gone = set(names)
+    while True:
+        more = {name for name in known if name not in gone and gone.intersection(known[name]["needs"])}
+        if not more:
+            return gone
+        gone |= more
+
+
 def wanted(options: Options, catalogue: t.Mapping[str, t.Any], config: str | None) -> tuple[list[str], list[str]]:
     """The names that the options ask for, and those that no such package is known for (a yellow line each, no error)."""
     group = "ovs-dpdk" if options.has("--ovs-dpdk") else options.group
@@ -39,6 +49,7 @@ def wanted(options: Options, catalogue: t.Mapping[str, t.Any], config: str | Non
     known = catalogue["packages"]
     # mlnx-fw-updater is known too: it is installed in a step of its own.
     unknown = sorted(name for name in {*options.without, *options.extra} if name not in known and name != "mlnx-fw-updater" and not name.startswith("-"))
+    names = [name for name in names if name not in left_out(options.without, known)]
     names += sorted(name for name in options.extra if name in known)
     names = [name for name in dict.fromkeys(names) if name in known and name not in options.without]
     if options.has("--user-space-only"):
@@ -47,7 +58,7 @@ def wanted(options: Options, catalogue: t.Mapping[str, t.Any], config: str | Non
 
 
 def ordered(names: t.Iterable[str], catalogue: t.Mapping[str, t.Any], user_only: bool) -> list[str]:
-    """With all that they need, each behind that. A package that was excluded comes back if another one needs it."""
+    """With all that they need, each behind that. A package that was left out comes back if one that was asked for by name needs it."""
     known = catalogue["packages"]
     order: list[str] = []
 

@@ -123,10 +123,25 @@ def test_every_documented_code_is_explained_with_a_next_step(code: int) -> None:
 def test_what_the_output_adds() -> None:
     named = "Error: One or more packages depends on MLNX_OFED.\nThose packages should be removed before uninstalling MLNX_OFED:\n\nlibpcap0.8 tcpdump\n\nTo"
     assert "(libpcap0.8, tcpdump)" in codes.explain(174, named)
+    assert "(libpcap0.8, tcpdump)" in codes.explain(174, named.replace("0.8", "0.8:amd64"))
     assert "every failure ends in 1" in codes.explain(1, kernel_support=True)
     assert "nobody answered" in codes.explain(1, "Do you want to continue?[y/N]:")
     assert "/scratch/MLNX_OFED_LINUX.*.logs" in codes.explain(22, tmpdir="/scratch/")
     assert "documented nowhere" in codes.explain(99)
+
+
+def test_what_a_package_said_that_could_not_be_installed() -> None:
+    output = "\033[31mFailed to install srptools DEB\033[0m\nCollecting debug info...\n\033[31mSee /tmp/MLNX_OFED_LINUX.7.logs/srptools.debinstall.log\033[0m\n"
+    text = codes.explain(1, output)
+    assert "the package srptools could not be installed. Next: read /tmp/MLNX_OFED_LINUX.7.logs/srptools.debinstall.log" in text
+    log = "/usr/bin/dpkg -i x.deb\n\ndpkg: error processing package srptools\nProcessing triggers for man-db\n\n---------------- START OF DEBUG INFO ---\nuname"
+    assert codes.said_in(log, 1) == ["dpkg: error processing package srptools"]
+    assert codes.package_log("nothing") == ""
+
+
+def test_the_command_that_failed_is_named() -> None:
+    text = codes.explain(1, "\033[31mFailed command: apt-get install -y dkms linux-headers-5.4.0-1\033[0m\n")
+    assert "its command failed: apt-get install -y dkms linux-headers-5.4.0-1. Next: " in text
 
 
 @given(st.integers(), st.text())

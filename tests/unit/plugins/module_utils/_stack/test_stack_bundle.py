@@ -74,6 +74,26 @@ def test_is_a_bundle_for_this_node(name: str, system: tuple[str, str], options: 
     assert (words in found) if words else found == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "system", "options", "told"),
+    [
+        ("debian12.1", ("debian", "12"), (), "debian12.1"),
+        ("debian12.1", ("debian", "12"), ("--skip-distro-check",), ""),
+        ("debian12.1", ("debian", "12"), ("--distro debian12.5",), ""),
+        ("debian11.3", ("debian", "12"), (), ""),
+        ("ubuntu20.04", ("ubuntu", "20.04"), (), ""),
+    ],
+)
+def test_the_installer_is_told_the_minor_version_of_debian(name: str, system: tuple[str, str], options: tuple[str, ...], told: str) -> None:
+    assert bundle.distro_to_tell("/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-%s-x86_64.tgz" % name, *system, options) == told
+
+
+def test_the_minor_version_of_debian_is_in_the_bundle_too(tmp_path: pathlib.Path) -> None:
+    assert bundle.distro_to_tell(str(tmp_path), "debian", "12", ()) == ""
+    (tmp_path / "distro").write_text("debian12.5\n", encoding="utf-8")
+    assert bundle.distro_to_tell(str(tmp_path), "debian", "12", ()) == "debian12.5"
+
+
 def test_another_architecture_can_not_be_skipped() -> None:
     found = bundle.misfit(bundle.parse_name(TGZ), "ubuntu", "20.04", "aarch64", ("--skip-distro-check",))
     assert found == "it is made for x86_64, and the node is aarch64"

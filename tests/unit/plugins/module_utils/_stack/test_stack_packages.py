@@ -115,7 +115,6 @@ def test_whose_package_it_is(name: str, version: str, release: str, vendors: boo
 def test_what_the_installer_takes_by_name() -> None:
     installed = ["libopenmpi3", "openmpi-bin", "opensmtpd", "xen-rdma-core", "libibverbs1", "bash"]
     assert names.taken_by_installer(installed) == {"libopenmpi3", "openmpi-bin", "libibverbs1"}
-    assert names.unknown_to_installer(installed) == {"libopenmpi3", "openmpi-bin"}
 
 
 def test_what_a_simulation_removes() -> None:
