@@ -18,7 +18,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _fetch
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node, make_bundle
 
@@ -232,7 +232,7 @@ def test_a_bundle_is_downloaded_only_to_be_installed(node: Node, monkeypatch: py
         asked.append(url)
         return io.BytesIO(content)
 
-    monkeypatch.setattr(_converge, "open_url", opener)
+    monkeypatch.setattr(_fetch, "open_url", opener)
     wish = {"bundle": "https://mirror.example.org/%s.tgz" % BUNDLE, "bundle_checksum": checksum}
     assert ask(node, True, **wish)["changes"]
     assert asked == []
@@ -294,7 +294,7 @@ def test_keys(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(url)
         return io.BytesIO(KEY.encode())
 
-    monkeypatch.setattr(_converge, "open_url", opener)
+    monkeypatch.setattr(_fetch, "open_url", opener)
     wish["repository_key"] = "https://mirror.example.org/key.asc"
     assert "create file /etc/apt/keyrings/rdma-ofed.asc" in ask(node, **wish)["changes"]
     assert (node.root / "etc/apt/keyrings/rdma-ofed.asc").read_text(encoding="utf-8") == KEY
