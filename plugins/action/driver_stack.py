@@ -79,6 +79,7 @@ class ActionModule(ActionBase):
             if self._connection._shell.tmpdir is None:
                 self._make_tmp_path()
             staged = self._connection._shell.join_path(self._connection._shell.tmpdir, "bundle")
+            Display().display("%s: transferring the bundle, %d MB" % (task_vars.get("inventory_hostname", ""), os.path.getsize(path) // 1000000))
             self._transfer_file(path, staged)
             return self._call({**arguments, "digest": digest, "staged": staged}, task_vars)
 

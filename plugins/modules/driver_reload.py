@@ -160,6 +160,9 @@ job:
     stage:
       description: What it did last.
       type: str
+    detail:
+      description: How far that is, where it tells. It is empty at the end.
+      type: str
     step:
       description: The number of the step.
       type: int

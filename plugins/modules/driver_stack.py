@@ -50,6 +50,8 @@ options:
     description:
       - The bundle of MLNX_OFED for O(method=installer). The absolute path of an unpacked one, of a C(.tgz) or of an
         C(.iso), or the URL of one of the latter two, for which O(bundle_checksum) is needed.
+      - The download is part of the job, so it is shown how far it is, and counts for O(timeout). A run that comes after one
+        that was cut off does not ask for what is there already.
       - It is unpacked once, below C(/var/lib/rdma.ofed/bundles), and removed from there after success. An ISO image is
         mounted where the node has loop devices, and is else unpacked by C(bsdtar), C(xorriso) or C(7z).
     type: str
@@ -120,7 +122,7 @@ options:
     type: dict
     default: {}
   timeout:
-    description: How long the whole installation may take, in seconds.
+    description: How long the whole installation may take, in seconds, with the download of a bundle.
     type: int
     default: 7200
   poll:
@@ -236,6 +238,11 @@ job:
       type: str
       returned: always
       sample: installing MLNX_OFED 23.10-0.5.5.0
+    detail:
+      description: How far that is, where it tells. It is empty at the end.
+      type: str
+      returned: always
+      sample: 412 of 3811 MB, 10 %
     step:
       description: The number of the step.
       type: int

@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB
@@ -38,7 +39,12 @@ def failure_of(job: State, root: str) -> CommandFailed:
         folder = log_folder(output)
         general = read_text(folder + "/general.log") if folder else ""
         return CommandFailed(words, installer_said=[line for line in general.splitlines() if line.strip()][-_LINES:], **details)
-    if job.failed == "checking the bundle":
+    if job.failed == DOWNLOAD_STAGE:
+        why = "it did not arrive in time; raise ofed_timeout, the next run goes on where this one ended"
+        if job.rc != TIMED_OUT:
+            why = [line.strip() for line in output.splitlines() if line.strip()][-1]
+        return CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, no package was changed" % (job.memo.get("bundle", ""), why), **details)
+    if job.failed == mlnx.CHECK_STAGE:
         wanted = job.memo.get("wanted", {}).get("version")
         return CommandFailed("ofed_bundle: its file .mlnx does not say %s, the release that is wanted. Nothing was changed" % wanted, **details)
     lines = [line for line in output.rpartition("\n==> ")[2].splitlines()[1:] if line.strip()]

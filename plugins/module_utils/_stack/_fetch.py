@@ -58,10 +58,7 @@ def bundle(module: AnsibleModule, run: Runner, version: str, root: str) -> tuple
     if place is not None or module.check_mode:
         # In check mode, what has to be brought first can't be looked at.
         return place or Place("/BUNDLE"), ""
-    if not source.is_url:
-        return None, "transfer" if source.checksum else "checksum"
-    places.download(source, open_url, root)
-    return places.place_of(run, source, version, arch, root), ""
+    return None, "transfer" if source.checksum else "checksum"
 
 
 __all__ = ("bundle", "repository_key")
