@@ -47,7 +47,7 @@ class Failed(Exception):
 
 
 class Opener(t.Protocol):
-    """As C(urllib.request.urlopen)."""
+    """Opens a request, as the openers of urllib do."""
 
     def __call__(self, request: urllib.request.Request, timeout: float) -> t.Any: ...
 
@@ -203,7 +203,7 @@ def download(url: str, path: str, checksum: str, opener: Opener, progress: str =
 
 
 def _open(request: urllib.request.Request, timeout: float) -> t.Any:
-    return urllib.request.urlopen(request, timeout=timeout)
+    return urllib.request.build_opener().open(request, timeout=timeout)
 
 
 def main() -> None:

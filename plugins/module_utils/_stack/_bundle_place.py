@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -157,9 +158,17 @@ def prepare(place: Place) -> None:
         os.makedirs(place.prepare, mode=0o755)
 
 
+def tidy(root: str = "/") -> None:
+    """Remove the empty folders that a run has left which did not get its bundle. What it got of it stays for the next one."""
+    top = os.path.join(root, bundles.DIRECTORY.lstrip("/"))
+    for folder, _folders, _files in os.walk(top, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
 def forget(root: str = "/") -> None:
     """Remove what runs that failed have left of other bundles."""
     shutil.rmtree(os.path.join(root, bundles.DIRECTORY.lstrip("/")), ignore_errors=True)
 
 
-__all__ = ("DOWNLOAD_STAGE", "FILES", "SCRIPTS", "Source", "accept", "check_layout", "forget", "kept_file", "place_of", "prepare")
+__all__ = ("DOWNLOAD_STAGE", "FILES", "SCRIPTS", "Source", "accept", "check_layout", "forget", "kept_file", "place_of", "prepare", "tidy")

@@ -136,6 +136,7 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
             "%s was interrupted. The next run mends what it left and goes on; all output is in %s" % (job.stage or "the job", job.log), job=job.result()
         )
     if job.failed:
+        places.tidy(root)
         raise failure_of(job, root)
     if job.memo.get("wanted", {}).get("state") == "absent":
         with contextlib.suppress(FileNotFoundError):

@@ -89,6 +89,7 @@ def _result(changes: t.Sequence[Change], target: str, job: State | None = None, 
 def _ended(module: AnsibleModule, run: Runner, running: str, job: State, root: str) -> dict[str, t.Any]:
     """The outcome of a job, and what the node says to it."""
     if job.interrupted or job.failed:
+        places.tidy(root)
         raise _failed(job, root)
     if job.memo["bundle"]:
         places.forget(root)
