@@ -26,6 +26,7 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.job
 options:
   state:
     description:
@@ -125,22 +126,6 @@ options:
     description: How long the whole installation may take, in seconds, with the download of a bundle.
     type: int
     default: 7200
-  poll:
-    description: How long one execution of the module waits for the job, in seconds.
-    type: int
-    default: 20
-  attach:
-    description: The job to wait for. For the module's own use.
-    type: str
-    default: ""
-  staged:
-    description: Where a bundle from the controller has arrived. For the module's own use.
-    type: str
-    default: ""
-  digest:
-    description: The checksum of a bundle from the controller. For the module's own use.
-    type: str
-    default: ""
 attributes:
   check_mode:
     details: A bundle that is not on the node is not looked into. What the package manager would remove is asked of it in any case.

@@ -23,6 +23,7 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.job
 options:
   policy:
     description:
@@ -57,22 +58,6 @@ options:
     description: How long building may take, in seconds, with the download of a bundle.
     type: int
     default: 3600
-  poll:
-    description: How long one execution of the module waits for the job, in seconds.
-    type: int
-    default: 20
-  attach:
-    description: The job to wait for. For the module's own use.
-    type: str
-    default: ""
-  staged:
-    description: Where a bundle from the controller has arrived. For the module's own use.
-    type: str
-    default: ""
-  digest:
-    description: The checksum of a bundle from the controller. For the module's own use.
-    type: str
-    default: ""
 seealso:
   - module: rdma.ofed.driver_stack
   - module: rdma.ofed.rdma_facts
