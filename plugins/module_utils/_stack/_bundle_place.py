@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import typing as t
 
@@ -158,6 +159,11 @@ def prepare(place: Place) -> None:
         os.makedirs(place.prepare, mode=0o755)
 
 
+def shown(location: str) -> str:
+    """A place without the password that a URL may hold."""
+    return re.sub(r"^([a-z]+://)[^/@]*@", r"\1", location)
+
+
 def tidy(root: str = "/") -> None:
     """Remove the empty folders that a run has left which did not get its bundle. What it got of it stays for the next one."""
     top = os.path.join(root, bundles.DIRECTORY.lstrip("/"))
@@ -171,4 +177,4 @@ def forget(root: str = "/") -> None:
     shutil.rmtree(os.path.join(root, bundles.DIRECTORY.lstrip("/")), ignore_errors=True)
 
 
-__all__ = ("DOWNLOAD_STAGE", "FILES", "SCRIPTS", "Source", "accept", "check_layout", "forget", "kept_file", "place_of", "prepare", "tidy")
+__all__ = ("DOWNLOAD_STAGE", "FILES", "SCRIPTS", "Source", "accept", "check_layout", "forget", "kept_file", "place_of", "prepare", "shown", "tidy")

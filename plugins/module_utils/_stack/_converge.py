@@ -163,7 +163,7 @@ def _start(module: AnsibleModule, run: Runner, wanted: Wanted, draft: Draft, cha
         if change.what.startswith(PREFIX):
             apply_file(module, change._replace(what=PREFIX + root.rstrip("/") + change.what[len(PREFIX) :]) if root != "/" else change)
     record = {**wanted.selection(), "repository_key": (module.params["repository_key"] or "") if "://" in (module.params["repository_key"] or "") else ""}
-    memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record, "bundle": module.params["bundle"] or ""}
+    memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record, "bundle": places.shown(module.params["bundle"] or "")}
     if not draft.steps:
         _configure(module, root)
         return _result(changes, None, look(run, root))

@@ -261,6 +261,17 @@ def test_a_file_that_is_here_is_not_downloaded_again_and_another_one_is(node: No
     assert len(node.asked) == 2
 
 
+def test_a_password_stays_out_of_messages(node: Node) -> None:
+    _path, checksum = archive(node)
+    node.served = b"not it"
+    wish = {"bundle": "https://me:secret@mirror.example.org/a@b/%s.tgz" % BUNDLE, "bundle_checksum": checksum}
+    with pytest.raises(CommandFailed, match=r"ofed_bundle: https://mirror\.example\.org/a@b/MLNX") as failed:
+        ask(node, **wish)
+    assert "secret" not in str(failed.value.details)
+    assert not any("secret" in word for argv in node.steps for word in argv)
+    assert node.asked == [wish["bundle"]]
+
+
 def test_a_run_that_ended_while_downloading_left_nothing_half_installed(node: Node) -> None:
     _path, checksum = archive(node)
     wish = {"bundle": "https://mirror.example.org/%s.tgz" % BUNDLE, "bundle_checksum": checksum}
