@@ -133,7 +133,11 @@ def candidates(tree: str, manager: str, work: str) -> list[str]:
 
 def install(tree: str, manager: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
     """Install what there is for the kernel."""
-    files = matching(manager, kernel, names, candidates(tree, manager, work))
+    paths = candidates(tree, manager, work)
+    files = matching(manager, kernel, names, paths)
+    if not any(name in files for name in DRIVERS):
+        # The builder may make another kind than the one that is installed: one for each kernel, or one for many.
+        files.update(matching(manager, kernel, DRIVERS, paths))
     if not any(name in files for name in DRIVERS):
         wanted = ", ".join(name for name in names if name in DRIVERS)
         raise Failed("among what was built, there is no package %s for kernel %s" % (wanted, kernel))

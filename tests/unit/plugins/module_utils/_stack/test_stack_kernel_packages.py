@@ -110,6 +110,13 @@ def test_from_the_bundle_that_has_them(tools: Tools) -> None:
     assert (status, said.splitlines()[-1]) == (1, "dpkg ended with exit status 2")
 
 
+def test_another_kind_than_the_one_that_is_installed(tools: Tools) -> None:
+    made = touch(tools.root / "tree" / (RPM % "6.1.0_51"))
+    status, said, asked = tools.call("install", str(tools.root / "tree"), "dnf", "6.1.0-51", str(tools.work), "kmod-iser", "kmod-mlnx-ofa_kernel")
+    assert (status, "there is no kmod-iser for kernel 6.1.0-51" in said) == (0, True)
+    assert asked[0].endswith(str(made))
+
+
 @pytest.mark.parametrize("manager", ["apt", "dnf"])
 def test_with_the_tool_of_doca(tools: Tools, manager: str) -> None:
     kernel = "6.1.0-51-amd64"
