@@ -73,7 +73,9 @@ def _check_prerequisites(run: Runner, manager: str, names: t.Sequence[str], chec
 def _failed(job: State, root: str) -> CommandFailed:
     if job.interrupted:
         return CommandFailed("%s was interrupted. The next run begins it anew; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
-    lines = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip()][-_LINES:]
+    # What the stage itself has said, without its command line.
+    output = ("\n" + jobs.read_log(JOB, root)).rpartition("\n==> ")
+    lines = [line.strip() for line in output[2].splitlines()[1 if output[1] else 0 :] if line.strip()][-_LINES:]
     said = "it did not end in time; raise ofed_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
     return CommandFailed("%s failed, %s. All output is in %s" % (job.failed, said, job.log), job=job.result())
 

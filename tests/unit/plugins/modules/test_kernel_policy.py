@@ -197,7 +197,7 @@ def test_headers_elsewhere(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_build_that_fails(node: Node) -> None:
-    node.fault = (10, "Error! Bad return status for module build on kernel")
+    node.fault = (10, "==> one: true\nfine\n\n==> two: dkms\nError! Bad return status for module build on kernel")
     with pytest.raises(CommandFailed, match="building the driver for kernel %s failed, exit status 10: Error! Bad return" % NEW):
         ask(node)
 
