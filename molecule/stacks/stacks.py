@@ -58,16 +58,21 @@ def begin(host: Host, log: pathlib.Path, **options: t.Any) -> subprocess.Popen[b
         return subprocess.Popen(argv, env=_environment(), stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True)
 
 
-def stack(host: Host, check: bool = False, **options: t.Any) -> Result:
-    """The whole result of the module on a node, whether it failed or not; C(said) is what it showed while it ran."""
+def module(host: Host, name: str, check: bool = False, **options: t.Any) -> Result:
+    """The whole result of a module on a node, whether it failed or not; C(said) is what it showed while it ran."""
     node = host.backend.host
-    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed.driver_stack", "-a", json.dumps(options)]
+    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed." + name, "-a", json.dumps(options)]
     env = _environment(ANSIBLE_STDOUT_CALLBACK="ansible.posix.json", ANSIBLE_LOAD_CALLBACK_PLUGINS="1")
     done = subprocess.run([*argv, *(["--check"] if check else [])], env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
     said, brace, rest = done.stdout.partition("{\n")
     result = json.loads(brace + rest)["plays"][0]["tasks"][0]["hosts"][node]
     return {"failed": False, **result, "said": said}
+
+
+def stack(host: Host, check: bool = False, **options: t.Any) -> Result:
+    """The module driver_stack on a node."""
+    return module(host, "driver_stack", check, **options)
 
 
 def site(host: Host, record: pathlib.Path, variables: Options, *arguments: str) -> None:
@@ -91,9 +96,9 @@ def fault(host: Host, words: str) -> t.Iterator[None]:
 
 
 def fingerprint(host: Host) -> str:
-    """All that a refused run must leave alone: packages, repositories, what the collection keeps."""
+    """All that a refused run must leave alone: packages, repositories, what the collection keeps besides the logs of jobs."""
     sums = "md5sum /var/lib/dpkg/status; find /etc/apt /usr/share/keyrings -type f -exec md5sum {} +"
-    return str(host.check_output("%s; find /tmp $(ls -d %s)" % (sums, STATE)))
+    return str(host.check_output("%s; find /tmp; find %s -mindepth 1 -path '*/jobs' -prune -o -print 2>/dev/null; true" % (sums, STATE)))
 
 
 def release(host: Host) -> str:

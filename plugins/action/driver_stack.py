@@ -21,7 +21,6 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import progress
 
-MODULE = "rdma.ofed.driver_stack"
 _INTERNAL = ("attach", "digest", "staged")
 # A node that installs network drivers may be out of reach for some minutes.
 _PATIENCE_SECONDS = 600.0
@@ -41,6 +40,7 @@ def sha256(path: str) -> str:
 class ActionModule(ActionBase):
     """One execution of the module where there is nothing to do; else one each time that the progress is looked at."""
 
+    module = "rdma.ofed.driver_stack"
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
@@ -54,7 +54,7 @@ class ActionModule(ActionBase):
         return result
 
     def _call(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        answer: dict[str, t.Any] = self._execute_module(module_name=MODULE, module_args=arguments, task_vars=task_vars)
+        answer: dict[str, t.Any] = self._execute_module(module_name=self.module, module_args=arguments, task_vars=task_vars)
         return answer
 
     def _bring(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -79,6 +79,7 @@ class ActionModule(ActionBase):
             if self._connection._shell.tmpdir is None:
                 self._make_tmp_path()
             staged = self._connection._shell.join_path(self._connection._shell.tmpdir, "bundle")
+            Display().display("%s: transferring the bundle, %d MB" % (task_vars.get("inventory_hostname", ""), os.path.getsize(path) // 1000000))
             self._transfer_file(path, staged)
             return self._call({**arguments, "digest": digest, "staged": staged}, task_vars)
 

@@ -19,6 +19,7 @@ description:
   - Before that it looks who uses RDMA. File systems, storage sessions, processes with an RDMA device open, modules of others,
     virtual functions, a subnet manager, and the connection that manages the node over such an adapter are named, each with
     the way out. While there is any, the driver stays loaded, and what is pending is returned.
+  - Where the installed driver is for the kernel that boots next alone, it says that a reboot is required.
   - A driver that can't be unloaded in the end is loaded again, as far as it was unloaded.
   - It never reboots.
 extends_documentation_fragment:
@@ -159,6 +160,9 @@ job:
       type: bool
     stage:
       description: What it did last.
+      type: str
+    detail:
+      description: How far that is, where it tells. It is empty at the end.
       type: str
     step:
       description: The number of the step.

@@ -26,6 +26,7 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.job
 options:
   state:
     description:
@@ -50,6 +51,8 @@ options:
     description:
       - The bundle of MLNX_OFED for O(method=installer). The absolute path of an unpacked one, of a C(.tgz) or of an
         C(.iso), or the URL of one of the latter two, for which O(bundle_checksum) is needed.
+      - The download is part of the job, so it is shown how far it is, and counts for O(timeout). A run that comes after one
+        that was cut off does not ask for what is there already.
       - It is unpacked once, below C(/var/lib/rdma.ofed/bundles), and removed from there after success. An ISO image is
         mounted where the node has loop devices, and is else unpacked by C(bsdtar), C(xorriso) or C(7z).
     type: str
@@ -120,25 +123,9 @@ options:
     type: dict
     default: {}
   timeout:
-    description: How long the whole installation may take, in seconds.
+    description: How long the whole installation may take, in seconds, with the download of a bundle.
     type: int
     default: 7200
-  poll:
-    description: How long one execution of the module waits for the job, in seconds.
-    type: int
-    default: 20
-  attach:
-    description: The job to wait for. For the module's own use.
-    type: str
-    default: ""
-  staged:
-    description: Where a bundle from the controller has arrived. For the module's own use.
-    type: str
-    default: ""
-  digest:
-    description: The checksum of a bundle from the controller. For the module's own use.
-    type: str
-    default: ""
 attributes:
   check_mode:
     details: A bundle that is not on the node is not looked into. What the package manager would remove is asked of it in any case.
@@ -236,6 +223,11 @@ job:
       type: str
       returned: always
       sample: installing MLNX_OFED 23.10-0.5.5.0
+    detail:
+      description: How far that is, where it tells. It is empty at the end.
+      type: str
+      returned: always
+      sample: 412 of 3811 MB, 10 %
     step:
       description: The number of the step.
       type: int

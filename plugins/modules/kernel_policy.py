@@ -17,24 +17,45 @@ description:
   - A kernel that came after the driver would come up with the modules of the distribution, or with none, and so without the
     network of its adapter. This module builds them, keeps new kernels away, or fails.
   - It never ends in success while the kernel that boots next lacks the modules, whatever the policy.
+  - Building is a job of its own on the node, which outlives the connection. While it runs, its stage and the time are shown.
   - Where the vendor's driver is not installed at all, as with user space alone, it has nothing to do.
   - With UEFI secure boot, modules that nobody signed make it fail, with the steps to sign them.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.job
 options:
   policy:
     description:
-      - V(build) builds the driver with DKMS for the kernel that boots next. Its headers are installed where they are missing, but
-        on SUSE. Without a source in DKMS, it fails.
+      - V(build) builds the driver for the kernel that boots next. With a source in DKMS, DKMS does it. Without one, where the
+        driver came as ready-made modules, C(mlnx_add_kernel_support.sh) of O(bundle) does it for MLNX_OFED, and
+        C(doca-kernel-support) of the package C(doca-extra) for DOCA-OFED; of what they make, the packages of modules are
+        installed, and the rest of the stack is left alone.
+      - The headers of the kernel, and the compiler, are installed where they are missing. If the package manager does not have
+        them, the module fails before anything is started. On SUSE, the headers must be there.
+      - On Debian and Ubuntu, ready-made modules are for one kernel at a time. Those of the kernel that runs go then, which
+        is named among the changes, and a reboot is pending; it works with what it has in memory until then.
       - V(pin) has the package manager keep the installed kernels, and the packages that bring new ones, as they are. On the RHEL
         family, this takes the plugin versionlock of dnf. Holds are not taken back by another policy.
       - V(refuse) changes nothing.
     type: str
     choices: [build, pin, refuse]
     default: build
+  bundle:
+    description:
+      - The bundle of the release of MLNX_OFED that is installed, as the option O(rdma.ofed.driver_stack#module:bundle) has it. It
+        is needed, and brought to the node, only where a driver has to be built from it.
+    type: str
+  bundle_on:
+    description: Where the path O(bundle) is.
+    type: str
+    choices: [node, controller]
+    default: node
+  bundle_checksum:
+    description: V(sha256:) and 64 hexadecimal digits. It is compared before anything is unpacked. A URL needs it.
+    type: str
   timeout:
-    description: How long building may take, in seconds. It goes on as a job of the node if the connection is lost.
+    description: How long building may take, in seconds, with the download of a bundle.
     type: int
     default: 3600
 seealso:
@@ -45,6 +66,11 @@ seealso:
 EXAMPLES = r"""
 - name: Build the driver for the kernel that boots next
   rdma.ofed.kernel_policy:
+
+- name: Build it from the bundle, where MLNX_OFED was installed without DKMS
+  rdma.ofed.kernel_policy:
+    bundle: https://mirror.example.org/MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64.tgz
+    bundle_checksum: sha256:7d865e959b2466918c9863afca942d0fb89d7c9ac0c99bafc3749504ded97730
 
 - name: Keep new kernels away
   rdma.ofed.kernel_policy:
@@ -59,18 +85,18 @@ changes:
   elements: str
   sample: ["kernel 6.1.0-51-amd64: without the driver -> driver built by DKMS"]
 pending:
-  description: What is not effective yet. Always empty.
+  description: What waits for a reboot. A kernel that runs, and whose modules have gone from the disk.
   returned: success
   type: list
   elements: str
-  sample: []
+  sample: ["kernel 6.1.0-50-amd64: with the driver -> without (needs reboot)"]
 reboot_required:
-  description: Whether a reboot is needed. Never.
+  description: Whether a reboot is needed.
   returned: success
   type: bool
   sample: false
 reasons:
-  description: Why something is not as asked for although nothing failed. Always empty.
+  description: What check mode can't tell. The package lists may be too old.
   returned: success
   type: list
   elements: str
@@ -80,6 +106,11 @@ kernel:
   returned: success
   type: str
   sample: 6.1.0-51-amd64
+bundle_needed:
+  description: What the action plugin has to bring, C(checksum) or C(transfer). It does so, and nobody else sees it.
+  returned: when the bundle is on the controller and the node needs it
+  type: str
+  sample: transfer
 job:
   description: The job that did the work.
   returned: when something was done
@@ -93,6 +124,9 @@ job:
       type: bool
     stage:
       description: What it did last.
+      type: str
+    detail:
+      description: How far that is, where it tells. It is empty at the end.
       type: str
     step:
       description: The number of the step.
@@ -116,13 +150,21 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_plan import POLICIES
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import ON
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "policy": {"type": "str", "choices": list(POLICIES), "default": "build"},
+            "bundle": {"type": "str"},
+            "bundle_on": {"type": "str", "choices": list(ON), "default": "node"},
+            "bundle_checksum": {"type": "str"},
             "timeout": {"type": "int", "default": 3600},
+            "poll": {"type": "int", "default": 20},
+            "attach": {"type": "str", "default": ""},
+            "staged": {"type": "str", "default": ""},
+            "digest": {"type": "str", "default": ""},
         },
         supports_check_mode=True,
     )

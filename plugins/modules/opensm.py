@@ -15,6 +15,7 @@ author:
 description:
   - Runs opensm as C(rdma-opensm@FABRIC.service), bound to the GUID of one port, restarted whenever it ends.
     The units of the packages are stopped, disabled and masked, because they report C(active) while no opensm runs.
+  - Restarts it where it runs a program, or libraries of the RDMA stack, that were replaced since it started, as by another driver stack.
   - Asks the fabric for its master before anything is started, and refuses to become a second one.
     Waits afterwards until the fabric has exactly one master, and it is this host.
   - On all other hosts it stops, disables and masks whatever subnet manager there is.

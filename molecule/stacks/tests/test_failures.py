@@ -18,7 +18,7 @@ import time
 import typing as t
 
 import pytest
-from stacks import HERE, NEW, OLD, STATE, THERE, Host, Options, archive, begin, doca, fault, fingerprint, mlnx_ofed, release, stack
+from stacks import HERE, NEW, OLD, STATE, THERE, Host, Options, archive, begin, checksum, doca, fault, fingerprint, mlnx_ofed, module, release, stack
 
 testinfra_hosts = ["ansible://node2"]
 
@@ -214,6 +214,47 @@ def test_after_a_lost_controller_the_next_run_attaches(host: Host, tmp_path: pat
     assert host.check_output("dpkg --audit") == ""
     again = stack(host, **doca())
     assert (again["failed"], again["changes"], "job" in again) == (False, [], False), again
+
+
+@pytest.fixture
+def later_kernel(host: Host) -> str:
+    """A kernel that came after the driver: with the modules of the distribution, and the one that boots next."""
+    running, later = host.check_output("uname -r"), "6.1.0-99-amd64"
+    there = "/lib/modules/" + later
+    host.check_output("mkdir -p %s/build/scripts && cd /lib/modules/%s && cp -a kernel modules.* %s/ && depmod -a %s" % (there, running, there, later))
+    host.check_output("touch /boot/vmlinuz-%s && ln -sfn vmlinuz-%s /boot/vmlinuz" % (later, later))
+    # The stand-in compiles nothing.
+    host.check_output("for tool in gcc make; do ln -sf /bin/true /usr/local/bin/$tool; done")
+    return later
+
+
+@pytest.mark.usefixtures("served")
+def test_ready_made_modules_are_built_for_a_later_kernel(host: Host, later_kernel: str) -> None:
+    done = stack(host, **mlnx_ofed(NEW, installer_options=["--add-kernel-support"]))
+    assert not done["failed"], done["msg"]
+    assert not host.package("mlnx-ofed-kernel-dkms").is_installed
+    refused = module(host, "kernel_policy")
+    assert "kernel %s, which boots next" % later_kernel in refused["msg"]
+    assert "declare ofed_bundle, the bundle of MLNX_OFED %s" % NEW in refused["msg"]
+    bundle = {"bundle": URL + archive(NEW), "bundle_checksum": checksum(NEW)}
+    with fault(host, "build"):
+        failed = module(host, "kernel_policy", **bundle)
+        assert failed["failed"], failed
+        assert "building the driver for kernel %s failed, exit status 1" % later_kernel in failed["msg"]
+        assert 'Failed executing "MLNX_OFED_SRC' in failed["msg"]
+    assert later_kernel not in host.package("mlnx-ofed-kernel-modules").version
+    foreseen = module(host, "kernel_policy", True, **bundle)["changes"]
+    with fault(host, "slow=3"):
+        done = module(host, "kernel_policy", poll=1, **bundle)
+    assert not done["failed"], done["msg"]
+    assert done["changes"] == foreseen
+    assert "building the driver for kernel %s (" % later_kernel in done["said"]
+    assert host.package("mlnx-ofed-kernel-modules").version.endswith("kver." + later_kernel)
+    assert "mlx_compat" in host.check_output("modinfo -k %s -F depends ib_core" % later_kernel)
+    assert host.run("ls %s/kernel-support %s/bundles" % (STATE, STATE)).rc != 0
+    again = module(host, "kernel_policy", **bundle)
+    assert (again["failed"], again["changes"], "job" in again) == (False, [], False), again
+    assert (release(host), stack(host, **mlnx_ofed(NEW, installer_options=["--add-kernel-support"]))["changes"]) == (NEW, [])
 
 
 def _wait_for_words(log: pathlib.Path, words: str, run: subprocess.Popen[bytes]) -> None:

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import time
+import types
 import typing as t
 import uuid
 
@@ -35,9 +36,11 @@ ENVIRONMENT: t.Mapping[str, str] = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "TERM": "dumb",
 }
+SCRIPTS = "{job}/"
 _LOOK_EVERY = 0.5
 _START_PATIENCE = 20.0
 _TAIL_BYTES = 20000
+_MOST_DETAIL = 120
 
 
 class Step(t.NamedTuple):
@@ -46,6 +49,7 @@ class Step(t.NamedTuple):
     stage: str
     """What it does, for those who wait: C(building kernel modules)."""
     argv: tuple[str, ...]
+    """What begins with SCRIPTS is a script that the job is started with."""
     ok: tuple[int, ...] = (0,)
     environment: tuple[tuple[str, str], ...] = ()
     timeout: float = 0
@@ -72,6 +76,8 @@ class State(t.NamedTuple):
     log: str
     memo: t.Mapping[str, t.Any]
     """What its maker wants to know afterwards."""
+    detail: str = ""
+    """How far the stage is, in its own words; "" where it does not tell."""
 
     @property
     def interrupted(self) -> bool:
@@ -84,6 +90,7 @@ class State(t.NamedTuple):
             "id": self.id,
             "running": self.running,
             "stage": self.stage,
+            "detail": self.detail,
             "step": self.step,
             "steps": self.steps,
             "elapsed": int(self.elapsed),
@@ -100,12 +107,20 @@ def clock(seconds: float) -> str:
 
 def progress(host: str, job: t.Mapping[str, t.Any]) -> str:
     """One line for those who wait."""
-    return "%s: stage %d of %d, %s (%s)" % (host, job["step"], job["steps"], job["stage"] or "starting", clock(job["elapsed"]))
+    stage = ", ".join(words for words in (job["stage"] or "starting", job.get("detail")) if words)
+    return "%s: stage %d of %d, %s (%s)" % (host, job["step"], job["steps"], stage, clock(job["elapsed"]))
 
 
-def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], identity: str) -> dict[str, t.Any]:
+def script_argv(name: str, *arguments: str) -> tuple[str, ...]:
+    """The command line of a script that the job is started with, under the interpreter that runs this."""
+    return (sys.executable or "/usr/bin/python3", SCRIPTS + name, *arguments)
+
+
+def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], identity: str, directory: str = "") -> dict[str, t.Any]:
     """The content of C(job.json)."""
     rows = [{**step._asdict(), "environment": {**ENVIRONMENT, **dict(step.environment)}} for step in steps]
+    for row in rows:
+        row["argv"] = [os.path.join(directory, word[len(SCRIPTS) :]) if word.startswith(SCRIPTS) else word for word in row["argv"]]
     return {"id": identity, "timeout": timeout, "memo": dict(memo), "steps": rows}
 
 
@@ -147,7 +162,10 @@ def read_job(name: str, root: str = "/") -> State | None:
     directory = os.path.join(root, JOBS, name)
     # The lock first: a job that ends in between has then written its last state already.
     running = _locked(directory)
-    return state_of(_content(directory + "/job.json"), _content(directory + "/state.json"), running, "/%s/%s/log" % (JOBS, name), time.time())
+    found = state_of(_content(directory + "/job.json"), _content(directory + "/state.json"), running, "/%s/%s/log" % (JOBS, name), time.time())
+    if found is None or not found.running or not found.stage:
+        return found
+    return found._replace(detail=" ".join(read_text(directory + "/progress").split())[:_MOST_DETAIL])
 
 
 def read_log(name: str, root: str = "/") -> str:
@@ -174,8 +192,19 @@ def _launch(run: Runner, name: str, directory: str, script: str, root: str) -> N
 _DETACH = "import os,sys;n=os.open(os.devnull,os.O_RDWR);[os.dup2(n,f) for f in (0,1,2)];os.closerange(3,256);os.execv(sys.argv[1],sys.argv[1:])"
 
 
-def start(run: Runner, name: str, steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], root: str = "/") -> State:
-    """Begin a job; there must be none running. Returns when it has begun, not when it has ended."""
+def start(
+    run: Runner,
+    name: str,
+    steps: t.Sequence[Step],
+    timeout: float,
+    memo: t.Mapping[str, t.Any],
+    root: str = "/",
+    scripts: t.Mapping[str, types.ModuleType] | None = None,
+) -> State:
+    """Begin a job; there must be none running. Returns when it has begun, not when it has ended.
+
+    C(scripts) are modules that steps run as scripts of their own, by the names that they have for script_argv.
+    """
     if not re.match(r"^[a-z0-9-]+\Z", name):
         raise ValueError(name)
     directory = os.path.join(root, JOBS, name)
@@ -185,12 +214,13 @@ def start(run: Runner, name: str, steps: t.Sequence[Step], timeout: float, memo:
     os.makedirs(directory, mode=0o700, exist_ok=True)
     identity = uuid.uuid4().hex
     script = os.path.join(directory, "runner.py")
-    with open(script, "w", encoding="utf-8") as stream:
-        stream.write(inspect.getsource(runner))
+    for file, content in {"runner.py": runner, **(scripts or {})}.items():
+        with open(os.path.join(directory, file), "w", encoding="utf-8") as stream:
+            stream.write(inspect.getsource(content))
     log = os.path.join(directory, "log")
     if os.path.exists(log):
         os.replace(log, log + ".old")
-    runner.save(os.path.join(directory, "job.json"), job_of(steps, timeout, memo, identity))
+    runner.save(os.path.join(directory, "job.json"), job_of(steps, timeout, memo, identity, directory))
     _launch(run, name, directory, script, root)
     end = time.monotonic() + _START_PATIENCE
     while time.monotonic() < end:
@@ -211,4 +241,4 @@ def wait(name: str, seconds: float, root: str = "/") -> State | None:
         time.sleep(min(_LOOK_EVERY, max(end - time.monotonic(), 0.01)))
 
 
-__all__ = ("JOBS", "State", "Step", "clock", "job_of", "progress", "read_job", "read_log", "start", "state_of", "wait")
+__all__ = ("JOBS", "State", "Step", "clock", "job_of", "progress", "read_job", "read_log", "script_argv", "start", "state_of", "wait")

@@ -7,11 +7,13 @@
 """Works off a job's steps on the node, detached from any connection. Started as a script of its own, without Ansible.
 
 C(python _job_runner.py DIRECTORY) reads C(job.json) there, keeps C(state.json) current and appends all output to C(log).
+A step may write one line to the file that the environment names in C(RDMA_OFED_PROGRESS): how far it is.
 Whoever holds the lock on C(lock) is the job: the kernel gives it back however the process ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -23,6 +25,7 @@ import typing as t
 
 TIMED_OUT = 124
 NOT_STARTED = 127
+PROGRESS = "RDMA_OFED_PROGRESS"
 _GRACE_SECONDS = 10
 
 
@@ -73,6 +76,7 @@ def work(directory: str) -> None:
     with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
         job = json.load(stream)
     path = os.path.join(directory, "state.json")
+    progress = os.path.join(directory, "progress")
     started = time.time()
     end = time.monotonic() + job["timeout"]
     state: dict[str, t.Any] = {"id": job["id"], "started": started, "finished": 0, "rc": 0, "failed": "", "stage": "", "step": 0}
@@ -86,7 +90,9 @@ def work(directory: str) -> None:
             # What cleans up gets a minute even where the time is over.
             left = end - time.monotonic()
             limit = min(step["timeout"] or left, max(left, 60) if step["always"] else left)
-            rc = perform(step, log, limit)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(progress)
+            rc = perform({**step, "environment": {**step["environment"], PROGRESS: progress}}, log, limit)
             if rc not in step["ok"] and not state["failed"]:
                 state.update(rc=rc, failed=step["stage"])
         log.flush()

@@ -24,6 +24,9 @@ WANTS = SYSTEMD + "/multi-user.target.wants"
 
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
 _OWN = re.compile(r"^rdma-opensm@.+\.service$")
+# A stack that was replaced takes program and libraries along; the process goes on with what it has in memory.
+_LIBRARIES = re.compile(r"/lib(opensm|osm|ib)[^/\n]*\.so[^/\n]* \(deleted\)$", re.MULTILINE)
+_DELETED = " (deleted)"
 _SETTINGS = re.compile(r"^opensm-.+\.env$")
 
 
@@ -34,6 +37,8 @@ class Found(t.NamedTuple):
     """Those of PACKAGED that can't be started."""
     running: tuple[str, ...] = ()
     """Units, ours and packaged ones, that are active or about to be."""
+    replaced: tuple[str, ...] = ()
+    """Those of our units that run a program, or libraries of it, that have been removed or replaced since they started."""
     enabled: tuple[str, ...] = ()
     """Our instances that start at boot."""
     strays: tuple[int, ...] = ()
@@ -86,21 +91,34 @@ def read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def runs_replaced(pid: int, root: str = "/") -> bool:
+    """Does a process run a program, or libraries of the RDMA stack, that are not on disk any more?"""
+    place = below(root, "/proc/%d" % pid)
+    try:
+        program = os.readlink(os.path.join(place, "exe"))
+    except OSError:
+        return False
+    return program.endswith(_DELETED) or _LIBRARIES.search(read_text(os.path.join(place, "maps"))) is not None
+
+
 def look(run: Runner, root: str = "/") -> Found:
     """One systemctl, the rest is read from files. Without a running systemd there are no running units."""
     running: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     if os.path.isdir(below(root, "/run/systemd/system")):
         shown = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", "opensm*", "rdma-opensm@*"]).stdout)
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.active in ("active", "activating", "reloading")))
+        replaced = tuple(name for name in running if _OWN.match(name) and shown[name].main_pid and runs_replaced(shown[name].main_pid, root))
     settings = ["%s/%s" % (SETTINGS, name) for name in _listdir(below(root, SETTINGS)) if _SETTINGS.match(name)]
     contents = {path: read_text(below(root, path)) for path in [TEMPLATE, *settings]}
     return Found(
         masked=read_masked(root),
         running=running,
+        replaced=replaced,
         enabled=tuple(name for name in _listdir(below(root, WANTS)) if _OWN.match(name)),
         strays=read_strays(root, running),
         files={path: text for path, text in contents.items() if text},
     )
 
 
-__all__ = ("WANTS", "Found", "below", "look", "read_masked", "read_strays")
+__all__ = ("WANTS", "Found", "below", "look", "read_masked", "read_strays", "runs_replaced")

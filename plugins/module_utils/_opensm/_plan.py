@@ -57,7 +57,13 @@ def plan_designated(found: Found, instance: Instance) -> Plan:
         file_change(TEMPLATE, found.files.get(TEMPLATE, ""), UNIT_TEXT),
         file_change(instance.settings, found.files.get(instance.settings, ""), instance.settings_text()),
     ]
-    running = "stopped" if instance.unit not in found.running else ("running with other settings" if any(files) else "running")
+    running = "running"
+    if instance.unit not in found.running:
+        running = "stopped"
+    elif any(files):
+        running = "running with other settings"
+    elif instance.unit in found.replaced:
+        running = "running a program that was replaced"
     return Plan(
         changes_of(
             *_masks(found, True),

@@ -11,13 +11,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, mismatch
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import mismatch
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
 
@@ -26,7 +28,10 @@ if t.TYPE_CHECKING:
 
 FILES = bundles.DIRECTORY + "/files"
 _UNPACKERS = ("tar", "bsdtar", "xorriso", "7z")
+DOWNLOAD_STAGE = "downloading the bundle"
 _STAGE = "unpacking the bundle"
+# What the steps of a place run.
+SCRIPTS = {"download.py": downloader}
 
 
 class Source(t.NamedTuple):
@@ -100,8 +105,14 @@ def _unpacking(run: Runner, form: str, path: str, tree: str, ours: bool, root: s
     return Place(tree, part, (Step(_STAGE, argv), move), (Step("cleaning up", ("rm", "-rf", "--", tree, *files)),))
 
 
+def _downloading(source: Source, path: str) -> Step:
+    """Its checksum is compared before the file gets its name."""
+    environment = ((downloader.URL, source.location), *downloader.inherited(os.environ))
+    return Step(DOWNLOAD_STAGE, script_argv("download.py", path, source.checksum.lower()), environment=environment)
+
+
 def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "/") -> Place | None:
-    """Where the bundle is, or None where it is not on the node yet."""
+    """Where the bundle is, or will be after it has been downloaded; None where it has to be brought to the node first."""
     form = bundles.parse_name(source.location).form
     if form == "directory" and source.on == "controller" and not source.is_url:
         # The action plugin makes an archive of a folder.
@@ -121,26 +132,13 @@ def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "
         kept = [path] if source.is_elsewhere else []
         if form == "tar":
             return Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
-    if not os.path.isfile(path):
-        return None
-    wrong = mismatch(path, source.checksum.lower())
-    if wrong:
-        if source.is_elsewhere:
-            os.unlink(path)
-            return None
+    wrong = mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
+    if wrong and not source.is_elsewhere:
         raise Refused("ofed_bundle: %s is not the file that is meant: %s. Nothing was unpacked, nothing was changed" % (path, wrong))
-    return _unpacking(run, form, path, tree, source.is_elsewhere, root)
-
-
-def download(source: Source, opener: Download, root: str = "/") -> None:
-    """Bring a bundle from its URL; its checksum is compared before it gets its name."""
-    try:
-        fetch(Location(url=source.location, checksum=source.checksum.lower()), os.path.dirname(kept_file(source, root)), opener)
-    except RdmaError as exc:
-        # Nothing was changed: not even empty folders stay.
-        with contextlib.suppress(OSError):
-            os.removedirs(os.path.dirname(kept_file(source, root)))
-        raise CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, nothing was changed" % (source.location, exc.msg)) from exc
+    place = _unpacking(run, form, path, tree, source.is_elsewhere, root)
+    if not wrong:
+        return place
+    return place._replace(unpack=(_downloading(source, path), *place.unpack)) if source.is_url else None
 
 
 def accept(source: Source, staged: str, root: str = "/") -> None:
@@ -161,9 +159,22 @@ def prepare(place: Place) -> None:
         os.makedirs(place.prepare, mode=0o755)
 
 
+def shown(location: str) -> str:
+    """A place without the password that a URL may hold."""
+    return re.sub(r"^([a-z]+://)[^/@]*@", r"\1", location)
+
+
+def tidy(root: str = "/") -> None:
+    """Remove the empty folders that a run has left which did not get its bundle. What it got of it stays for the next one."""
+    top = os.path.join(root, bundles.DIRECTORY.lstrip("/"))
+    for folder, _folders, _files in os.walk(top, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+
+
 def forget(root: str = "/") -> None:
     """Remove what runs that failed have left of other bundles."""
     shutil.rmtree(os.path.join(root, bundles.DIRECTORY.lstrip("/")), ignore_errors=True)
 
 
-__all__ = ("FILES", "Source", "accept", "check_layout", "download", "forget", "kept_file", "place_of", "prepare")
+__all__ = ("DOWNLOAD_STAGE", "FILES", "SCRIPTS", "Source", "accept", "check_layout", "forget", "kept_file", "place_of", "prepare", "shown", "tidy")

@@ -11,30 +11,24 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import typing as t
 
-from ansible.module_utils.urls import open_url
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, failure
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._fetch import bundle, repository_key
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import OURS, Repository, is_key
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
 
 if t.TYPE_CHECKING:
@@ -46,34 +40,11 @@ if t.TYPE_CHECKING:
 
 # Options of the module that are no variables of the role.
 _INTERNAL = ("attach", "digest", "keep", "poll", "staged")
-_MOST_KEY = 1 << 20
-_LINES = 8
-_ERROR = re.compile(r"(?i)(E|dpkg|error|fatal)\b.*(:|error)")
 
 
 def role_variables(parameters: Parameters) -> dict[str, t.Any]:
     """The options under the names of the role's variables; what was left out is left out."""
     return {"ofed_" + name: value for name, value in parameters.items() if name not in _INTERNAL and value is not None}
-
-
-def _key(parameters: Parameters, found: Found, root: str) -> str:
-    """The repository's key itself, wherever it comes from; "" where none is declared."""
-    declared = parameters["repository_key"] or ""
-    if not declared or declared.startswith("-----"):
-        return declared.strip() + "\n" if declared else ""
-    if declared.startswith("/"):
-        text = read_text(root.rstrip("/") + declared)
-    elif found.record.get("repository_key") == declared and any(found.files.get(path) for path in OURS[found.manager] if "key" in path.lower()):
-        # It is here since the last run: no network for a run that changes nothing.
-        text = next(found.files[path] for path in OURS[found.manager] if "key" in path.lower() and found.files.get(path))
-    else:
-        try:
-            text = open_url(declared, timeout=60).read(_MOST_KEY).decode("utf-8", "surrogateescape")
-        except (OSError, ValueError) as exc:
-            raise CommandFailed("ofed_repository_key: %s can't be downloaded: %s. Nothing was changed" % (declared, exc)) from exc
-    if not is_key(text):
-        raise InvalidInput([Problem("ofed_repository_key", declared, "a file on the node with a public PGP key", "there is none, or it is something else")])
-    return text
 
 
 def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
@@ -86,7 +57,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
     if state == "present" and method == "repository":
         address = parameters["repository"]
         pins = (doca.profile_of(Wanted(packages=chosen)),) if source == "doca" else mlnx.repository_pins(Wanted(version=version))
-        repository = Repository(address, _key(parameters, found, root), pins, version)
+        repository = Repository(address, repository_key(parameters, found, root), pins, version)
     elif source == "mlnx_ofed":
         version = mlnx_version(role_variables(parameters))
         distro = distro_to_tell(parameters["bundle"] or "", found.os.id, found.os.version, parameters["installer_options"] or ())
@@ -114,49 +85,6 @@ def draft_of(wanted: Wanted, found: Found, place: Place, force: bool = False) ->
     if wanted.method == "repository":
         return mlnx.plan_repository(wanted, found)
     return mlnx.plan_installer(wanted, found, place, force)
-
-
-def _removed(run: Runner, argv: t.Sequence[str]) -> dict[str, str]:
-    """What a simulation says would go, with versions where it tells them."""
-    output = run(argv, ok=None, timeout=300)
-    if argv[0] == "rpm":
-        return dict.fromkeys(packages.parse_rpm_test(output.stderr), "")
-    if output.rc:
-        raise failure(argv, output)
-    return dict(packages.parse_simulation(output.stdout).removed)
-
-
-def _look_ahead(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: str) -> dict[str, str]:
-    """Everything that would go, by asking the package manager; it changes nothing."""
-    removed: dict[str, str] = {}
-    if packages.lost(found.packages):
-        gone = {*draft.removes, *(taken_by_installer(found.packages) if draft.replaced else ())}
-        removed = dict.fromkeys(packages.dependent(found.packages, gone), "")
-    else:
-        for argv in draft.simulate:
-            removed.update(_removed(run, argv))
-    if wanted.state == "present" and wanted.repository is not None and draft.steps and found.manager == "apt":
-        files = {change.what[len(PREFIX) :]: change.after for change in draft.changes if change.what.startswith(PREFIX)}
-        files = {**found.files, **files}
-        name = doca.profile_of(wanted) if wanted.source == "doca" else mlnx.metapackage(wanted.packages)
-        # With a former stack that goes first, or with packages to be mended, it is not known what apt will do then.
-        argv = () if draft.simulate or packages.broken(found.packages) else draft.steps[-1].argv
-        offered, seen = preview(run, files, name, argv, wanted.repository.address, root)
-        if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
-            text = "ofed_repository: %s offers %s %s, and %s is wanted. Nothing was changed"
-            raise Refused(text % (wanted.repository.address, name, ", ".join(offered), wanted.version))
-        removed.update(seen.removed)
-    return removed
-
-
-def _dependants(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: str) -> list[Change]:
-    """The foreign packages that go and may go; those that may not end the run."""
-    removed = _look_ahead(run, wanted, found, draft, root)
-    versions = {name: package.version for name, package in found.packages.items()}
-    names = foreign(removed, versions, draft.removes, found.stack.ofed_version, draft.replaced)
-    what = "the stack is removed" if wanted.state == "absent" else "%s is installed" % (wanted.source + " " + wanted.version).strip()
-    refuse(names, wanted.allow_removal, what)
-    return [Change("package %s" % name, versions.get(name) or removed[name] or "installed", "") for name in names]
 
 
 def _asked(wanted: Wanted) -> dict[str, t.Any]:
@@ -195,26 +123,6 @@ def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.rename(temporary, path)
 
 
-def _failed(job: State, root: str) -> CommandFailed:
-    """What to tell of a job that failed."""
-    output = jobs.read_log(JOB, root)
-    options = job.memo.get("wanted", {}).get("installer_options", [])
-    details: dict[str, t.Any] = {"job": job.result(), "rc": job.rc}
-    if job.failed.startswith((mlnx.INSTALL_STAGE, mlnx.BUILD_STAGE)) and job.memo.get("wanted", {}).get("method") == "installer":
-        builds = "--add-kernel-support" in names_of(options)
-        words = explain(job.rc, output, builds, value_of(options, "--tmpdir") or "/tmp", job.log)
-        folder = log_folder(output)
-        log = package_log(output) or (folder + "/general.log" if folder else "")
-        return CommandFailed(words, installer_said=said_in(read_text(log), _LINES) if log else [], **details)
-    if job.failed == "checking the bundle":
-        wanted = job.memo.get("wanted", {}).get("version")
-        return CommandFailed("ofed_bundle: its file .mlnx does not say %s, the release that is wanted. Nothing was changed" % wanted, **details)
-    lines = [line for line in output.rpartition("\n==> ")[2].splitlines()[1:] if line.strip()]
-    lines = ([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]
-    said = "it did not end in time; raise ofed_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
-    return CommandFailed("%s failed: %s. All output is in %s. The next run goes on from what is installed then" % (job.failed, said, job.log), **details)
-
-
 def _result(changes: t.Sequence[Change], job: State | None, found: Found | None) -> dict[str, t.Any]:
     result = Plan(tuple(changes)).result()
     if job is not None:
@@ -231,7 +139,8 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
             "%s was interrupted. The next run mends what it left and goes on; all output is in %s" % (job.stage or "the job", job.log), job=job.result()
         )
     if job.failed:
-        raise _failed(job, root)
+        places.tidy(root)
+        raise failure_of(job, root)
     if job.memo.get("wanted", {}).get("state") == "absent":
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(root, RECORD))
@@ -252,33 +161,16 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
     return _result([Change(*row) for row in job.memo["changes"]], job, found)
 
 
-def _bundle(module: AnsibleModule, run: Runner, wanted: Wanted, root: str) -> tuple[Place | None, str]:
-    """Where the bundle is, or what is missing for that: C(checksum) or C(transfer), by the action plugin."""
-    parameters = module.params
-    source = places.Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
-    if parameters["staged"]:
-        places.accept(source, parameters["staged"], root)
-    arch = os.uname().machine
-    place = places.place_of(run, source, wanted.version, arch, root)
-    if place is not None or module.check_mode:
-        # In check mode, what has to be brought first can't be looked at.
-        return place or Place("/BUNDLE"), ""
-    if not source.is_url:
-        return None, "transfer" if source.checksum else "checksum"
-    places.download(source, open_url, root)
-    return places.place_of(run, source, wanted.version, arch, root), ""
-
-
 def _start(module: AnsibleModule, run: Runner, wanted: Wanted, draft: Draft, changes: t.Sequence[Change], root: str) -> dict[str, t.Any]:
     for change in changes:
         if change.what.startswith(PREFIX):
             apply_file(module, change._replace(what=PREFIX + root.rstrip("/") + change.what[len(PREFIX) :]) if root != "/" else change)
     record = {**wanted.selection(), "repository_key": (module.params["repository_key"] or "") if "://" in (module.params["repository_key"] or "") else ""}
-    memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record}
+    memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record, "bundle": places.shown(module.params["bundle"] or "")}
     if not draft.steps:
         _configure(module, root)
         return _result(changes, None, look(run, root))
-    jobs.start(run, JOB, draft.steps, module.params["timeout"], memo, root)
+    jobs.start(run, JOB, draft.steps, module.params["timeout"], memo, root, places.SCRIPTS)
     return _follow(module, run, root)
 
 
@@ -311,10 +203,10 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if draft.steps and found.vendors:
         found = with_alternatives(run, found)
         draft = draft_of(wanted, found, place)
-    extra = _dependants(run, wanted, found, draft, root)
+    extra = dependants(run, wanted, found, draft, root)
     changes = (*draft.changes, *changes_of(*extra), *_foreseen(module, root))
     if draft.needs_bundle:
-        there, missing = _bundle(module, run, wanted, root)
+        there, missing = bundle(module, run, wanted.version, root)
         if there is None:
             return {**_result((), None, found), "bundle_needed": missing}
         place = there

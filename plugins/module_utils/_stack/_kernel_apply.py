@@ -9,67 +9,33 @@
 from __future__ import annotations
 
 import os
+import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot, read_secure_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_packages as script
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_plan as plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import SUPPORTED_WORDS
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._fetch import bundle
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import Found, lacking, unsigned
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_plan import Found
 
 JOB = "kernel-policy"
-_LISTS: t.Mapping[str, str] = {"dnf": "etc/dnf/plugins/versionlock.list", "zypper": "etc/zypp/locks"}
-_PLUGIN = "etc/dnf/plugins/versionlock.conf"
+_SCRIPTS = {**places.SCRIPTS, building.SCRIPT: script}
 _LINES = 8
-
-
-def _packages(run: Runner, manager: str, root: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The packages of kernels, and those that are held."""
-    if manager == "apt":
-        status = read_text(os.path.join(root, "var/lib/dpkg/status"))
-        return plan.kernel_packages(manager, packages.parse_dpkg_database(status)), plan.parse_holds(status)
-    names = plan.kernel_packages(manager, packages.parse_rpm_all(run(packages.RPM_QUERY, timeout=120).stdout))
-    return names, plan.parse_locks(manager, read_text(os.path.join(root, _LISTS[manager])), names)
-
-
-def look(run: Runner, running: str, root: str = "/") -> Found:
-    """Kernels, what boots next, what DKMS has, and the packages that new kernels come by."""
-    system = read_os(root)
-    if system.family not in packages.MANAGERS:
-        raise Unsupported("%s is not supported; supported: %s" % (system.name or "this distribution", SUPPORTED_WORDS))
-    manager = packages.MANAGERS[system.family]
-    following = read_next_boot(root)
-    names, held = _packages(run, manager, root)
-    kernels = read_kernels(root, running)
-    found = plan.Found(
-        kernels=kernels,
-        running=running,
-        next_boot=following.release,
-        evidence=following.evidence,
-        sources=read_sources(root),
-        manager=manager,
-        kernel_packages=names,
-        held=held,
-        headers=frozenset(kernel.release for kernel in kernels if os.path.isdir(os.path.join(root, "lib/modules", kernel.release, "build/"))),
-        can_lock=manager != "dnf" or os.path.exists(os.path.join(root, _PLUGIN)),
-        secure_boot=read_secure_boot(root),
-    )
-    if found.secure_boot and found.target and plan.has_driver(found) and run.has("modinfo"):
-        found = found._replace(signer=run(["modinfo", "-k", found.target, "-F", "signer", "ib_core"], ok=None, timeout=20).stdout.strip())
-    return found
 
 
 def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
@@ -83,39 +49,121 @@ def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
     )
 
 
-def _work(run: Runner, steps: t.Sequence[Step], timeout: float, root: str) -> jobs.State:
-    jobs.start(run, JOB, steps, timeout, {}, root)
-    job = jobs.wait(JOB, timeout + 30, root)
-    if job is None or job.running:
-        raise CommandFailed("%s did not end within %d s; it goes on, and its log is /%s/%s/log" % (steps[0].stage, timeout, jobs.JOBS, JOB))
-    if job.failed:
-        lines = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip()][-_LINES:]
-        words = "%s failed, exit status %d: %s. All output is in %s"
-        raise CommandFailed(words % (job.failed, job.rc, " | ".join(lines), job.log), job=job.result())
-    return job
+def _check_prerequisites(run: Runner, manager: str, names: t.Sequence[str], check_mode: bool) -> list[str]:
+    """Can the package manager install them? What it can't is told before anything starts; in check mode, the package lists stay as old as they are."""
+    if not names:
+        return []
+    if manager == "dnf":
+        absent = [name for name in names if run(["dnf", "--quiet", "list", name], ok=None, timeout=300).rc]
+    else:
+        option = "--simulate" if manager == "apt" else "--dry-run"
+        argv = building.prerequisites_argv(manager, names)
+        trial = [argv[0], *(argv[1 : -len(names)]), option, *names]
+        if run(trial, ok=None, timeout=300).rc and manager == "apt" and not check_mode:
+            run(["apt-get", "-qq", "update"], ok=None, timeout=600)
+        absent = [", ".join(names)] if run(trial, ok=None, timeout=300).rc else []
+    if not absent:
+        return []
+    words = "building the driver needs %s, which %s can't install" % (", ".join(absent), manager)
+    if check_mode and manager == "apt":
+        return [words + " from the package lists of now; the run reads them anew"]
+    raise Refused("%s: install it, or let its repository be known to the node. Nothing was changed" % words)
 
 
-def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") -> dict[str, t.Any]:
-    """Look, plan, apply, look again."""
-    policy, timeout = module.params["policy"], module.params["timeout"]
-    earlier = jobs.read_job(JOB, root)
-    if earlier is not None and earlier.running and not module.check_mode:
-        jobs.wait(JOB, timeout, root)
-    found = look(run, running, root)
-    draft = plan.draft_of(policy, found)
-    result = draft.plan.result()
-    if draft.plan and not module.check_mode:
-        extra = _refresh(run, found, root) if policy == "build" else ()
-        result["job"] = _work(run, (*draft.steps, *extra), timeout, root).result()
-        found = look(run, running, root)
-        left = plan.draft_of(policy, found).plan
-        if left:
-            words = "%s ended without an error, and it is still so that %s. All output is in %s"
-            raise CommandFailed(words % (draft.steps[-1].stage, plan.lacking(found) or left.changes[0].words(), result["job"]["log"]))
-    if plan.unsigned(found):
-        raise Refused(plan.unsigned(found))
-    result["kernel"] = found.target
+def _failed(job: State, root: str) -> CommandFailed:
+    if job.interrupted:
+        return CommandFailed("%s was interrupted. The next run begins it anew; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
+    # What the stage itself has said, without its command line.
+    output = ("\n" + jobs.read_log(JOB, root)).rpartition("\n==> ")
+    lines = [line.strip() for line in output[2].splitlines()[1 if output[1] else 0 :] if line.strip()][-_LINES:]
+    said = "it did not end in time; raise ofed_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
+    return CommandFailed("%s failed, %s. All output is in %s" % (job.failed, said, job.log), job=job.result())
+
+
+def _result(changes: t.Sequence[Change], target: str, job: State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
+    result = Plan(tuple(changes)).result()
+    result.update(kernel=target, reasons=list(reasons))
+    if job is not None:
+        result["job"] = job.result()
     return result
 
 
-__all__ = ("JOB", "converge", "look")
+def _ended(module: AnsibleModule, run: Runner, running: str, job: State, root: str) -> dict[str, t.Any]:
+    """The outcome of a job, and what the node says to it."""
+    if job.interrupted or job.failed:
+        places.tidy(root)
+        raise _failed(job, root)
+    if job.memo["bundle"]:
+        places.forget(root)
+    found = look(run, running, root)
+    left = plan.draft_of(module.params["policy"], found, bool(module.params["bundle"])).plan
+    if left and job.memo["policy"] != module.params["policy"]:
+        # It was begun by an earlier run, for something else.
+        module.params["attach"] = ""
+        return converge(module, run, running, root)
+    if left:
+        words = "%s ended without an error, and it is still so that %s. All output is in %s"
+        raise CommandFailed(words % (job.memo["last"], lacking(found) or left.changes[0].words(), job.log), job=job.result())
+    if unsigned(found):
+        raise Refused(unsigned(found), changed=True, job=job.result())
+    return _result([Change(*row) for row in job.memo["changes"]], found.target, job)
+
+
+def _follow(module: AnsibleModule, run: Runner, running: str, root: str) -> dict[str, t.Any]:
+    job = jobs.wait(JOB, module.params["poll"], root)
+    if job is None:
+        raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
+    if job.running:
+        return _result([Change(*row) for row in job.memo["changes"]], job.memo["target"], job)
+    return _ended(module, run, running, job, root)
+
+
+def _start(module: AnsibleModule, run: Runner, running: str, found: Found, draft: plan.Draft, place: Place, root: str) -> dict[str, t.Any]:
+    policy = module.params["policy"]
+    extra = _refresh(run, found, root) if policy == "build" else ()
+    memo = {
+        "policy": policy,
+        "target": found.target,
+        "bundle": draft.way == "bundle",
+        "changes": [list(change) for change in draft.plan.changes],
+        "last": draft.steps[-1].stage if policy != "build" else building.BUILDING + found.target,
+    }
+    places.prepare(place)
+    work = os.path.join(root, building.WORK.lstrip("/"))
+    # An earlier run that failed has left its logs there, and its half of the work.
+    shutil.rmtree(work, ignore_errors=True)
+    if draft.way in ("bundle", "doca"):
+        os.makedirs(work, mode=0o700)
+    jobs.start(run, JOB, (*draft.steps, *extra), module.params["timeout"], memo, root, _SCRIPTS)
+    return _follow(module, run, running, root)
+
+
+def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") -> dict[str, t.Any]:
+    """Look, plan, apply, look again. Returns while a job runs, too, and is called again then with C(attach)."""
+    parameters = module.params
+    job = jobs.read_job(JOB, root)
+    if job is not None and not module.check_mode and (job.running or parameters["attach"] == job.id):
+        return _follow(module, run, running, root)
+    has_bundle = bool(parameters["bundle"])
+    wrong = bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None) if has_bundle else []
+    if wrong:
+        raise InvalidInput(wrong)
+    found = look(run, running, root)
+    draft = plan.draft_of(parameters["policy"], found, has_bundle)
+    if not draft.plan:
+        if unsigned(found):
+            raise Refused(unsigned(found))
+        return _result((), found.target)
+    place = Place("")
+    if draft.way == "bundle":
+        there, missing = bundle(module, run, building.release_of(found), root)
+        if there is None:
+            return {**_result((), found.target), "bundle_needed": missing}
+        place = there
+    reasons = _check_prerequisites(run, found.manager, draft.prerequisites, module.check_mode)
+    if module.check_mode:
+        return _result(draft.plan.changes, found.target, reasons=reasons)
+    return _start(module, run, running, found, plan.draft_of(parameters["policy"], found, has_bundle, place), place, root)
+
+
+__all__ = ("JOB", "converge")

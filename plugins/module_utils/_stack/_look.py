@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, read_job
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import UNINSTALLER, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import SUPPORTED_WORDS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import OURS
@@ -28,7 +29,7 @@ if t.TYPE_CHECKING:
 JOB = "driver-stack"
 RECORD = "var/lib/rdma.ofed/stack.json"
 # In these, nothing of the system has been changed yet, or all has been.
-_HARMLESS_STAGES = ("", "unpacking the bundle", "checking the bundle", "reading the package lists", "cleaning up")
+_HARMLESS_STAGES = ("", DOWNLOAD_STAGE, "unpacking the bundle", "checking the bundle", "reading the package lists", "cleaning up")
 # The installer looks at these before it changes anything.
 _HARMLESS_CODES = (22, 172, 174)
 

@@ -32,6 +32,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_option
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 
 FIRMWARE_PACKAGE = "mlnx-fw-updater"
+CHECK_STAGE = "checking the bundle"
 INSTALL_STAGE = "installing MLNX_OFED"
 BUILD_STAGE = "building and installing MLNX_OFED"
 # The metapackages that a repository has; of guest and hypervisor there are none on DEB systems.
@@ -76,6 +77,11 @@ def installer_argv(wanted: Wanted, tree: str, force: bool) -> tuple[str, ...]:
     return ("%s/%s" % (tree, INSTALLER), *options, "--force" if force else "-q")
 
 
+def checking(version: str, place: Place) -> Step:
+    """Is it the release that its name says?"""
+    return Step(CHECK_STAGE, ("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", version, place.tree + "/.mlnx"))
+
+
 def is_installed(wanted: Wanted, found: Found) -> bool:
     """Is this release there, and whole?"""
     if found.stack.kind != "mlnx_ofed" or found.interrupted:
@@ -117,8 +123,8 @@ def plan_installer(wanted: Wanted, found: Found, place: Place, force: bool = Fal
     mended, first = recovery(found, _broken(found, changes)) if changes else ((), ())
     if not changes:
         return Draft(files)
-    steps: list[Step] = [*first, *place.unpack]
-    steps.append(Step("checking the bundle", ("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", wanted.version, place.tree + "/.mlnx")))
+    # A bundle that can't be had, or is another one, is found out before anything is touched.
+    steps: list[Step] = [*place.unpack, checking(wanted.version, place), *first]
     removes: tuple[str, ...] = ()
     simulate: tuple[tuple[str, ...], ...] = ()
     remaining = set(found.packages)
@@ -167,7 +173,9 @@ def plan_repository(wanted: Wanted, found: Found) -> Draft:
 
 __all__ = (
     "BUILD_STAGE",
+    "CHECK_STAGE",
     "INSTALL_STAGE",
+    "checking",
     "installer_argv",
     "is_installed",
     "metapackage",

@@ -12,7 +12,8 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import parse_module_names
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import parse_module_names, read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import in_stack, read_loaded, with_disk
@@ -32,6 +33,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_pl
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -84,6 +86,15 @@ def _failed_before(found: Found, root: str) -> str:
     return "it was tried since the last boot, and %s failed; the log is %s" % (job.failed, job.log)
 
 
+def _meant_for(modules: t.Sequence[Module], release: str, root: str) -> str:
+    """Packages of ready-made modules are for one kernel: with those for the next one, the ones for the running kernel go."""
+    if not any(module.name == "mlx_compat" for module in modules):
+        return ""
+    stacks = {kernel.release: kernel.stack for kernel in read_kernels(root, release)}
+    following = read_next_boot(root).release
+    return following if following != release and stacks.get(following) == "ofed" and stacks.get(release) != "ofed" else ""
+
+
 def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Found:
     """The loaded and the installed driver; and where they differ or are to be told apart anyway, who uses it."""
     modules = with_disk(read_loaded(root), run, root)
@@ -104,7 +115,7 @@ def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/
         drivers=frozenset(link_name(root, "sys/class/infiniband", name, "device/driver/module") for name in entries(root, "sys/class/infiniband")),
         interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
     )
-    return found._replace(failed_before=_failed_before(found, root))
+    return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root))
 
 
 def _services(run: Runner, found: Found, root: str) -> tuple[str, ...]:

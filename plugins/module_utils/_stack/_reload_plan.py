@@ -76,6 +76,8 @@ class Found(t.NamedTuple):
     """The network interfaces that go down with the driver."""
     drivers: frozenset[str] = frozenset()
     """The modules that drive the RDMA devices of the node, whatever their names are."""
+    meant_for: str = ""
+    """The kernel that boots next, where the vendor's driver is loaded and on disk for that kernel, and not for the running one."""
     failed_before: str = ""
     """Why the last attempt failed that was made since the node booted, with the same modules; "" where there was none."""
 
@@ -162,7 +164,9 @@ def _only_reboot(found: Found) -> tuple[str, ...]:
     """Why no unloading helps."""
     reasons = []
     gone = lost(found)
-    if gone:
+    if found.meant_for:
+        reasons.append("the installed driver is for kernel %s, which boots next, and not for the running one" % found.meant_for)
+    elif gone:
         reasons.append("%s of the loaded driver is not on disk any more, and could not be loaded again" % ", ".join(gone))
     for name, holders in sorted(unloading(found.modules)[1].items()):
         permanent = "[permanent]" in holders
@@ -278,22 +282,6 @@ def described(user: User) -> dict[str, str]:
 
 
 __all__ = (
-    "ALIASES",
-    "OPENIBD",
-    "POLICIES",
-    "SERVICES",
-    "STOPPING",
-    "Found",
-    "Verdict",
-    "Wish",
-    "described",
-    "differing",
-    "judge",
-    "loaded_again",
-    "lost",
-    "pending",
-    "signature",
-    "steps",
-    "unloading",
-    "words",
+    *("ALIASES", "OPENIBD", "POLICIES", "SERVICES", "STOPPING", "Found", "Verdict", "Wish"),
+    *("described", "differing", "judge", "loaded_again", "lost", "pending", "signature", "steps", "unloading", "words"),
 )

@@ -56,7 +56,8 @@ def mlnx_version(variables: Mapping[str, t.Any]) -> str:
     return version if is_version(version) else ""
 
 
-def _bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    """What is wrong with the place of a bundle and with its checksum."""
     value, checksum, on = (variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum"), variables.get("ofed_bundle_on", "node"))
     where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
     if not isinstance(value, str) or not value:
@@ -135,7 +136,7 @@ def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | 
     options = variables.get("ofed_installer_options")
     firmware = str(variables.get("ofed_firmware_update", False)).lower() in ("true", "yes", "on", "1")
     if method == "installer":
-        found += _bundle_problems(variables, facts)
+        found += bundle_problems(variables, facts)
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
         if options is not None:
@@ -195,4 +196,4 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
     return found + _set_problems(variables, source, method, packaging_of(facts))
 
 
-__all__ = ("METHODS", "ON", "common_problems", "mlnx_version", "packaging_of", "vendor_problems")
+__all__ = ("METHODS", "ON", "bundle_problems", "common_problems", "mlnx_version", "packaging_of", "vendor_problems")

@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, pending_table, rolling_batches, validate_site
+from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, kernel_policy, pending_table, rolling_batches, validate_site
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
@@ -203,8 +203,9 @@ def test_a_connection_that_breaks_on_the_way_says_so_too() -> None:
 class Stack:
     """The module driver_stack behind its action plugin: answers in turn, and what it was asked."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, t.Any], answers: list[t.Any]) -> None:
-        self.plugin = action(driver_stack, arguments)
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, t.Any], answers: list[t.Any], module: t.Any = driver_stack) -> None:
+        self.name = "rdma.ofed." + module.__name__.rpartition(".")[2]
+        self.plugin = action(module, arguments)
         self.answers = answers
         self.asked: list[dict[str, t.Any]] = []
         self.shown: list[str] = []
@@ -218,7 +219,7 @@ class Stack:
         monkeypatch.setattr(driver_stack.time, "sleep", lambda seconds: None)
 
     def execute(self, module_name: str, module_args: dict[str, t.Any], task_vars: t.Any) -> dict[str, t.Any]:
-        assert module_name == "rdma.ofed.driver_stack"
+        assert module_name == self.name
         self.asked.append(dict(module_args))
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
@@ -246,6 +247,15 @@ def test_driver_stack_shows_progress_until_the_job_ends(monkeypatch: pytest.Monk
     assert stack.run()["changes"] == ["x"]
     assert stack.shown == ["node1: stage 3 of 7, building kernel modules (2:10)", "node1: stage 3 of 7, building kernel modules (2:30)"]
     assert stack.asked == [{"bundle": "/b"}, {"bundle": "/b", "attach": "j"}, {"bundle": "/b", "attach": "j"}]
+
+
+def test_kernel_policy_shows_its_job_too(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    bundle = tmp_path / "b.tgz"
+    bundle.write_bytes(b"content")
+    answers = [{"bundle_needed": "checksum"}, {"bundle_needed": "transfer"}, {"job": {**JOB, "detail": "half of it"}}, {"changed": True}]
+    stack = Stack(monkeypatch, {"bundle": str(bundle)}, answers, kernel_policy)
+    assert stack.run()["changed"] is True
+    assert stack.shown == ["node1: transferring the bundle, 0 MB", "node1: stage 3 of 7, building kernel modules, half of it (2:10)"]
 
 
 def test_driver_stack_is_one_execution_where_nothing_is_to_be_done(monkeypatch: pytest.MonkeyPatch) -> None:

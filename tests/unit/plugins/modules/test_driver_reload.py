@@ -232,6 +232,22 @@ def test_back_to_a_stack_without_mlx_compat(node: Node) -> None:
     assert node.kernel == dict.fromkeys([name for name in LOADED if name != "mlx_compat"], "new")
 
 
+def test_a_driver_that_is_for_the_next_kernel_waits_for_it(node: Node) -> None:
+    node.disk.pop("mlx_compat")
+    node.write("boot/grub/grub.cfg", "menuentry 'Linux' {\n\tlinux\t/boot/vmlinuz-6.9 root=/dev/vda1\n}\n")
+    node.write("lib/modules/6.9/modules.dep", "updates/dkms/ib_core.ko: updates/dkms/mlx_compat.ko\n")
+    inbox = "".join("kernel/drivers/%s.ko:\n" % name for name in node.disk)
+    node.save = lambda: node.write("lib/modules/%s/modules.dep" % RELEASE, inbox)  # type: ignore[method-assign]
+    Node.save(node)
+    answer = converge(node)
+    assert answer["reboot_required"] is True
+    assert answer["reasons"] == ["the installed driver is for kernel 6.9, which boots next, and not for the running one"]
+    assert node.steps == []
+    # Without such a kernel, it is the way back to what the distribution has.
+    node.write("lib/modules/6.9/modules.dep", inbox)
+    assert ask(node, check=True)["changes"] == [CHANGE]
+
+
 def test_with_openibd(vendors: Node) -> None:
     assert converge(vendors)["changes"] == [CHANGE]
     assert [argv[1] for argv in vendors.steps if "openibd" in argv[0]] == ["stop", "start"]

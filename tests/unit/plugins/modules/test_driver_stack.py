@@ -12,13 +12,14 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import typing as t
 
 import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _fetch
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node, make_bundle
 
@@ -230,29 +231,64 @@ def test_an_archive_of_another_release_is_found_before_the_installer_runs(node: 
     assert node.packages == INBOX
 
 
-def test_a_bundle_is_downloaded_only_to_be_installed(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_is_downloaded_only_to_be_installed(node: Node) -> None:
     path, checksum = archive(node)
-    content = path.read_bytes()
-    asked: list[str] = []
-
-    def opener(url: str, timeout: int) -> io.BytesIO:
-        asked.append(url)
-        return io.BytesIO(content)
-
-    monkeypatch.setattr(_converge, "open_url", opener)
     wish = {"bundle": "https://mirror.example.org/%s.tgz" % BUNDLE, "bundle_checksum": checksum}
     assert ask(node, True, **wish)["changes"]
-    assert asked == []
-    content = b"not it"
-    with pytest.raises(CommandFailed, match="Nothing was unpacked, nothing was changed"):
+    assert (node.asked, kept(node)) == ([], [])
+    node.served = b"not it"
+    with pytest.raises(CommandFailed, match=r"https://mirror.*its sha256 is .* instead of %s\. Nothing was unpacked, no package was changed" % checksum[7:]):
         ask(node, **wish)
-    assert node.steps == []
-    assert not (node.root / "var/lib/rdma.ofed").exists()
-    content = path.read_bytes()
-    assert ask(node, **wish)["changes"]
+    assert [argv[1].rpartition("/")[2] for argv in node.steps] == ["download.py"]
+    assert not (node.root / "var/lib/rdma.ofed/bundles").exists()
+    assert node.packages == INBOX
+    node.served = path.read_bytes()
+    answer = ask(node, **wish)
+    assert answer["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
     assert ask(node, **wish)["changes"] == []
-    assert len(asked) == 2
-    assert any(part.endswith(checksum[7:]) for part in node.steps[-1])
+    assert len(node.asked) == 2
+    assert (node.steps[-1][0], kept(node)) == ("rm", [])
+
+
+def test_a_file_that_is_here_is_not_downloaded_again_and_another_one_is(node: Node) -> None:
+    path, checksum = archive(node)
+    wish = {"bundle": "https://mirror.example.org/%s.tgz" % BUNDLE, "bundle_checksum": checksum}
+    node.served = path.read_bytes()
+    node.faults = {"mlnxofedinstall": (1, "")}
+    with pytest.raises(CommandFailed):
+        ask(node, **wish)
+    shutil.rmtree(next((node.root / "var/lib/rdma.ofed/bundles").glob("MLNX*")))
+    with pytest.raises(CommandFailed):
+        ask(node, **wish)
+    assert len(node.asked) == 1
+    shutil.rmtree(next((node.root / "var/lib/rdma.ofed/bundles").glob("MLNX*")))
+    (node.root / "var/lib/rdma.ofed/bundles/files" / checksum[7:]).write_text("bits fall over", encoding="utf-8")
+    node.faults = {}
+    assert ask(node, **wish)["changes"]
+    assert len(node.asked) == 2
+
+
+def test_a_password_stays_out_of_messages(node: Node) -> None:
+    _path, checksum = archive(node)
+    node.served = b"not it"
+    wish = {"bundle": "https://me:secret@mirror.example.org/a@b/%s.tgz" % BUNDLE, "bundle_checksum": checksum}
+    with pytest.raises(CommandFailed, match=r"ofed_bundle: https://mirror\.example\.org/a@b/MLNX") as failed:
+        ask(node, **wish)
+    assert "secret" not in str(failed.value.details)
+    assert not any("secret" in word for argv in node.steps for word in argv)
+    assert node.asked == [wish["bundle"]]
+
+
+def test_a_run_that_ended_while_downloading_left_nothing_half_installed(node: Node) -> None:
+    _path, checksum = archive(node)
+    wish = {"bundle": "https://mirror.example.org/%s.tgz" % BUNDLE, "bundle_checksum": checksum}
+    node.faults = {"download.py": (124, "")}
+    with pytest.raises(CommandFailed, match="raise ofed_timeout, the next run goes on where this one ended"):
+        ask(node, **wish)
+    node.faults = {"download.py": (-9, "")}
+    with pytest.raises(CommandFailed, match="downloading the bundle was interrupted"):
+        ask(node, **wish)
+    assert ask(node, True, **wish)["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
 
 
 def test_a_bundle_from_the_controller_is_asked_for_and_taken_over(node: Node) -> None:
@@ -301,7 +337,7 @@ def test_keys(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(url)
         return io.BytesIO(KEY.encode())
 
-    monkeypatch.setattr(_converge, "open_url", opener)
+    monkeypatch.setattr(_fetch, "open_url", opener)
     wish["repository_key"] = "https://mirror.example.org/key.asc"
     assert "create file /etc/apt/keyrings/rdma-ofed.asc" in ask(node, **wish)["changes"]
     assert (node.root / "etc/apt/keyrings/rdma-ofed.asc").read_text(encoding="utf-8") == KEY
@@ -315,7 +351,7 @@ def test_a_running_job_is_waited_for(node: Node, monkeypatch: pytest.MonkeyPatch
     running = jobs.State("a", True, "installing MLNX_OFED", 2, 3, 61.5, False, 0, "", "/log", {"changes": [["stack", "a", "b", "", ""]]})
     monkeypatch.setattr(jobs, "read_job", lambda name, root="/": running)
     answer = ask(node, **wish, poll=0)
-    assert answer["job"] == {"id": "a", "running": True, "stage": "installing MLNX_OFED", "step": 2, "steps": 3, "elapsed": 61, "log": "/log"}
+    assert answer["job"] == {"id": "a", "running": True, "stage": "installing MLNX_OFED", "detail": "", "step": 2, "steps": 3, "elapsed": 61, "log": "/log"}
     assert answer["changes"] == ["stack: a -> b"]
     with pytest.raises(Refused, match="a job is installing MLNX_OFED"):
         ask(node, True, **wish)

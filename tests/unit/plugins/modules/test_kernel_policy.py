@@ -14,23 +14,25 @@ import typing as t
 
 import pytest
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_apply, _kernel_plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_apply, _kernel_build, _kernel_plan
 from ansible_collections.rdma.ofed.plugins.modules import kernel_policy
 
 OLD, NEW = "6.1.0-50-amd64", "6.1.0-51-amd64"
 SYSTEMS = {"apt": "ID=debian\nVERSION_ID=12\n", "dnf": "ID=rocky\nVERSION_ID=9.4\n", "zypper": "ID=sles\nVERSION_ID=15.5\n"}
 OFED = "updates/dkms/ib_core.ko: updates/dkms/mlx_compat.ko\n"
 INBOX = "kernel/drivers/infiniband/core/ib_core.ko:\n"
+OPTIONS: dict[str, t.Any] = {"timeout": 1, "bundle": None, "bundle_on": "node", "bundle_checksum": None, "poll": 0, "attach": "", "staged": "", "digest": ""}
+VERSION = "23.10.OFED.23.10.0.5.5.1-1.kver.%s"
 MENU = "menuentry 'Linux' {\n\tlinux\t/boot/vmlinuz-%s root=/dev/vda1\n}\n"
 
 
 class Module:
-    def __init__(self, check_mode: bool, policy: str) -> None:
+    def __init__(self, check_mode: bool, policy: str, **options: t.Any) -> None:
         self.check_mode = check_mode
-        self.params = {"policy": policy, "timeout": 1}
+        self.params = {**OPTIONS, "policy": policy, **options}
 
 
 class Node:
@@ -50,6 +52,13 @@ class Node:
         self.fault: tuple[int, str] | None = None
         self.signer = ""
         self.image = False
+        self.packages: dict[str, str] = {}
+        """Those of the vendor."""
+        self.ofed_info = ""
+        self.tools = {"gcc", "make", "perl", "tar"}
+        self.offered = True
+        """Does the package manager have what is asked for?"""
+        self.refreshed = 0
         self.save()
 
     def write(self, name: str, text: str) -> None:
@@ -64,21 +73,42 @@ class Node:
     def save(self) -> None:
         names = ("linux-image-amd64", "linux-image-" + OLD, "linux-headers-" + OLD, "linux-libc-dev", "bash")
         rows = "Package: %s\nStatus: %s ok installed\nVersion: 1\nDescription: x\n more\n"
-        self.write("var/lib/dpkg/status", "\n".join(rows % (name, "hold" if name in self.held else "install") for name in names))
+        vendors = "".join("Package: %s\nStatus: install ok installed\nVersion: %s\n\n" % pair for pair in self.packages.items())
+        self.write("var/lib/dpkg/status", vendors + "\n".join(rows % (name, "hold" if name in self.held else "install") for name in names))
         self.write("etc/dnf/plugins/versionlock.list", "# x\n" + "".join("%s-0:5.14.0-427.el9.*\n" % name for name in sorted(self.held)))
         self.write("etc/zypp/locks", "".join("\ntype: package\nsolvable_name: %s\n" % name for name in sorted(self.held)))
 
+    def ready_made(self, kind: str = "mlnx_ofed") -> None:
+        """Installed without DKMS, for the old kernel."""
+        (self.dkms / "23.10/source").unlink()
+        self.packages = {"mlnx-ofed-kernel-modules": VERSION % OLD, "iser-modules": VERSION % OLD, "mlnx-tools": "23.10-0.2310055"}
+        if kind == "doca":
+            self.packages["doca-ofed"] = "2.9.1-0.1.4"
+        self.ofed_info = "MLNX_OFED_LINUX-23.10-0.5.5.0" if kind == "mlnx_ofed" else "OFED-internal-24.10-1.1.4"
+        self.save()
+
     def has(self, tool: str) -> bool:
-        return tool == "modinfo" or (self.image and tool in ("update-initramfs", "lsinitramfs"))
+        if tool == "ofed_info":
+            return bool(self.ofed_info)
+        return tool == "modinfo" or tool in self.tools or (self.image and tool in ("update-initramfs", "lsinitramfs"))
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         if argv[0] == "modinfo":
             return Output(0, self.signer, "")
+        if argv[0] == "ofed_info":
+            return Output(0, self.ofed_info + ":\n", "")
         if argv[0] == "lsinitramfs":
             return Output(0, "usr/lib/modules/x/mlx5_core.ko\n", "")
+        if argv[-1] == "update":
+            self.refreshed += 1
+            return Output(0, "", "")
+        if argv[0] in ("apt-get", "dnf", "zypper"):
+            assert {"--simulate", "--dry-run", "list"} & set(argv)
+            return Output(0 if self.offered else 100, "", "")
         assert argv[0] == "rpm"
         names = ("kernel", "kernel-core", "kernel-modules", "bash") if self.manager == "dnf" else ("kernel-default", "bash")
-        return Output(0, "".join("%s\t5.14.0-427.el9\n" % name for name in names), "")
+        rows = {**dict.fromkeys(names, "5.14.0-427.el9"), **self.packages}
+        return Output(0, "".join("%s\t%s\n" % row for row in rows.items()), "")
 
     def launch(self, run: t.Any, name: str, directory: str, script: str, root: str) -> None:
         with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
@@ -97,13 +127,25 @@ class Node:
     def perform(self, argv: list[str]) -> None:
         if argv[0] == "dkms" and (self.root / "lib/modules" / argv[-1] / "build").is_dir():
             self.built(argv[-1])
+        elif argv[1].endswith("kernel_packages.py"):
+            self.install(argv)
         elif "install" in argv:
-            (self.root / "lib/modules" / NEW / "build").mkdir()
+            (self.root / "lib/modules" / NEW / "build").mkdir(exist_ok=True)
         elif argv[:2] == ["apt-mark", "hold"]:
             self.held |= set(argv[2:])
         elif "versionlock" in argv or "addlock" in argv:
             self.held |= set(argv[argv.index("addlock" if "addlock" in argv else "add") + 1 :])
         self.save()
+
+    def install(self, argv: list[str]) -> None:
+        """dpkg has a package in one version."""
+        if argv[2] == "doca":
+            return
+        _verb, _tree, manager, kernel, _work, *names = argv[2:]
+        self.write("lib/modules/%s/modules.dep" % kernel, OFED)
+        if manager == "apt":
+            self.write("lib/modules/%s/modules.dep" % OLD, INBOX)
+            self.packages.update(dict.fromkeys(names, VERSION % kernel))
 
 
 @pytest.fixture
@@ -113,16 +155,16 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     return found
 
 
-def ask(node: Node, policy: str = "build", check: bool = False) -> dict[str, t.Any]:
-    module: t.Any = Module(check, policy)
+def ask(node: Node, policy: str = "build", check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+    module: t.Any = Module(check, policy, **options)
     return _kernel_apply.converge(module, node, OLD, str(node.root))
 
 
-def converge(node: Node, policy: str) -> list[str]:
-    foretold = ask(node, policy, check=True)["changes"]
+def converge(node: Node, policy: str, **options: t.Any) -> list[str]:
+    foretold = ask(node, policy, check=True, **options)["changes"]
     assert node.steps == []
-    assert ask(node, policy)["changes"] == foretold
-    assert ask(node, policy)["changes"] == []
+    assert ask(node, policy, **options)["changes"] == foretold
+    assert ask(node, policy, **options)["changes"] == []
     return list(foretold)
 
 
@@ -155,7 +197,7 @@ def test_headers_elsewhere(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_build_that_fails(node: Node) -> None:
-    node.fault = (10, "Error! Bad return status for module build on kernel")
+    node.fault = (10, "==> one: true\nfine\n\n==> two: dkms\nError! Bad return status for module build on kernel")
     with pytest.raises(CommandFailed, match="building the driver for kernel %s failed, exit status 10: Error! Bad return" % NEW):
         ask(node)
 
@@ -232,6 +274,135 @@ def test_unknown_distribution(node: Node) -> None:
     node.write("etc/os-release", "ID=plan9\n")
     with pytest.raises(Unsupported):
         ask(node)
+
+
+def bundle(node: Node, version: str = "23.10-0.5.5.0") -> str:
+    folder = "MLNX_OFED_LINUX-%s-debian12.1-x86_64" % version
+    node.write(folder + "/.mlnx", version + "\n")
+    node.write(folder + "/mlnxofedinstall", "")
+    return str(node.root / folder)
+
+
+def test_ready_made_modules_from_the_bundle(node: Node) -> None:
+    node.ready_made()
+    tree = bundle(node)
+    node.write("var/lib/rdma.ofed/stack.json", json.dumps({"version": "23.10-0.5.5.0", "installer_options": ["--distro debian12.1", "--without-dkms"]}))
+    node.tools -= {"gcc", "make"}
+    (node.root / "lib/modules" / NEW / "build").rmdir()
+    changes = converge(node, "build", bundle=tree)
+    assert changes == ["kernel %s: without the driver -> driver built by mlnx_add_kernel_support.sh" % NEW, "kernel %s: with the driver -> without" % OLD]
+    assert [argv[0].rpartition("/")[2] for argv in node.steps[:3]] == ["grep", "apt-get", "mlnx_add_kernel_support.sh"]
+    assert node.steps[1][-3:] == ["linux-headers-" + NEW, "gcc", "make"]
+    assert node.steps[2][1:3] == ["--mlnx_ofed", tree]
+    assert node.steps[2][node.steps[2].index("--kernel") + 1] == NEW
+    assert node.steps[2][-2:] == ["--distro", "debian12.1"]
+    assert "--kmp" not in node.steps[2]
+    assert node.steps[3][2:] == ["install", tree, "apt", NEW, _kernel_build.WORK, "iser-modules", "mlnx-ofed-kernel-modules"]
+    assert node.steps[4][-1] == _kernel_build.WORK
+
+
+def test_the_kernel_that_runs_is_left_with_what_it_has_in_memory(node: Node) -> None:
+    node.ready_made()
+    answer = ask(node, bundle=bundle(node))
+    assert answer["pending"] == ["kernel %s: with the driver -> without (needs reboot)" % OLD]
+    assert answer["reboot_required"] is True
+
+
+def test_rpm_has_packages_for_several_kernels(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Node(tmp_path, "dnf")
+    monkeypatch.setattr(jobs, "_launch", node.launch)
+    node.ready_made()
+    node.packages = {"mlnx-ofa_kernel-modules": "23.10-OFED.23.10.0.5.5.1.kver.%s" % OLD.replace("-", "_")}
+    assert len(converge(node, "build", bundle=bundle(node))) == 1
+    assert ask(node, bundle=bundle(node))["reboot_required"] is False
+    node = Node(tmp_path / "kmp", "dnf")
+    monkeypatch.setattr(jobs, "_launch", node.launch)
+    node.ready_made()
+    node.packages = {"kmod-mlnx-ofa_kernel": "23.10-OFED.23.10.0.5.5.1.rhel9u4"}
+    converge(node, "build", bundle=bundle(node))
+    assert node.steps[1][-1] == "--kmp"
+
+
+def test_ready_made_modules_without_a_bundle(node: Node) -> None:
+    node.ready_made()
+    for check in (True, False):
+        with pytest.raises(Refused, match=r"declare ofed_bundle, the bundle of MLNX_OFED 23\.10-0\.5\.5\.0, .*let %s boot next" % OLD):
+            ask(node, check=check)
+    with pytest.raises(Refused, match=r"has the release 24\.10-0\.7\.0\.0, and 23\.10-0\.5\.5\.0 is wanted"):
+        ask(node, bundle=bundle(node, "24.10-0.7.0.0"))
+    with pytest.raises(InvalidInput, match="ofed_bundle_checksum"):
+        ask(node, bundle="https://mirror.example.org/MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64.tgz")
+    assert node.steps == []
+
+
+def test_a_bundle_from_elsewhere(node: Node) -> None:
+    node.ready_made()
+    name, checksum = "/MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64.tgz", "sha256:" + "0" * 64
+    assert ask(node, bundle="/srv" + name, bundle_on="controller")["bundle_needed"] == "checksum"
+    assert ask(node, bundle="/srv" + name, bundle_on="controller", digest=checksum)["bundle_needed"] == "transfer"
+    changes = ask(node, check=True, bundle="/srv" + name, bundle_on="controller")["changes"]
+    assert ask(node, bundle="https://mirror.example.org" + name, bundle_checksum=checksum)["changes"] == changes
+    assert [argv[1].rpartition("/")[2] if "python" in argv[0] else argv[0] for argv in node.steps[:4]] == ["download.py", "tar", "mv", "grep"]
+    assert not (node.root / "var/lib/rdma.ofed/bundles").exists()
+
+
+def test_doca_builds_with_a_tool_of_its_own(node: Node) -> None:
+    node.ready_made("doca")
+    changes = converge(node, "build")
+    assert changes[0] == "kernel %s: without the driver -> driver built by doca-kernel-support" % NEW
+    assert node.steps[0][-1] == "doca-extra"
+    assert node.steps[1][2:] == ["doca", _kernel_build.DOCA_TOOL, NEW, _kernel_build.WORK]
+    assert node.steps[2][2:5] == ["install", "", "apt"]
+    assert len(node.steps) == 4
+
+
+def test_what_the_package_manager_does_not_have(node: Node) -> None:
+    (node.root / "lib/modules" / NEW / "build").rmdir()
+    node.offered = False
+    words = "building the driver needs linux-headers-%s, which apt can't install" % NEW
+    assert ask(node, check=True)["reasons"] == [words + " from the package lists of now; the run reads them anew"]
+    assert node.refreshed == 0
+    with pytest.raises(Refused, match=words + ".*Nothing was changed"):
+        ask(node)
+    assert (node.refreshed, node.steps) == (1, [])
+
+
+@pytest.mark.parametrize(("manager", "headers"), [("dnf", "kernel-devel-" + NEW), ("zypper", "")])
+def test_what_dnf_and_zypper_do_not_have(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, manager: str, headers: str) -> None:
+    node = Node(tmp_path, manager)
+    node.ready_made()
+    node.packages = {"mlnx-ofa_kernel-modules": "23.10-OFED.23.10.0.5.5.1.kver.x"}
+    node.tools -= {"gcc"}
+    node.offered = False
+    if headers:
+        (node.root / "lib/modules" / NEW / "build").rmdir()
+    for check in (True, False):
+        with pytest.raises(Refused, match=", ".join(filter(None, (headers, "gcc"))) + ", which %s can't install" % manager):
+            ask(node, check=check, bundle=bundle(node))
+
+
+def test_it_is_followed_while_it_runs(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    memo = {"policy": "build", "target": NEW, "bundle": False, "changes": [["kernel x", "a", "b", "", ""]], "last": "building"}
+    state = jobs.State("a", True, "building", 1, 2, 61.5, False, 0, "", "/log", memo)
+    monkeypatch.setattr(jobs, "read_job", lambda name, root="/": state)
+    answer = ask(node)
+    assert (answer["job"]["running"], answer["job"]["elapsed"], answer["changes"], answer["kernel"]) == (True, 61, ["kernel x: a -> b"], NEW)
+    state = state._replace(running=False)
+    with pytest.raises(CommandFailed, match=r"building was interrupted\. The next run begins it anew"):
+        ask(node, attach="a")
+    state = state._replace(finished=True, failed="building", rc=124)
+    with pytest.raises(CommandFailed, match="building failed, it did not end in time; raise ofed_timeout"):
+        ask(node, attach="a")
+    state = state._replace(failed="", rc=0)
+    node.built(NEW)
+    assert ask(node, attach="a")["changes"] == ["kernel x: a -> b"]
+
+
+def test_a_job_of_another_policy_is_only_waited_for(node: Node) -> None:
+    node.write("boot/grub/grub.cfg", MENU % OLD)
+    job = ask(node, "pin")["job"]["id"]
+    node.write("boot/grub/grub.cfg", MENU % NEW)
+    assert ask(node, "build", attach=job)["changes"] == ["kernel %s: without the driver -> driver built by DKMS" % NEW]
 
 
 def test_main(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -61,6 +62,35 @@ def test_all_steps_in_order_with_output_in_the_log(tmp_path: pathlib.Path) -> No
     log = jobs.read_log("stack", str(tmp_path))
     assert log.index("==> one") < log.index("first") < log.index("second y")
     assert jobs.read_job("stack", str(tmp_path)) == found._replace(elapsed=jobs.read_job("stack", str(tmp_path)).elapsed)  # type: ignore[union-attr]
+
+
+def test_a_step_that_tells_how_far_it_is(tmp_path: pathlib.Path) -> None:
+    telling = "import os,time; open(os.environ['RDMA_OFED_PROGRESS'], 'w').write('412 of 3811 MB\\n'); time.sleep(1)"
+    quiet = "import os,sys,time; print(os.path.exists(os.environ['RDMA_OFED_PROGRESS'])); time.sleep(1)"
+    jobs.start(Shellless(), "stack", [python("downloading", telling), python("quiet", quiet)], 60, {}, str(tmp_path))
+    seen = []
+    while True:
+        found = jobs.wait("stack", 0.2, str(tmp_path))
+        assert found is not None
+        if not found.running:
+            break
+        seen.append((found.stage, found.detail))
+    assert ("downloading", "412 of 3811 MB") in seen
+    assert ("quiet", "") in seen
+    assert ("quiet", "412 of 3811 MB") not in seen
+    assert found.detail == ""
+    assert "False" in jobs.read_log("stack", str(tmp_path))
+    line = jobs.progress("node1", {**found.result(), "stage": "downloading", "detail": "412 of 3811 MB", "step": 1, "elapsed": 42})
+    assert line == "node1: stage 1 of 2, downloading, 412 of 3811 MB (0:42)"
+
+
+def test_a_script_of_ours_as_a_step(tmp_path: pathlib.Path) -> None:
+    argv = jobs.script_argv("download.py", str(tmp_path / "x"), "sha256:0")
+    environment = ((downloader.URL, "http://127.0.0.1:1/x"),)
+    jobs.start(Shellless(), "stack", [Step("downloading", argv, environment=environment, timeout=3)], 60, {}, str(tmp_path), {"download.py": downloader})
+    found = finish(tmp_path)
+    assert found.failed == "downloading"
+    assert "refused" in jobs.read_log("stack", str(tmp_path))
 
 
 def test_nothing_after_a_failure_but_what_cleans_up(tmp_path: pathlib.Path) -> None:

@@ -29,6 +29,13 @@ Id=rdma-opensm@ib.service
 LoadState=loaded
 ActiveState=activating
 SubState=auto-restart
+MainPID=0
+
+Id=rdma-opensm@second.service
+LoadState=loaded
+ActiveState=active
+SubState=running
+MainPID=20
 
 Id=opensm-exporter.service
 LoadState=loaded
@@ -76,7 +83,30 @@ def test_a_bare_node_without_systemd_starts_no_process(tmp_path: pathlib.Path) -
 
 def test_running_units_are_ours_and_the_packages(tmp_path: pathlib.Path) -> None:
     (tmp_path / "run/systemd/system").mkdir(parents=True)
-    assert look(Systemctl(), str(tmp_path)).running == ("opensm.service", "opensm@0x0000000000100001.service", "rdma-opensm@ib.service")
+    assert look(Systemctl(), str(tmp_path)).running == (
+        "opensm.service",
+        "opensm@0x0000000000100001.service",
+        "rdma-opensm@ib.service",
+        "rdma-opensm@second.service",
+    )
+
+
+@pytest.mark.parametrize(
+    ("program", "maps", "replaced"),
+    [
+        ("/usr/sbin/opensm", "7f0 r-xp 0 08:01 1 /usr/lib/libopensm.so.9\n", False),
+        ("/usr/sbin/opensm", "7f0 r-xp 0 08:01 1 /usr/lib/libcrypto.so.3 (deleted)\n7f1 r-xp 0 08:01 1 /run/libopensm (deleted)\n", False),
+        ("/usr/sbin/opensm (deleted)", "", True),
+        ("/usr/sbin/opensm", "7f0 r-xp 0 08:01 1 /usr/lib/libosmcomp.so.5.2 (deleted)\n7f1 r-xp 0 08:01 1 /lib/libc.so.6\n", True),
+        ("", "", False),
+    ],
+)
+def test_a_stack_was_replaced_under_it(tmp_path: pathlib.Path, program: str, maps: str, replaced: bool) -> None:
+    (tmp_path / "run/systemd/system").mkdir(parents=True)
+    put(tmp_path, "/proc/20/maps", maps)
+    if program:
+        (tmp_path / "proc/20/exe").symlink_to(program)
+    assert look(Systemctl(), str(tmp_path)).replaced == (("rdma-opensm@second.service",) if replaced else ())
 
 
 def test_files_boot_links_and_masks(tmp_path: pathlib.Path) -> None:

@@ -22,6 +22,7 @@ founds = st.builds(
     Found,
     masked=st.lists(st.sampled_from(PACKAGED), unique=True).map(tuple),
     running=units,
+    replaced=st.lists(st.sampled_from([INSTANCE.unit, OTHER.unit]), unique=True).map(tuple),
     enabled=st.lists(st.sampled_from([INSTANCE.unit, OTHER.unit]), unique=True).map(tuple),
     strays=st.lists(st.integers(2, 9), unique=True).map(tuple),
     files=files,
@@ -31,6 +32,7 @@ founds = st.builds(
 def applied(found: Found, plan: Plan) -> Found:
     """The node after a plan, in the model: what the applier does, without a node."""
     masked, running, enabled, strays, texts = set(found.masked), set(found.running), set(found.enabled), set(found.strays), dict(found.files)
+    replaced = set(found.replaced)
 
     def put(group: set[t.Any], item: t.Any, wanted: bool) -> None:
         group.add(item) if wanted else group.discard(item)
@@ -49,7 +51,9 @@ def applied(found: Found, plan: Plan) -> Found:
             put(enabled, name.split()[0], change.after == "yes")
         else:
             put(running, name, change.after == "running")
-    return Found(tuple(sorted(masked)), tuple(sorted(running)), tuple(sorted(enabled)), tuple(sorted(strays)), texts)
+            replaced.discard(name)
+    left = tuple(sorted(replaced & running))
+    return Found(tuple(sorted(masked)), tuple(sorted(running)), left, tuple(sorted(enabled)), tuple(sorted(strays)), texts)
 
 
 @given(founds)
@@ -63,7 +67,7 @@ def test_a_resting_host_has_nothing_left_that_could_run(found: Found) -> None:
 def test_a_designated_host_runs_its_instance_and_nothing_else(found: Found) -> None:
     after = applied(found, plan_designated(found, INSTANCE))
     wanted_files = {TEMPLATE: UNIT_TEXT, INSTANCE.settings: INSTANCE.settings_text()}
-    assert after == Found(tuple(sorted(PACKAGED)), (INSTANCE.unit,), (INSTANCE.unit,), (), wanted_files)
+    assert after == Found(tuple(sorted(PACKAGED)), (INSTANCE.unit,), (), (INSTANCE.unit,), (), wanted_files)
     assert not plan_designated(after, INSTANCE)
 
 
@@ -96,6 +100,14 @@ def test_new_settings_restart() -> None:
     ]
     assert starts(plan)
     assert not starts(plan_resting(found))
+
+
+def test_a_program_that_was_replaced_restarts() -> None:
+    found = applied(Found(), plan_designated(Found(), INSTANCE))._replace(replaced=(INSTANCE.unit,))
+    plan = plan_designated(found, INSTANCE)
+    assert [change.words() for change in plan.changes] == ["service rdma-opensm@ib.service: running a program that was replaced -> running"]
+    assert starts(plan)
+    assert not plan_designated(applied(found, plan), INSTANCE)
 
 
 def test_a_fresh_node() -> None:

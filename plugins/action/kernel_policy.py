@@ -1,0 +1,21 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module kernel_policy, brings it a bundle from here if it needs one, and shows how far its job is until it ends.
+
+The documentation is in the module of the same name.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.rdma.ofed.plugins.action.driver_stack import ActionModule as JobAction
+
+
+class ActionModule(JobAction):
+    """As that of driver_stack: both modules have their jobs, and take a bundle."""
+
+    module = "rdma.ofed.kernel_policy"
+
+
+__all__ = ("ActionModule",)

@@ -1,0 +1,218 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Downloads one large file on the node, as a step of a job. Started as a script of its own, without Ansible.
+
+C(python _download.py FILE sha256:DIGITS), with the URL in the environment: it may hold a password, and command lines are
+for everybody to read. What there is already in C(FILE.part) is not asked for again. C(FILE) appears when it is whole and
+the one that is meant, and not before.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import http.client
+import netrc
+import os
+import re
+import shutil
+import sys
+import time
+import typing as t
+import urllib.error
+import urllib.parse
+import urllib.request
+
+URL = "RDMA_OFED_URL"
+# Where a step of a job says how far it is, see _job_runner.py.
+PROGRESS = "RDMA_OFED_PROGRESS"
+# A job is a process of its own, which knows nothing of what the module was started with.
+_INHERITED = re.compile(r"(?i)^(https?|ftp|all|no)_proxy\Z|^SSL_CERT_(FILE|DIR)\Z")
+_BLOCK = 1 << 20
+_MEGABYTE = 1000000
+_TIMEOUT = 60
+_ATTEMPTS = 5
+_REPORT_SECONDS = 1.0
+# Told to wait, or to come back.
+_TRY_AGAIN = (408, 425, 429)
+
+
+class Failed(Exception):
+    """It is of no use to try again; in words."""
+
+
+class Opener(t.Protocol):
+    """Opens a request, as the openers of urllib do."""
+
+    def __call__(self, request: urllib.request.Request, timeout: float) -> t.Any: ...
+
+
+def inherited(environ: t.Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """What a download has to know of proxies and certificates."""
+    return tuple((name, value) for name, value in sorted(environ.items()) if _INHERITED.match(name))
+
+
+def words(done: int, total: int) -> str:
+    """C(412 of 3811 MB, 10 %); C(412 MB) where the server does not say how many there are."""
+    if not total:
+        return "%d MB" % (done // _MEGABYTE)
+    return "%d of %d MB, %d %%" % (done // _MEGABYTE, total // _MEGABYTE, 100 * done // total)
+
+
+def report(text: str, path: str) -> None:
+    """For those who wait; nobody's business where there is no job."""
+    if path:
+        with open(path + ".new", "w", encoding="utf-8") as stream:
+            stream.write(text)
+        os.rename(path + ".new", path)
+
+
+def request_for(url: str, offset: int) -> urllib.request.Request:
+    """Ask for the rest of a file. A name and password go to the server that they are meant for, and not along with a redirection."""
+    parts = urllib.parse.urlsplit(url)
+    name, password = parts.username or "", parts.password or ""
+    host = parts.netloc.rpartition("@")[2]
+    if not name:
+        with contextlib.suppress(OSError, netrc.NetrcParseError):
+            name, _account, password = netrc.netrc().authenticators(parts.hostname or "") or ("", None, "")
+    request = urllib.request.Request(urllib.parse.urlunsplit(parts._replace(netloc=host)), headers={"User-Agent": "rdma.ofed", "Accept-Encoding": "identity"})
+    if name:
+        pair = "%s:%s" % (urllib.parse.unquote(name), urllib.parse.unquote(password or ""))
+        request.add_unredirected_header("Authorization", "Basic " + base64.b64encode(pair.encode()).decode())
+    if offset:
+        request.add_header("Range", "bytes=%d-" % offset)
+    return request
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _total(response: t.Any, offset: int) -> int:
+    """The size of the whole file, 0 where it is not told. A server that knows no ranges begins anew."""
+    length = int(response.headers.get("Content-Length") or 0)
+    return offset + length if length else 0
+
+
+def _begins(response: t.Any) -> int:
+    """At which byte the answer begins."""
+    if response.status != 206:
+        return 0
+    match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range") or "")
+    return int(match.group(1)) if match else 0
+
+
+def _check_room(path: str, missing: int) -> None:
+    free = shutil.disk_usage(os.path.dirname(path)).free
+    if missing > free:
+        raise Failed("%d MB are missing, and %s has room for %d MB" % (missing // _MEGABYTE, os.path.dirname(path), free // _MEGABYTE))
+
+
+def _receive(response: t.Any, part: str, progress: str) -> bool:
+    """Append what arrives to C(part). Was that all of it?"""
+    offset = _begins(response)
+    total = _total(response, offset)
+    _check_room(part, total - offset)
+    with open(part, "r+b" if offset else "wb") as target:
+        target.truncate(offset)
+        target.seek(offset)
+        told = -_REPORT_SECONDS
+        while True:
+            block = response.read(_BLOCK)
+            target.write(block)
+            offset += len(block)
+            if not block or time.monotonic() - told >= _REPORT_SECONDS:
+                told = time.monotonic()
+                report(words(offset, total), progress)
+            if not block:
+                break
+        target.flush()
+        os.fsync(target.fileno())
+    # A connection that is cut off looks like the end of the file.
+    return not total or offset == total
+
+
+def _attempt(url: str, part: str, opener: Opener, progress: str) -> bool:
+    try:
+        with contextlib.closing(opener(request_for(url, _size(part)), timeout=_TIMEOUT)) as response:
+            return _receive(response, part, progress)
+    except urllib.error.HTTPError as exc:
+        if exc.code == 416:
+            # There is no more than what is here.
+            return True
+        if exc.code < 500 and exc.code not in _TRY_AGAIN:
+            raise Failed("it can't be downloaded: HTTP status %d, %s" % (exc.code, exc.reason)) from exc
+        raise
+
+
+def _bring(url: str, part: str, opener: Opener, progress: str) -> None:
+    """All of it, or the reason why not. Attempts that bring something do not count."""
+    left = _ATTEMPTS
+    why = "the connection is cut off again and again"
+    while left:
+        before = _size(part)
+        try:
+            if _attempt(url, part, opener, progress):
+                return
+        except (OSError, ValueError, http.client.HTTPException) as exc:
+            why = str(exc) or type(exc).__name__
+            print(why, flush=True)
+        left = _ATTEMPTS if _size(part) > before else left - 1
+        if left:
+            time.sleep(2 ** (_ATTEMPTS - left))
+    raise Failed("it can't be downloaded: %s" % why)
+
+
+def digest_of(path: str, algorithm: str) -> str:
+    """The digest of a file."""
+    total = hashlib.new(algorithm)
+    with open(path, "rb") as stream:
+        for block in iter(lambda: stream.read(_BLOCK), b""):
+            total.update(block)
+    return total.hexdigest()
+
+
+def download(url: str, path: str, checksum: str, opener: Opener, progress: str = "") -> None:
+    """Bring the file whose checksum, C(sha256:DIGITS), is known; raises Failed."""
+    algorithm, _colon, wanted = checksum.partition(":")
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    part = path + ".part"
+    resumed = _size(part) > 0
+    while True:
+        _bring(url, part, opener, progress)
+        report("comparing the checksum", progress)
+        found = digest_of(part, algorithm) if os.path.exists(part) else "that of nothing"
+        if found == wanted:
+            os.rename(part, path)
+            return
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
+        if not resumed:
+            raise Failed("its %s is %s instead of %s" % (algorithm, found, wanted))
+        # What an earlier run left may be the beginning of another file.
+        print("its %s is %s instead of %s; once more from the beginning" % (algorithm, found, wanted), flush=True)
+        resumed = False
+
+
+def _open(request: urllib.request.Request, timeout: float) -> t.Any:
+    return urllib.request.build_opener().open(request, timeout=timeout)
+
+
+def main() -> None:
+    path, checksum = sys.argv[1:]
+    try:
+        download(os.environ[URL], path, checksum, _open, os.environ.get(PROGRESS, ""))
+    except (Failed, OSError) as exc:
+        raise SystemExit(str(exc)) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Packages of modules for one kernel: built by DOCA's tool, found among what was built, installed. A script without Ansible.
+
+C(doca TOOL KERNEL WORK) builds, and writes down in WORK where the repository of the result is, a package.
+C(install TREE MANAGER KERNEL WORK NAME...) installs those of the packages NAME... that are for the kernel: from the archive
+that mlnx_add_kernel_support.sh left in WORK, else from that repository, else from the folder TREE.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import subprocess
+import sys
+import typing as t
+
+ARCHIVE = "bundle.tgz"
+MADE = "repository"
+_BUILT = re.compile(r"[Bb]uilt single package:\s*(/\S+)")
+_SCRATCH = "/tmp/DOCA.*/doca-kernel-repo-*"
+# Without them, the others are of no use.
+DRIVERS = ("kmod-mlnx-ofa_kernel", "mlnx-ofa_kernel-kmp-default", "mlnx-ofa_kernel-modules", "mlnx-ofed-kernel-modules")
+
+
+class Failed(Exception):
+    """In words."""
+
+
+def _parts(manager: str, path: str) -> tuple[str, str]:
+    """C(NAME_VERSION_ARCH.deb) or C(NAME-VERSION-RELEASE.ARCH.rpm) -> name, and version with release."""
+    file = os.path.basename(path)
+    if manager == "apt":
+        name, _line, version = file[: -len(".deb")].rpartition("_")[0].partition("_")
+        return name, version
+    words = file[: -len(".rpm")].rpartition(".")[0].rsplit("-", 2)
+    return (words[0], "-".join(words[1:])) if len(words) == 3 else ("", "")
+
+
+def matching(manager: str, kernel: str, names: t.Collection[str], paths: t.Iterable[str]) -> dict[str, str]:
+    """Which file of which package is for the kernel. Packages that are for several kernels do not name any."""
+    # RPM has no dash in a version, and Debian no underscore.
+    wanted = "kver." + (kernel.replace("_", "-") if manager == "apt" else kernel.replace("-", "_"))
+    suffix = ".deb" if manager == "apt" else ".rpm"
+    found: dict[str, str] = {}
+    for path in sorted(path for path in paths if path.endswith(suffix) and ".src." not in path):
+        name, version = _parts(manager, path)
+        if name not in names:
+            continue
+        if ("kver." not in version and manager != "apt") or version.endswith(wanted) or re.search(re.escape(wanted) + r"[_.]", version):
+            found[name] = path
+    return found
+
+
+def install_argvs(manager: str, files: t.Sequence[str]) -> list[tuple[str, ...]]:
+    """The processes that install them. RPM keeps packages for several kernels beside each other, as it keeps kernels."""
+    if manager == "apt":
+        return [("dpkg", "--install", "--force-confold", *files)]
+    one = [path for path in files if "kver." in os.path.basename(path)]
+    many = [path for path in files if path not in one]
+    both = [("--install", one), ("--upgrade", many)]
+    return [("rpm", verb, "--oldpackage", "--replacepkgs", "--nosignature", *some) for verb, some in both if some]
+
+
+def built_package(output: str, before: t.Collection[str], now: t.Collection[str]) -> str:
+    """The package that DOCA's tool has made. Its folder has a random name, and earlier ones may lie beside it."""
+    named = _BUILT.findall(output)
+    if named:
+        return str(named[-1])
+    fresh = sorted(set(now) - set(before))
+    if len(fresh) != 1:
+        raise Failed("the tool does not say what it has built: %s" % (", ".join(fresh) or "there is no new %s" % _SCRATCH))
+    return fresh[0]
+
+
+def _run(argv: t.Sequence[str]) -> None:
+    print("$ " + " ".join(argv), flush=True)
+    status = subprocess.run(argv, check=False).returncode
+    if status:
+        raise Failed("%s ended with exit status %d" % (argv[0], status))
+
+
+def build_doca(tool: str, kernel: str, work: str) -> None:
+    """Run the tool, with all that it says in the log, and keep where its result is."""
+    before = glob.glob(_SCRATCH)
+    process = subprocess.Popen([tool, "-k", kernel], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace")
+    said = []
+    for line in process.stdout or ():
+        said.append(line)
+        print(line, end="", flush=True)
+    status = process.wait()
+    if status:
+        raise Failed("%s ended with exit status %d" % (tool, status))
+    with open(os.path.join(work, MADE), "w", encoding="utf-8") as stream:
+        stream.write(built_package("".join(said), before, glob.glob(_SCRATCH)))
+
+
+def _in_package(manager: str, path: str) -> list[str]:
+    """Install a repository that is a package, and say which files it has brought."""
+    if manager == "apt":
+        _run(["dpkg", "--install", path])
+        name = subprocess.run(["dpkg-deb", "--field", path, "Package"], stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.strip()
+        listing = ["dpkg", "--listfiles", name]
+    else:
+        # It is made on this node, and nobody has signed it.
+        _run(["rpm", "--upgrade", "--oldpackage", "--replacepkgs", "--nosignature", path])
+        listing = ["rpm", "--query", "--list", "--package", "--nosignature", path]
+    return subprocess.run(listing, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.splitlines()
+
+
+def _below(folder: str) -> list[str]:
+    return [os.path.join(place, file) for place, _folders, files in os.walk(folder) for file in files]
+
+
+def candidates(tree: str, manager: str, work: str) -> list[str]:
+    """The files to choose from."""
+    archive, made = os.path.join(work, ARCHIVE), os.path.join(work, MADE)
+    if os.path.exists(archive):
+        folder = os.path.join(work, "unpacked")
+        os.makedirs(folder, exist_ok=True)
+        _run(["tar", "--extract", "--file", archive, "--directory", folder, "--no-same-owner"])
+        return _below(folder)
+    if os.path.exists(made):
+        with open(made, encoding="utf-8") as stream:
+            return _in_package(manager, stream.read().strip())
+    return _below(tree)
+
+
+def install(tree: str, manager: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
+    """Install what there is for the kernel."""
+    paths = candidates(tree, manager, work)
+    files = matching(manager, kernel, names, paths)
+    if not any(name in files for name in DRIVERS):
+        # The builder may make another kind than the one that is installed: one for each kernel, or one for many.
+        files.update(matching(manager, kernel, DRIVERS, paths))
+    if not any(name in files for name in DRIVERS):
+        wanted = ", ".join(name for name in names if name in DRIVERS)
+        raise Failed("among what was built, there is no package %s for kernel %s" % (wanted, kernel))
+    for name in names:
+        if name not in files:
+            print("there is no %s for kernel %s" % (name, kernel), flush=True)
+    for argv in install_argvs(manager, [files[name] for name in sorted(files)]):
+        _run(argv)
+    _run(["depmod", "-a", kernel])
+
+
+def main() -> None:
+    verb, *words = sys.argv[1:]
+    try:
+        if verb == "doca":
+            build_doca(*words)
+        else:
+            install(words[0], words[1], words[2], words[3], words[4:])
+    except (Failed, OSError, subprocess.CalledProcessError) as exc:
+        raise SystemExit(str(exc)) from None
+
+
+if __name__ == "__main__":
+    main()
