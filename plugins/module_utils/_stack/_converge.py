@@ -34,6 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_option
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import OURS, Repository, is_key
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
 
 if t.TYPE_CHECKING:
@@ -99,6 +100,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         tuple(parameters["allow_removal"] or ()),
         parameters["firmware_update"],
         tuple(parameters["keep"] or ()),
+        vendor_packages(parameters["ulps"] or (), found.os.family, source, method, version) if state == "present" else (),
     )
 
 
