@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
 
 VARIABLE = "ofed_ulps"
 # The installer's sets with the user space of the stack, and those with the modules of SRP and iSER.
-_WITH_USER_SPACE = ("all", "basic", "bluefield", "guest", "hpc", "hypervisor", "vma", "vma-vpi", "xlio")
+_WITH_USER_SPACE = ("all", "basic", "bluefield", "guest", "hpc", "hypervisor", "user-space-only", "vma", "vma-vpi", "xlio")
 _WITH_MODULES = ("all", "basic", "guest", "hpc", "hypervisor", "kernel-only", "vma", "vma-vpi")
 # The first release whose installer offers NFS over RDMA.
 _NFSRDMA_SINCE = (5, 0)

@@ -75,7 +75,7 @@ def test_the_facts_tell_of_every_module() -> None:
         {**INSTALLER, "ofed_ulps": ["nfsrdma", "nvmf"], "ofed_installer_options": ["--with-nfsrdma", "--with-nvmf"]},
         {**INSTALLER, "ofed_ulps": ["srp"], "ofed_packages": "dpdk", "ofed_installer_options": ["--with-srptools", "--with-srp-dkms"]},
         {**INSTALLER, "ofed_ulps": ["srp"], "ofed_openib_conf": {"SRP_LOAD": True}},
-        {**INSTALLER, "ofed_ulps": ["ibacm"], "ofed_packages": "user-space-only", "ofed_installer_options": ["--with-ibacm"]},
+        {**INSTALLER, "ofed_ulps": ["ibacm"], "ofed_packages": "user-space-only"},
         {**DOCA, "ofed_ulps": ["ibacm", "srp", "iser", "nfsrdma", "nvmf"]},
         {**DOCA, "ofed_source": "mlnx_ofed", "ofed_method": "repository", "ofed_ulps": ["nvmf"]},
         # It is removed, and what it lacks does no harm.
