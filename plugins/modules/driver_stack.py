@@ -122,6 +122,15 @@ options:
         C(openibd) starts the next time.
     type: dict
     default: {}
+  ulps:
+    description:
+      - Upper-layer protocols whose packages shall be there, out of V(ibacm), V(srp), V(iser), V(nfsrdma) and V(nvmf). They are
+        turned on with M(rdma.ofed.ulps).
+      - With O(method=installer) the set of packages has to have what is the vendor's. V(nfsrdma) and V(nvmf) need the options
+        C(--with-nfsrdma) and C(--with-nvmf).
+    type: list
+    elements: str
+    default: []
   timeout:
     description: How long the whole installation may take, in seconds, with the download of a bundle.
     type: int
@@ -137,6 +146,7 @@ notes:
   - On Debian and Ubuntu, what a new repository would do is simulated on a copy of apt's lists before it is declared.
 seealso:
   - module: rdma.ofed.rdma_facts
+  - module: rdma.ofed.ulps
 """
 
 EXAMPLES = r"""
@@ -294,6 +304,7 @@ def main() -> None:
             "keep": {"type": "list", "elements": "str", "default": []},
             "firmware_update": {"type": "bool", "default": False},
             "openib_conf": {"type": "dict", "default": {}},
+            "ulps": {"type": "list", "elements": "str", "default": []},
             "timeout": {"type": "int", "default": 7200},
             "poll": {"type": "int", "default": 20},
             "attach": {"type": "str", "default": ""},

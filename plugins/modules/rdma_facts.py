@@ -116,7 +116,7 @@ ansible_facts:
           description: The RDMA software.
           returned: when V(stack) is in O(gather)
           type: dict
-          sample: {kind: inbox, version: "44.0", evidence: "package rdma-core 44.0-2", ofed_version: "", loaded: inbox}
+          sample: {kind: inbox, version: "44.0", evidence: "package rdma-core 44.0-2", ofed_version: "", loaded: inbox, ulps: [srp]}
           contains:
             kind:
               description: V(inbox) (the distribution's own), V(mlnx_ofed), V(doca) or V(none).
@@ -138,6 +138,11 @@ ansible_facts:
               description: Whose drivers are loaded, V(inbox) or V(ofed); empty for none.
               returned: success
               type: str
+            ulps:
+              description: The upper-layer protocols that M(rdma.ofed.ulps) has turned on.
+              returned: success
+              type: list
+              elements: str
         kernels:
           description: The installed kernels.
           returned: when V(kernels) is in O(gather)

@@ -16,7 +16,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 
 # What this collection's roles need of a kernel; the driver of the adapter comes on top.
 CORE = ("ib_core", "ib_uverbs", "ib_umad", "ib_ipoib")
-MODULES = (*CORE, "rdma_ucm", "mlx4_core", "mlx4_ib", "mlx5_core", "mlx5_ib")
+# Those of upper-layer protocols.
+ULPS = ("ib_iser", "ib_srp", "nvme_rdma", "rds_rdma", "rpcrdma")
+MODULES = (*CORE, "rdma_ucm", "mlx4_core", "mlx4_ib", "mlx5_core", "mlx5_ib", *ULPS)
 _SUFFIXES = (".ko", ".ko.xz", ".ko.zst", ".ko.gz")
 
 
@@ -78,4 +80,4 @@ def read_kernels(root: str = "/", running: str = "") -> tuple[Kernel, ...]:
     return tuple(found)
 
 
-__all__ = ("CORE", "MODULES", "Kernel", "kernel", "parse_module_names", "parse_stack", "read_kernels")
+__all__ = ("CORE", "MODULES", "ULPS", "Kernel", "kernel", "parse_module_names", "parse_stack", "read_kernels")

@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -52,6 +53,8 @@ class Stack(t.NamedTuple):
     """The release of the OFED drivers in MLNX_OFED and DOCA."""
     loaded: str = ""
     """Whose drivers the running kernel holds: C(inbox), C(ofed), or "" for none."""
+    ulps: tuple[str, ...] = ()
+    """The upper-layer protocols that the collection has turned on."""
 
 
 def parse_ofed_info(text: str) -> tuple[str, str]:
@@ -146,7 +149,7 @@ def read_stack(run: Runner, root: str = "/") -> Stack:
     modules = os.path.join(root, "sys/module")
     loaded = "ofed" if os.path.exists(modules + "/mlx_compat") else "inbox" if os.path.exists(modules + "/ib_core") else ""
     ofed_info = run(["ofed_info", "-s"], ok=None, timeout=10).stdout if run.has("ofed_info") else ""
-    return decide_stack(installed_packages(run, root), ofed_info, loaded)
+    return decide_stack(installed_packages(run, root), ofed_info, loaded)._replace(ulps=tuple(sorted(read_record(root).protocols)))
 
 
 __all__ = (

@@ -44,8 +44,7 @@ def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]
 
 
 def _refused(stack: t.Mapping[str, t.Any]) -> str:
-    known = {key: str(stack.get(key) or "") for key in ("kind", "ofed_version")}
-    return connected_refused(Stack(**known))
+    return connected_refused(Stack(str(stack.get("kind") or ""), ofed_version=str(stack.get("ofed_version") or "")))
 
 
 def predict(name: str, facts: t.Mapping[str, t.Any]) -> Verdict:

@@ -17,6 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import cano
 # These are ours whole.
 OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed.conf"
 LOAD_PATH = "/etc/modules-load.d/rdma-ofed.conf"
+# The modules of upper-layer protocols, which are turned on and off by themselves.
+ULPS_PATH = "/etc/modules-load.d/rdma-ofed-ulps.conf"
 
 # dracut takes the first into an image of its own accord only if it builds for this host alone; this one asks for it.
 DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
@@ -193,6 +195,7 @@ __all__ = (
     "LOAD_PATH",
     "OPTIONS_PATH",
     "RDMA_PATH",
+    "ULPS_PATH",
     "Directive",
     "Entry",
     "dracut_text",

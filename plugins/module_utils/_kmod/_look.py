@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     LOAD_PATH,
     OPTIONS_PATH,
     RDMA_PATH,
+    ULPS_PATH,
     Directive,
     Entry,
     parse_list,
@@ -84,8 +85,8 @@ def _at(root: str, path: str) -> str:
     return os.path.join(root, path.lstrip("/"))
 
 
-def _configuration(root: str, directories: t.Iterable[str], own: str) -> t.Iterator[tuple[str, str]]:
-    """Path and text of each file in effect, but for ours, in the order in which they are read."""
+def _configuration(root: str, directories: t.Iterable[str], *own: str) -> t.Iterator[tuple[str, str]]:
+    """Path and text of each file in effect, but for the collection's own, in the order in which they are read."""
     files: dict[str, str] = {}
     for directory in directories:
         try:
@@ -96,7 +97,7 @@ def _configuration(root: str, directories: t.Iterable[str], own: str) -> t.Itera
             if name.endswith(".conf"):
                 files.setdefault(name, "/%s/%s" % (directory, name))
     for name in sorted(files):
-        if files[name] != own:
+        if files[name] not in own:
             yield files[name], read_text(_at(root, files[name]))
 
 
@@ -202,7 +203,7 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
     if rdma_core:
         entries.extend(parse_list(RDMA_PATH, without_block(lists[RDMA_PATH])))
         entries.extend(parse_list(INFINIBAND_PATH, lists[INFINIBAND_PATH]))
-    for path, text in _configuration(root, _LOAD_DIRS, LOAD_PATH):
+    for path, text in _configuration(root, _LOAD_DIRS, LOAD_PATH, ULPS_PATH):
         entries.extend(parse_list(path, text))
     return Found(
         release=release,

@@ -38,6 +38,7 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
             "state",
             "timeout",
             "tools",
+            "ulps",
             "version",
         )
     ),

@@ -29,6 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
 
 if t.TYPE_CHECKING:
@@ -73,6 +74,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         parameters["firmware_update"],
         tuple(parameters["keep"] or ()),
         distro,
+        vendor_packages(parameters["ulps"] or (), found.os.family, source, method, version) if state == "present" else (),
     )
 
 

@@ -19,8 +19,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     Draft,
     Found,
     Wanted,
+    along,
     file_changes,
     mending,
+    missing,
+    package_changes,
     recovery,
     stack_words,
     way_back,
@@ -60,8 +63,9 @@ def plan_doca(wanted: Wanted, found: Found) -> Draft:
     """From a repository, through the metapackage of the profile."""
     files = file_changes(found, wanted.repository)
     changes = _changes(wanted, found)
-    firmware = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
-    changes += tuple(Change("package %s" % name, "", "installed") for name in firmware)
+    more = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
+    also = (*more, *along(wanted, found, replacing=bool(changes)))
+    changes += package_changes((*more, *missing(wanted, found)))
     if not changes:
         return Draft(files)
     mended, first = recovery(found, packages.broken(found.packages))
@@ -73,7 +77,7 @@ def plan_doca(wanted: Wanted, found: Found) -> Draft:
         back, removes, simulate = way_back(found)
         steps += back
     steps += [Step("reading the package lists", packages.update_argv(found.manager)), *mending(found)]
-    argv = packages.install_argv(found.manager, (profile_of(wanted),), wanted.version, firmware)
+    argv = packages.install_argv(found.manager, (profile_of(wanted),), wanted.version, also)
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     steps.append(Step(("installing DOCA-OFED %s" % wanted.version).strip(), argv, environment=environment))
     return Draft(files + mended + changes, tuple(steps), removes, simulate)

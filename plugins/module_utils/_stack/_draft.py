@@ -41,6 +41,8 @@ class Wanted(t.NamedTuple):
     """Packages that stay in the distribution's version where the vendor's stack is removed."""
     distro: str = ""
     """The distribution that the installer is told, "" where it finds out by itself."""
+    also: tuple[tuple[str, ...], ...] = ()
+    """Packages to install along with the stack, each with others that do as well."""
 
     def selection(self) -> dict[str, t.Any]:
         """What can't be read from the node afterwards, and is kept on record."""
@@ -136,6 +138,21 @@ def selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     return changes_of(*(Change("stack %s" % name.replace("_", " "), _words(record.get(name)), _words(mine[name]), needs) for name in names))
 
 
+def missing(wanted: Wanted, found: Found) -> tuple[str, ...]:
+    """The packages that are wanted along with the stack, and are not there."""
+    return tuple(names[0] for names in wanted.also if not any(name in found.packages for name in names))
+
+
+def along(wanted: Wanted, found: Found, replacing: bool) -> tuple[str, ...]:
+    """What to install along with the stack. Where that is replaced, all of it: what is there is the former stack's."""
+    return tuple(names[0] for names in wanted.also) if replacing else missing(wanted, found)
+
+
+def package_changes(names: t.Iterable[str]) -> tuple[Change, ...]:
+    """Packages to come."""
+    return tuple(Change("package %s" % name, "", "installed") for name in names)
+
+
 def file_changes(found: Found, repository: Repository | None) -> tuple[Change, ...]:
     """The repository files that have to be written or removed."""
     files = files_of(found.manager, repository)
@@ -194,8 +211,11 @@ __all__ = (
     "Found",
     "Place",
     "Wanted",
+    "along",
     "file_changes",
     "mending",
+    "missing",
+    "package_changes",
     "recovery",
     "selection_changes",
     "stack_words",

@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_plan import POLICIES as KERNEL_POLICIES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import conf_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import POLICIES as RELOAD_POLICIES
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_input import ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, vendor_problems
 
 if t.TYPE_CHECKING:
@@ -89,6 +90,7 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
                 found.append(Problem("ofed_extra_packages[%d]" % index, name, "the name of a package of the distribution"))
     found += common_problems(variables)
     found += _driver_problems(variables)
+    found += ulp_problems(variables, facts)
     source = variables.get("ofed_source", "inbox")
     if source == "inbox" and variables.get("ofed_version"):
         hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"

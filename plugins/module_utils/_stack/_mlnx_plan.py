@@ -21,8 +21,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     Found,
     Place,
     Wanted,
+    along,
     file_changes,
     mending,
+    missing,
+    package_changes,
     recovery,
     selection_changes,
     stack_words,
@@ -116,10 +119,21 @@ def _broken(found: Found, changes: t.Collection[Change]) -> list[str]:
     return names if changes else [name for name in names if name in found.vendors]
 
 
+def _distribution_steps(manager: str, names: t.Sequence[str]) -> tuple[Step, ...]:
+    """What upper-layer protocols need of the distribution, once the vendor's packages are there."""
+    if not names:
+        return ()
+    read = (Step("reading the package lists", packages.update_argv(manager)),) if manager == "apt" else ()
+    return (*read, Step("installing the packages of upper-layer protocols", packages.install_argv(manager, names)))
+
+
 def plan_installer(wanted: Wanted, found: Found, place: Place, force: bool = False) -> Draft:
     """By the installer of a bundle. C(force): foreign packages may go, and are known."""
     changes = () if is_installed(wanted, found) and not selection_changes(wanted, found) else _changes(wanted, found)
     files = file_changes(found, None)
+    lacking = missing(wanted, found)
+    if not changes and lacking:
+        return Draft(files + package_changes(lacking), _distribution_steps(found.manager, lacking))
     mended, first = recovery(found, _broken(found, changes)) if changes else ((), ())
     if not changes:
         return Draft(files)
@@ -144,16 +158,18 @@ def plan_installer(wanted: Wanted, found: Found, place: Place, force: bool = Fal
     # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
     force = force or (found.manager == "apt" and bool(taken))
     steps.append(Step(stage, installer_argv(wanted, place.tree, force), directory=place.tree))
+    steps += _distribution_steps(found.manager, lacking)
     steps += place.clean
-    return Draft(files + mended + changes, tuple(steps), removes, simulate, replaced=True, needs_bundle=True)
+    return Draft(files + mended + changes + package_changes(lacking), tuple(steps), removes, simulate, replaced=True, needs_bundle=True)
 
 
 def plan_repository(wanted: Wanted, found: Found) -> Draft:
     """From a repository, through the metapackage of the set."""
     files = file_changes(found, wanted.repository)
     changes = () if is_installed(wanted, found) and not selection_changes(wanted, found) else _changes(wanted, found)
-    firmware = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
-    changes += tuple(Change("package %s" % name, "", "installed") for name in firmware)
+    more = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
+    also = (*more, *along(wanted, found, replacing=bool(changes)))
+    changes += package_changes((*more, *missing(wanted, found)))
     if not changes:
         return Draft(files)
     mended, first = recovery(found, _broken(found, changes))
@@ -164,7 +180,7 @@ def plan_repository(wanted: Wanted, found: Found) -> Draft:
         back, removes, simulate = way_back(found)
         steps += back
     steps += [Step("reading the package lists", packages.update_argv(found.manager)), *mending(found)]
-    argv = packages.install_argv(found.manager, (metapackage(wanted.packages),), wanted.version, firmware)
+    argv = packages.install_argv(found.manager, (metapackage(wanted.packages),), wanted.version, also)
     # Firmware is burned by the updater's package as it is installed, unless it is told not to.
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     steps.append(Step(("%s %s" % (INSTALL_STAGE, wanted.version)).strip(), argv, environment=environment))

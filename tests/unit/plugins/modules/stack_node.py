@@ -42,6 +42,7 @@ DEFAULTS: dict[str, t.Any] = {
     "allow_removal": [],
     "firmware_update": False,
     "openib_conf": {},
+    "ulps": [],
     "keep": [],
     "timeout": 7200,
     "poll": 20,

@@ -191,6 +191,21 @@ def test_options_reach_the_installer(node: Node) -> None:
     assert node.steps[-1][1:] == ["--all", "--user-space-only", "--tmpdir", "/scratch", "--without-opensm", "--distro", "debian12.1", "--force"]
 
 
+def test_packages_of_upper_layer_protocols_come_along_and_later(node: Node) -> None:
+    node.offers = {**offers("doca"), **dict.fromkeys(("mlnx-nvme-dkms", "nvme-cli", "ibacm"), offers("doca")["doca-ofed"])}
+    wish = {**wishes(node)["doca"], "ulps": ["nvmf"]}
+    foreseen = ask(node, check=True, **wish)["changes"]
+    assert foreseen[-2:] == ["package mlnx-nvme-dkms: none -> installed", "package nvme-cli: none -> installed"]
+    assert ask(node, **wish)["changes"] == foreseen
+    assert ask(node, **wish)["changed"] is False
+    wish["ulps"] = ["ibacm", "nvmf"]
+    assert ask(node, **wish)["changes"] == ["package ibacm: none -> installed"]
+    wish["ulps"] = []
+    assert ask(node, **wish)["changed"] is False, "packages stay"
+    with pytest.raises(InvalidInput, match="ofed_ulps is 'rds'"):
+        ask(node, **{**wish, "ulps": ["rds"]})
+
+
 def archive(node: Node, name: str = BUNDLE) -> tuple[pathlib.Path, str]:
     """A bundle as a file; the pretended tar reads its name in it."""
     path = node.root / (name + ".tgz")

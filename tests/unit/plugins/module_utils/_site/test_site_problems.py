@@ -42,6 +42,7 @@ FACTS: t.Mapping[str, t.Any] = types.MappingProxyType(
     }
 )
 NO_HCA = {**FACTS, "ports": [], "netdevs": [ETH0], "hcas": [], "modules": []}
+NO_RDS = {**FACTS, "kernels": {"installed": [{"release": "5.14", "running": True, "modules": {"rds_rdma": False}}]}}
 GENTOO = {**FACTS, "os": {"family": "Unknown", "id": "gentoo", "version": "2.15", "name": "Gentoo"}}
 
 GOOD: dict[str, t.Any] = {
@@ -113,6 +114,9 @@ def test_good_input_has_no_problem() -> None:
         pytest.param({"ofed_source": ["inbox"]}, FACTS, "ofed_source", "['inbox']", id="type of ofed_source"),
         pytest.param({"ofed_tools": 3}, FACTS, "ofed_tools", "3", id="type of ofed_tools"),
         pytest.param({"ofed_extra_packages": "perftest"}, FACTS, "ofed_extra_packages", "'perftest'", id="type of ofed_extra_packages"),
+        pytest.param({"ofed_ulps": "srp"}, FACTS, "ofed_ulps", "'srp'", id="type of ofed_ulps"),
+        pytest.param({"ofed_ulps": ["sdp"]}, FACTS, "ofed_ulps[0]", "'sdp'", id="protocol that is gone"),
+        pytest.param({"ofed_ulps": ["rds"]}, NO_RDS, "ofed_ulps", "'rds'", id="protocol that the kernel lacks"),
         pytest.param({"kernel_modules_load": "ib_umad"}, FACTS, "kernel_modules_load", "'ib_umad'", id="type of kernel_modules_load"),
         pytest.param({"kernel_modules_options": ["a"]}, FACTS, "kernel_modules_options", "['a']", id="type of kernel_modules_options"),
         pytest.param({"kernel_modules_initramfs": 1}, FACTS, "kernel_modules_initramfs", "1", id="type of kernel_modules_initramfs"),

@@ -1,0 +1,57 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The upper-layer protocols that the collection has turned on here: it keeps a record, and turns off nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+
+RECORD = "var/lib/rdma.ofed/ulps.json"
+
+
+class Kept(t.NamedTuple):
+    """What turning one protocol on has changed."""
+
+    units: tuple[str, ...] = ()
+    """The units to stop and disable when it is turned off."""
+    conf: t.Mapping[str, str] = {}
+    """The keys of openib.conf that it set, with the values from before."""
+
+
+class Record(t.NamedTuple):
+    """What is on."""
+
+    source: str = ""
+    """The stack that it was turned on with."""
+    protocols: t.Mapping[str, Kept] = {}
+
+
+def parse_record(text: str) -> Record:
+    """The file's content; what is not of its form counts as nothing."""
+    try:
+        found = json.loads(text or "{}")
+        rows = {name: Kept(tuple(row["units"]), dict(row["conf"])) for name, row in found.get("protocols", {}).items()}
+        return Record(str(found.get("source", "")), rows)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Record()
+
+
+def record_text(record: Record) -> str:
+    """The file's content. Empty: no file."""
+    rows = {name: {"units": list(kept.units), "conf": dict(kept.conf)} for name, kept in record.protocols.items()}
+    return json.dumps({"source": record.source, "protocols": rows}, indent=1, sort_keys=True) + "\n" if rows else ""
+
+
+def read_record(root: str = "/") -> Record:
+    return parse_record(read_text(os.path.join(root, RECORD)))
+
+
+__all__ = ("RECORD", "Kept", "Record", "parse_record", "read_record", "record_text")

@@ -1,0 +1,161 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ulps
+short_description: Turn upper-layer protocols of RDMA on and off, now and at boot
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Loads the kernel modules of the declared protocols, now and at boot, and enables and starts their services.
+  - What the module has turned on and is declared no more is turned off. Its services are stopped and disabled, and its modules
+    are not loaded at boot any more. Loaded modules stay loaded, because file systems may depend on them.
+  - Nothing else is touched. What is on by other means stays on.
+  - Packages are the business of the role C(ofed), and of M(rdma.ofed.driver_stack).
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
+options:
+  protocols:
+    description:
+      - The protocols that shall be on, the side that uses a service. None turns all off that the module has turned on.
+      - V(ibacm) keeps a cache of addresses and paths. C(ibacm.socket) is started, and C(ibacm.service) where there is an RDMA device.
+      - V(srp) logs in to SRP targets, with C(ib_srp) and C(srp_daemon.service). With MLNX_OFED and DOCA-OFED C(SRP_LOAD) of
+        C(openib.conf) is set, too.
+      - V(iser) is iSCSI over RDMA, with C(ib_iser) and C(iscsid.socket).
+      - V(nfsrdma) mounts NFS over RDMA, with C(rpcrdma).
+      - V(nvmf) is NVMe over RDMA, with C(nvme_rdma). C(nvmf-autoconnect.service) is enabled, and first started at boot.
+      - V(rds) is Reliable Datagram Sockets over RDMA, with C(rds_rdma). Only the kernel of the distribution may have it.
+    type: list
+    elements: str
+    default: []
+  source:
+    description: Whose stack is installed.
+    type: str
+    choices: [inbox, mlnx_ofed, doca]
+    default: inbox
+  openib_conf:
+    description: The keys of C(/etc/infiniband/openib.conf) that are declared elsewhere. They are not set back when a protocol is turned off.
+    type: dict
+    default: {}
+  renewed:
+    description:
+      - Whether the stack or its driver has been replaced just now, or in check mode would have been. All protocols are then turned
+        on anew, since nothing is known of what the new packages leave.
+    type: bool
+    default: false
+  start:
+    description: Take V(false) while the loaded driver is not the installed one. Modules are then loaded, and services started, from the next boot on.
+    type: bool
+    default: true
+notes:
+  - The modules are listed in C(/etc/modules-load.d/rdma-ofed-ulps.conf), which belongs to the collection whole. Lists of others are not changed.
+  - What was turned on is kept in C(/var/lib/rdma.ofed/ulps.json).
+  - A service that other transports use as well, such as C(iscsid.socket), is turned off only if the module has enabled it.
+seealso:
+  - module: rdma.ofed.driver_stack
+  - module: rdma.ofed.kernel_modules
+"""
+
+EXAMPLES = r"""
+- name: Use SRP targets, and a cache of paths
+  rdma.ofed.ulps:
+    protocols: [ibacm, srp]
+
+- name: Mount NFS over RDMA with MLNX_OFED
+  rdma.ofed.ulps:
+    protocols: [nfsrdma]
+    source: mlnx_ofed
+
+- name: Turn off what was turned on
+  rdma.ofed.ulps:
+    protocols: []
+"""
+
+RETURN = r"""
+changes:
+  description: What was changed, or would be, in words and in order.
+  returned: success
+  type: list
+  elements: str
+  sample: ["create file /etc/modules-load.d/rdma-ofed-ulps.conf", "upper-layer protocol srp: off -> on"]
+pending:
+  description: With O(start=false), the modules that are loaded only with the installed driver.
+  returned: success
+  type: list
+  elements: str
+  sample: ["module ib_srp: not loaded -> loaded (needs driver_reload)"]
+reboot_required:
+  description: Whether a reboot is needed. It never is.
+  returned: success
+  type: bool
+  sample: false
+reasons:
+  description: Why something is not as asked for although nothing failed. Always empty.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+protocols:
+  description: The declared protocols as they are now.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    name:
+      description: Its name.
+      type: str
+      returned: always
+      sample: srp
+    modules:
+      description: Its kernel modules, and whether they are loaded.
+      type: dict
+      returned: always
+      sample: {ib_srp: true}
+    services:
+      description: Its units, and whether they are active.
+      type: dict
+      returned: always
+      sample: {srp_daemon.service: true}
+problems:
+  description: Everything that is wrong with the input or with the node, one entry each.
+  returned: failure because of wrong input
+  type: list
+  elements: str
+  sample: ["ofed_ulps[0] is 'sdp'; allowed: ibacm, srp, iser, nfsrdma, nvmf, rds"]
+"""
+
+import platform
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_apply import converge
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "protocols": {"type": "list", "elements": "str", "default": []},
+            "source": {"type": "str", "choices": ["inbox", "mlnx_ofed", "doca"], "default": "inbox"},
+            "openib_conf": {"type": "dict", "default": {}},
+            "renewed": {"type": "bool", "default": False},
+            "start": {"type": "bool", "default": True},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        result = converge(module, ModuleRunner(module), platform.release())
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(**result)
+
+
+if __name__ == "__main__":
+    main()
