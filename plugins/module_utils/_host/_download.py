@@ -52,6 +52,12 @@ class Opener(t.Protocol):
     def __call__(self, request: urllib.request.Request, timeout: float) -> t.Any: ...
 
 
+def _say(text: str) -> None:
+    """A line of the job's log, at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def inherited(environ: t.Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """What a download has to know of proxies and certificates."""
     return tuple((name, value) for name, value in sorted(environ.items()) if _INHERITED.match(name))
@@ -164,7 +170,7 @@ def _bring(url: str, part: str, opener: Opener, progress: str) -> None:
                 return
         except (OSError, ValueError, http.client.HTTPException) as exc:
             why = str(exc) or type(exc).__name__
-            print(why, flush=True)
+            _say(why)
         left = _ATTEMPTS if _size(part) > before else left - 1
         if left:
             time.sleep(2 ** (_ATTEMPTS - left))
@@ -198,7 +204,7 @@ def download(url: str, path: str, checksum: str, opener: Opener, progress: str =
         if not resumed:
             raise Failed("its %s is %s instead of %s" % (algorithm, found, wanted))
         # What an earlier run left may be the beginning of another file.
-        print("its %s is %s instead of %s; once more from the beginning" % (algorithm, found, wanted), flush=True)
+        _say("its %s is %s instead of %s; once more from the beginning" % (algorithm, found, wanted))
         resumed = False
 
 

@@ -78,8 +78,14 @@ def built_package(output: str, before: t.Collection[str], now: t.Collection[str]
     return fresh[0]
 
 
+def _say(text: str) -> None:
+    """A line of the job's log, at once."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def _run(argv: t.Sequence[str]) -> None:
-    print("$ " + " ".join(argv), flush=True)
+    _say("$ " + " ".join(argv))
     status = subprocess.run(argv, check=False).returncode
     if status:
         raise Failed("%s ended with exit status %d" % (argv[0], status))
@@ -92,7 +98,7 @@ def build_doca(tool: str, kernel: str, work: str) -> None:
     said = []
     for line in process.stdout or ():
         said.append(line)
-        print(line, end="", flush=True)
+        _say(line.rstrip("\n"))
     status = process.wait()
     if status:
         raise Failed("%s ended with exit status %d" % (tool, status))
@@ -143,7 +149,7 @@ def install(tree: str, manager: str, kernel: str, work: str, names: t.Sequence[s
         raise Failed("among what was built, there is no package %s for kernel %s" % (wanted, kernel))
     for name in names:
         if name not in files:
-            print("there is no %s for kernel %s" % (name, kernel), flush=True)
+            _say("there is no %s for kernel %s" % (name, kernel))
     for argv in install_argvs(manager, [files[name] for name in sorted(files)]):
         _run(argv)
     _run(["depmod", "-a", kernel])
