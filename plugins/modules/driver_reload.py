@@ -19,6 +19,7 @@ description:
   - Before that it looks who uses RDMA. File systems, storage sessions, processes with an RDMA device open, modules of others,
     virtual functions, a subnet manager, and the connection that manages the node over such an adapter are named, each with
     the way out. While there is any, the driver stays loaded, and what is pending is returned.
+  - The service C(ibacm) and its socket, which holds the driver from the first boot on, pause meanwhile, and are no users.
   - A driver that can't be unloaded in the end is loaded again, as far as it was unloaded.
   - It never reboots.
 extends_documentation_fragment:
