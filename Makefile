@@ -36,7 +36,7 @@ help:
 	  'make sanity      ansible-test sanity only' \
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
-	  'make machines    IPoIB on virtual machines with a real kernel: four network stacks (an hour)' \
+	  'make machines    IPoIB and driver stacks on virtual machines with a real kernel (over an hour)' \
 	  'make bench       module executions per host, time and memory of an unchanged run' \
 	  'make clean       remove what the other targets made'
 
@@ -90,7 +90,7 @@ acceptance: collection
 	$(call say,acceptance tests on the lab)
 	@PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance $(PYTEST_ARGS)
 
-# Not among the checks of every commit: emulated processors make it take an hour.
+# Not among the checks of every commit: emulated processors make it take more than an hour.
 machines: collection
 	$(call say,tests on virtual machines)
 	@RDMALAB_PREFIX=rdma-machines PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance_vm $(PYTEST_ARGS)

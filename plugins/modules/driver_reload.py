@@ -20,6 +20,7 @@ description:
     virtual functions, a subnet manager, and the connection that manages the node over such an adapter are named, each with
     the way out. While there is any, the driver stays loaded, and what is pending is returned.
   - Where the installed driver is for the kernel that boots next alone, it says that a reboot is required.
+  - The service C(ibacm) and its socket, which holds the driver from the first boot on, pause meanwhile, and are no users.
   - A driver that can't be unloaded in the end is loaded again, as far as it was unloaded.
   - It never reboots.
 extends_documentation_fragment:

@@ -16,6 +16,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 
 from cluster import Cluster
+from driver_node import Node, vendor_node
 
 PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-machines"
 
@@ -29,6 +30,14 @@ def stacks() -> collections.abc.Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def lab() -> collections.abc.Iterator[Cluster]:
     yield from running(PREFIX, os.environ.get("RDMA_TOPOLOGY", "") or "machines")
+
+
+@pytest.fixture(scope="module")
+def driver() -> collections.abc.Iterator[Node]:
+    """One machine, for the driver of a vendor."""
+    for cluster in running(PREFIX + "-driver", "driver"):
+        with vendor_node(cluster) as node:
+            yield node
 
 
 def running(prefix: str, topology: str) -> collections.abc.Iterator[Cluster]:

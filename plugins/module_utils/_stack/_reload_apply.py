@@ -95,6 +95,14 @@ def _meant_for(modules: t.Sequence[Module], release: str, root: str) -> str:
     return following if following != release and stacks.get(following) == "ofed" and stacks.get(release) != "ofed" else ""
 
 
+def _services(run: Runner, is_openibd: bool, root: str) -> tuple[str, ...]:
+    """What stops along with the driver. openibd starts its services again only where its configuration says so."""
+    if not os.path.isdir(_at(root, "run/systemd/system")):
+        return ()
+    names = tuple(dict.fromkeys((*plan.CACHE, *(plan.SERVICES if is_openibd else ()))))
+    return tuple(name for name, unit in show_units(run, names).items() if unit.active == "active")
+
+
 def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Found:
     """The loaded and the installed driver; and where they differ or are to be told apart anyway, who uses it."""
     modules = with_disk(read_loaded(root), run, root)
@@ -114,15 +122,9 @@ def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/
         enclosed=machine.kind if machine.kind in ("container", "chroot") else "",
         drivers=frozenset(link_name(root, "sys/class/infiniband", name, "device/driver/module") for name in entries(root, "sys/class/infiniband")),
         interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
+        services=_services(run, is_openibd, root),
     )
     return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root))
-
-
-def _services(run: Runner, found: Found, root: str) -> tuple[str, ...]:
-    """openibd stops them, and starts them again only where its configuration says so."""
-    if not found.openibd or not os.path.isdir(_at(root, "run/systemd/system")):
-        return ()
-    return tuple(name for name, unit in show_units(run, plan.SERVICES).items() if unit.active == "active")
 
 
 def wish_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wish:
@@ -225,7 +227,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mappin
     if module.check_mode:
         change = verdict.change
         return _result((change,) if change else (), plan.Verdict("", _aftermath(found), verdict.users), found)
-    return carry_out(run, found._replace(services=_services(run, found, root)), wish, observe, timeout, root)
+    return carry_out(run, found, wish, observe, timeout, root)
 
 
 __all__ = ("JOB", "carry_out", "converge", "look", "wish_of")

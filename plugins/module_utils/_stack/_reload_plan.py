@@ -23,6 +23,8 @@ ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
 STOPPING = "unloading "
 # openibd stops these even where it refuses to unload in the end.
 SERVICES = ("ibacm.service", "srp_daemon.service")
+# The cache of addresses. The kernel itself has it started, through a socket that holds ib_core as long as it is there.
+CACHE = ("ibacm.socket", "ibacm.service")
 # Goes with the vendor's stack, so it is no loss that a stack of the distribution has none.
 _COMPAT = "mlx_compat"
 _SWITCHED = {
@@ -69,7 +71,7 @@ class Found(t.NamedTuple):
     aliases: bool = False
     """Is there a file in which openibd comments out the aliases of IPoIB?"""
     services: tuple[str, ...] = ()
-    """Those of SERVICES that run."""
+    """Those of CACHE that run, and of SERVICES where openibd unloads the driver."""
     enclosed: str = ""
     """C(container) or C(chroot), where it is one."""
     interfaces: tuple[str, ...] = ()
@@ -141,9 +143,10 @@ def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, t
 
 
 def real_users(found: Found) -> tuple[User, ...]:
-    """Who would suffer. The adapter's own driver, and a module for GPU memory that nobody uses, are unloaded and loaded along."""
-    along = {module.name for module in found.modules if module.name in PEERS and not module.own_users} | found.drivers
-    return tuple(user for user in found.users if not (user.kind == "module" and user.name in along))
+    """Who would suffer. The adapter's own driver, a module for GPU memory that nobody uses, and the cache of addresses go along."""
+    peers = {module.name for module in found.modules if module.name in PEERS and not module.own_users}
+    along = {*(("module", name) for name in peers | found.drivers), *([("process", "ibacm")] if set(CACHE) & set(found.services) else [])}
+    return tuple(user for user in found.users if (user.kind, user.name) not in along)
 
 
 def words(user: User) -> str:
@@ -242,7 +245,8 @@ def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
     """
     order = unloading(found.modules)[0]
     again = loaded_again(found)
-    found_steps: list[Step] = []
+    caching = set(CACHE) & set(found.services)
+    found_steps = [Step("stopping the cache of addresses", ("systemctl", "stop", *CACHE), ok=tuple(range(256)), timeout=timeout)] if caching else []
     if found.openibd:
         found_steps += [_unload(name, found, timeout) for name in order if name not in _BY_OPENIBD]
         stop = "force-stop" if wish.policy == "force" else "stop"
@@ -268,7 +272,7 @@ def signature(found: Found, boot: str) -> str:
 
 
 def pending(verdict: Verdict) -> list[str]:
-    """What waits, in words: with the names of those that it waits for."""
+    """What waits, in words, and for whom."""
     change = verdict.change
     if change is None or verdict.action == "reload":
         return []
@@ -282,6 +286,6 @@ def described(user: User) -> dict[str, str]:
 
 
 __all__ = (
-    *("ALIASES", "OPENIBD", "POLICIES", "SERVICES", "STOPPING", "Found", "Verdict", "Wish"),
+    *("ALIASES", "CACHE", "OPENIBD", "POLICIES", "SERVICES", "STOPPING", "Found", "Verdict", "Wish"),
     *("described", "differing", "judge", "loaded_again", "lost", "pending", "signature", "steps", "unloading", "words"),
 )

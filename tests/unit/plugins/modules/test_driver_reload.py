@@ -69,6 +69,7 @@ class Node:
         self.users: tuple[User, ...] = ()
         self.ssh = SshPath()
         self.foreign: dict[str, tuple[str, ...]] = {}
+        self.active: tuple[str, ...] = ()
         if openibd:
             self.write("etc/init.d/openibd", "#!/bin/bash\n")
             self.write("etc/infiniband/openib.conf", "ONBOOT=yes\nIPOIB_LOAD=yes\n")
@@ -100,6 +101,8 @@ class Node:
         return tool in ("modinfo", "modprobe")
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        if argv[0] == "systemctl":
+            return Output(0, "\n\n".join("Id=%s\nLoadState=loaded\nActiveState=active" % name for name in self.active), "")
         assert argv[0] == "modinfo"
         known = [name for name in argv[1:] if name in self.disk]
         text = "".join("filename:       /lib/modules/x/updates/dkms/%s.ko\nsrcversion:     %s\n" % (name, self.disk[name]) for name in known)
@@ -142,6 +145,8 @@ class Node:
         if argv[:2] == ["modprobe", "-a"]:
             for name in argv[2:]:
                 self.load(name)
+        if argv[:2] == ["systemctl", "stop"]:
+            self.held = {}
         if argv[0] == "/etc/init.d/openibd":
             return self.openibd(argv[1].replace("force-", ""))
         return 0, ""
@@ -266,6 +271,24 @@ def test_what_openibd_does_not_know_goes_first(tmp_path: pathlib.Path, monkeypat
     assert converge(node)["changes"] == [CHANGE]
     assert node.steps[0] == ["modprobe", "-r", "rpcrdma"]
     assert node.kernel["rpcrdma"] == "new"
+
+
+@pytest.mark.parametrize("openibd", [False, True])
+def test_the_cache_of_addresses_pauses(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
+    """Its socket alone holds ib_core, and the kernel starts it at the first packet."""
+    node = prepared(Node(tmp_path, LOADED, openibd), monkeypatch)
+    node.write("run/systemd/system/README", "")
+    node.active, node.held = ("ibacm.service", "ibacm.socket"), {"ib_core": 1}
+    node.users = (User("process", "ibacm", "pid 7 has umad0 open"),)
+    assert converge(node)["users"] == []
+    assert node.kernel == dict.fromkeys(LOADED, "new")
+    assert node.steps[0] == ["systemctl", "stop", "ibacm.socket", "ibacm.service"]
+    assert node.steps[-1] == ["systemctl", "start", "ibacm.socket", "ibacm.service"]
+
+
+def test_a_cache_that_somebody_started_by_hand_is_a_user(node: Node) -> None:
+    node.users = (User("process", "ibacm", "pid 7 has umad0 open"),)
+    assert [user["name"] for user in converge(node)["users"]] == ["ibacm"]
 
 
 @pytest.mark.parametrize("openibd", [False, True])

@@ -1,0 +1,203 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The vendor's driver on a real kernel: built by DKMS, loaded in place of the distribution's, kept by the kernels that come later.
+
+The installer, openibd and the packages are stand-ins (tests/lab/stacks); dkms, the compiler, the modules of IPoIB, apt and GRUB are
+real. The tests build on each other.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import pathlib
+import re
+import typing as t
+
+import pytest
+import records
+from driver_node import ADDRESS, COMPILED, IN_USE, NODE, PEER, Node
+
+UMAD = "exec 3</dev/infiniband/umad0; exec sleep 900"
+REPLACED = "driver: as loaded -> as installed"
+# The role would remove its package, as no host of the inventory shall run it.
+SPARING_OPENSM = ("--skip-tags", "opensm")
+UPGRADE = "DEBIAN_FRONTEND=noninteractive apt-get --yes install --only-upgrade linux-image-amd64"
+
+
+@pytest.fixture(scope="module")
+def node(driver: Node) -> Node:
+    """With the vendor's driver on its disk, and the distribution's in use."""
+    done = driver.play("site", *SPARING_OPENSM, ofed_reload="never")
+    assert done.status == 0, done.output
+    assert "driver" in done.output
+    return driver
+
+
+@pytest.fixture(scope="module")
+def other(node: Node) -> str:
+    """The release of another kernel that the mirror has."""
+    running = node.run("uname -r")
+    series = re.escape(running.rsplit("-", 2)[0])
+    found: list[str] = re.findall(r"^linux-image-(%s-[0-9]+-amd64)$" % series, node.run("apt-cache pkgnames linux-image-"), re.MULTILINE)
+    return max((release for release in found if release != running), key=lambda release: int(release.split("-")[1]))
+
+
+def test_dkms_builds_it_for_the_kernel_that_boots_next(node: Node) -> None:
+    found = node.kernels()
+    assert found["next_boot"] == found["running"]
+    (kernel,) = found["installed"]
+    assert (kernel["stack"], kernel["dkms"]) == ("ofed", "built")
+    assert "installed" in node.run("dkms status mlnx-ofed-kernel")
+    built = node.built(found["next_boot"])
+    assert all(built.values()), built
+    # The compiled ones can be loaded: they fit the kernel.
+    assert node.run("modprobe mlx5_ib && cat /sys/module/mlx5_ib/srcversion && modprobe -r mlx5_ib") == built["mlx5_ib"]
+
+
+def test_policy_never_leaves_the_loaded_driver_and_says_so(node: Node) -> None:
+    assert node.loaded() == dict.fromkeys(IN_USE, "")
+    result = node.module("driver_reload", policy="never")
+    assert not result["changed"]
+    assert result["pending"] == [REPLACED + " (needs driver_reload)"]
+    assert {module["name"] for module in result["modules"] if module["differs"]} == {"ib_core", "ib_ipoib", "ib_umad", "ib_uverbs", "rdma_cm", "rdma_ucm"}
+
+
+@contextlib.contextmanager
+def an_open_device(node: Node) -> collections.abc.Iterator[tuple[tuple[str, str, str], ...]]:
+    with node.process("standin-job", UMAD) as pid:
+        yield (("process", "sleep", "pid %d has umad0 open" % pid),)
+
+
+@contextlib.contextmanager
+def a_mount(node: Node) -> collections.abc.Iterator[tuple[tuple[str, str, str], ...]]:
+    with node.mount():
+        yield (
+            ("module", "nfsrdma_standin", "is loaded and uses the RDMA modules; refcount 1"),
+            ("mount", "/scratch", "nfs4 over RDMA from %s:/scratch" % PEER),
+        )
+
+
+@contextlib.contextmanager
+def a_subnet_manager(node: Node) -> collections.abc.Iterator[tuple[tuple[str, str, str], ...]]:
+    """The real one, which finds its own port and nobody else."""
+    node.run("systemctl start opensmd && for i in $(seq 60); do ls -l /proc/$(pidof opensm)/fd | grep -q issm && exit; sleep 1; done; exit 1")
+    try:
+        pid = node.run("pidof opensm")
+        yield (("sm", "opensm", "pid %s has issm0, umad0 open" % pid),)
+    finally:
+        node.run("systemctl stop opensmd")
+
+
+@pytest.mark.parametrize("user", [an_open_device, a_mount, a_subnet_manager])
+def test_it_stays_while_it_is_used(node: Node, user: t.Callable[[Node], contextlib.AbstractContextManager[tuple[tuple[str, str, str], ...]]]) -> None:
+    before = node.loaded()
+    with user(node) as expected:
+        results = [node.module("driver_reload", *check) for check in ((), ("--check",))]
+    for result in results:
+        assert not result["changed"], result
+        assert [(found["kind"], found["name"], found["detail"]) for found in result["users"]] == list(expected)
+        assert result["pending"] == ["%s (needs driver_reload; in use by %s)" % (REPLACED, ", ".join(name for _kind, name, _detail in expected))]
+        assert len(result["reasons"]) == len(expected)
+    assert node.loaded() == before
+    assert node.reachable(0)
+
+
+def test_it_stays_while_the_connection_goes_over_it(node: Node, tmp_path: pathlib.Path) -> None:
+    before = node.loaded()
+    with node.over_ipoib(tmp_path) as inventory:
+        result = node.module("driver_reload", inventory=inventory)
+        forced = node.module("driver_reload", inventory=inventory, policy="force")
+    assert not result["changed"], result
+    (user,) = result["users"]
+    assert (user["kind"], user["name"], user["detail"]) == ("ssh", "ib0", "the connection from %s runs over it" % PEER)
+    assert "manage the node over another adapter" in result["reasons"][0]
+    assert forced["failed"]
+    assert "ssh ib0" in forced["msg"]
+    assert node.loaded() == before
+
+
+def test_an_idle_driver_is_replaced_and_the_network_comes_back(node: Node) -> None:
+    built = node.built(node.run("uname -r"))
+    check = node.module("driver_reload", "--check")
+    assert node.loaded() == dict.fromkeys(IN_USE, "")
+    result = node.module("driver_reload")
+    assert not result["failed"], result
+    assert result["changes"] == check["changes"] == [REPLACED]
+    assert node.loaded() == {name: built[name] for name in IN_USE}
+    assert set(COMPILED) <= set(node.run("lsmod | awk '{print $1}'").split())
+    assert node.reachable(60), node.run("ip address")
+    again = node.module("driver_reload")
+    assert (again["changed"], again["pending"]) == (False, [])
+
+
+def test_the_role_has_nothing_left_to_do(node: Node) -> None:
+    done = node.ofed()
+    assert done.status == 0, done.output
+    assert records.changes(done.events) == {}
+
+
+def test_what_can_not_be_unloaded_is_loaded_again(node: Node) -> None:
+    """A process that keeps a device open holds ib_umad and ib_core: the adapter's driver and IPoIB have gone by then."""
+    before = node.loaded()
+    with node.process("standin-job", UMAD):
+        result = node.module("driver_reload", policy="force", because=["an option was changed"])
+    assert not result["failed"], result
+    assert result["changes"] == ["driver: as loaded -> as loaded, after an attempt to unload it"]
+    assert result["reboot_required"]
+    assert "ib_umad" in result["reasons"][0]
+    assert "ib0" in result["reasons"][1]
+    assert node.loaded() == before
+    assert node.reachable(60), node.run("ip address")
+    # It is not tried again before the next boot, unless somebody says so.
+    again = node.module("driver_reload", because=["an option was changed"])
+    assert (again["changed"], again["reboot_required"]) == (False, True)
+    forced = node.module("driver_reload", policy="force", because=["an option was changed"])
+    assert forced["changes"] == [REPLACED]
+    assert node.reachable(60), node.run("ip address")
+
+
+def test_pin_keeps_the_kernel_that_has_the_driver(node: Node, other: str) -> None:
+    """A metapackage that depends on another kernel is all that an upgrade of a kernel is, for apt."""
+    node.offer(other)
+    done = node.ofed(ofed_kernel_policy="pin")
+    assert done.status == 0, done.output
+    assert "linux-image-amd64" in node.run("apt-mark showhold").split()
+    assert "linux-image-amd64" in node.run("apt-get --simulate dist-upgrade").partition("kept back:")[2].partition("upgraded")[0]
+    again = node.ofed(ofed_kernel_policy="pin")
+    assert records.changes(again.events) == {}
+    assert node.kernels()["next_boot"] == node.run("uname -r")
+
+
+def test_a_kernel_without_the_driver_is_refused(node: Node, other: str) -> None:
+    """The other kernel is older; by default, GRUB would start the newest."""
+    node.cluster.command("driver", NODE, other)
+    root = node.run("findmnt -n -o UUID /")
+    node.run("echo \"GRUB_DEFAULT='gnulinux-advanced-%s>gnulinux-%s-advanced-%s'\" >/etc/default/grub.d/test.cfg" % (root, other, root))
+    node.cluster.command("shell", NODE, "sh", "-c", "apt-mark unhold $(apt-mark showhold) && " + UPGRADE)
+    found = node.kernels()
+    assert found["next_boot"] == other
+    for policy in ("refuse", "pin"):
+        done = node.ofed(ofed_kernel_policy=policy)
+        (failure,) = records.failures(done.events)
+        assert "kernel %s, which boots next" % other in failure["msg"]
+        assert "would come up with the driver of the distribution" in failure["msg"]
+    assert node.kernels() == found
+
+
+def test_the_driver_is_built_for_the_kernel_that_boots_next(node: Node, other: str) -> None:
+    check, done = node.ofed("--check"), node.ofed()
+    assert done.status == 0, done.output
+    assert records.differences(check.events, done.events) == []
+    assert list(records.changes(done.events).values()) == [[["kernel %s: without the driver -> driver built by DKMS" % other]]]
+    assert all(node.built(other).values()), node.built(other)
+    node.cluster.command("restart", NODE)
+    assert node.run("uname -r") == other
+    assert {name: version for name, version in node.built(other).items() if name in IN_USE} == node.loaded()
+    assert node.reachable(60), node.run("ip address")
+    again = node.play("site", *SPARING_OPENSM)
+    assert again.status == 0, again.output
+    assert records.changes(again.events) == {}
+    assert ADDRESS + "/24" in node.addresses()
