@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_int
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 
 if t.TYPE_CHECKING:

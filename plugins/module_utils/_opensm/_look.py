@@ -15,7 +15,16 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, SETTINGS, SYSTEMD, TEMPLATE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
+    CONF,
+    NODE_NAMES,
+    PACKAGED,
+    PARTITIONS,
+    ROTATION,
+    SETTINGS,
+    SYSTEMD,
+    TEMPLATE,
+)
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -24,7 +33,6 @@ WANTS = SYSTEMD + "/multi-user.target.wants"
 
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
 _OWN = re.compile(r"^rdma-opensm@.+\.service$")
-_SETTINGS = re.compile(r"^opensm-.+\.env$")
 
 
 class Found(t.NamedTuple):
@@ -92,8 +100,9 @@ def look(run: Runner, root: str = "/") -> Found:
     if os.path.isdir(below(root, "/run/systemd/system")):
         shown = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", "opensm*", "rdma-opensm@*"]).stdout)
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.active in ("active", "activating", "reloading")))
-    settings = ["%s/%s" % (SETTINGS, name) for name in _listdir(below(root, SETTINGS)) if _SETTINGS.match(name)]
-    contents = {path: read_text(below(root, path)) for path in [TEMPLATE, *settings]}
+    fabrics = _listdir(below(root, SETTINGS))
+    settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in (CONF, PARTITIONS, NODE_NAMES)]
+    contents = {path: read_text(below(root, path)) for path in [TEMPLATE, ROTATION, *settings]}
     return Found(
         masked=read_masked(root),
         running=running,

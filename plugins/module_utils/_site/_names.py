@@ -45,7 +45,7 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
         ("state", "load", "options", "initramfs", "initramfs_drivers", "initramfs_cmdline", "mechanism", "load_now", "backup", "assume_rdma_core")
     ),
     "ipoib_": frozenset(("state", "interfaces", "backend", "backup", "rollback_timeout")),
-    "opensm_": frozenset(("state", "rank", "port", "port_guid", "priority", "wait_timeout", "allow_foreign_master", "log_file")),
+    "opensm_": frozenset(("state", "rank", "standby", "fabrics", "port", "port_guid", "priority", "wait_timeout", "allow_foreign_master", "log_file")),
     "fabric_check_": frozenset(
         (
             "ports",
@@ -73,6 +73,7 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
             "allow_reload",
             "allow_reset",
             "drain_tasks",
+            "fabrics",
             "hosts",
             "pbs_comment",
             "pbs_host",

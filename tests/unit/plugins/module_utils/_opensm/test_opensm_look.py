@@ -82,7 +82,7 @@ def test_running_units_are_ours_and_the_packages(tmp_path: pathlib.Path) -> None
 def test_files_boot_links_and_masks(tmp_path: pathlib.Path) -> None:
     root = str(tmp_path)
     put(tmp_path, TEMPLATE, "unit")
-    put(tmp_path, SETTINGS + "/opensm-ib.env", "settings")
+    put(tmp_path, SETTINGS + "/ib/opensm.conf", "settings")
     put(tmp_path, SETTINGS + "/other.conf", "of someone else")
     wants = tmp_path / SYSTEMD.lstrip("/") / "multi-user.target.wants"
     wants.mkdir()
@@ -93,7 +93,7 @@ def test_files_boot_links_and_masks(tmp_path: pathlib.Path) -> None:
     assert look(Nothing(), root) == Found(
         masked=("opensm.service",),
         enabled=("rdma-opensm@ib.service",),
-        files={TEMPLATE: "unit", SETTINGS + "/opensm-ib.env": "settings"},
+        files={TEMPLATE: "unit", SETTINGS + "/ib/opensm.conf": "settings"},
     )
 
 
