@@ -35,8 +35,8 @@ options:
     description:
       - The host's own C(fabric), C(rdma_fabrics), C(opensm_fabrics), C(opensm_standby), C(opensm_port), C(opensm_port_guid),
         C(opensm_priority) and C(opensm_log_file), where they are set.
+      - Without this option, what inventory says of its fabrics and of C(opensm_standby). That is enough for C(part) and C(designated).
     type: dict
-    default: {}
 """
 
 EXAMPLES = r"""
@@ -62,7 +62,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import instances_of, part_of, places_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import conflicts, read_members, uncovered
 
-OWN = ("fabric", "rdma_fabrics")
+OWN = ("fabric", "rdma_fabrics", "opensm_standby")
 
 
 def _guids(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str) -> list[str]:

@@ -52,6 +52,8 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
             "interfaces",
             "modules",
             "fabric",
+            "fabric_ports",
+            "standby",
             "subnet_manager",
             "designated",
             "designated_host",
