@@ -284,7 +284,7 @@ def test_ports_of_a_host() -> None:
 
 
 def test_a_name_of_a_host_breaks_no_line() -> None:
-    name = "a\n0x5=full;\r"
+    name = "a\n0x5=full;\x0c"
     text = render([DEFAULT, entry(members=[{"host": name}])], Inventory({"all": [name]}, {name: ["0x0000000000000001"]}))
     assert effective(text)[1] == {"0x0000000000000001": "full"}
 
