@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Sizes and speeds of InfiniBand as people and tools write them, and the codes that partitions.conf takes. Pure.
+"""Numbers of InfiniBand as people and tools write them: sizes and speeds with the codes of partitions.conf, P_Keys, GUIDs. Pure.
 
 Codes: InfiniBand Architecture Specification, volume 1, PathRecord and MCMemberRecord (chapter 15).
 """
@@ -49,6 +49,8 @@ SCOPES: t.Mapping[str, int] = {"link": 2, "site": 5, "organization": 8, "global"
 # 100, "100 Gb/sec", "100 Gb/sec (4X EDR)", "2.5Gbps".
 _RATE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,2})?) ?(?:Gb/sec|Gb/s|Gbps|Gbit/s)?(?: \([^()]*\))?\Z")
 
+_GUID = re.compile(r"(0x)?[0-9a-fA-F]{1,16}\Z")
+
 
 def rate_code(value: t.Any) -> int | None:
     """The code of a rate in Gb/s; None where there is no such rate."""
@@ -83,4 +85,14 @@ def pkey_base(value: t.Any) -> int | None:
     return value & 0x7FFF or None
 
 
-__all__ = ("MTUS", "RATES", "SCOPES", "mtu_code", "pkey_base", "rate_code", "scope_code")
+def is_guid(value: t.Any) -> bool:
+    """Is it the text of a GUID? Without quotes YAML makes a number of it, which has lost its zeros."""
+    return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
+
+
+def normal_guid(text: str) -> str:
+    """C(7cfe90030016aef1) or C(0x7CFE90030016AEF1) -> C(0x7cfe90030016aef1)."""
+    return "0x%016x" % int(text, 16)
+
+
+__all__ = ("MTUS", "RATES", "SCOPES", "is_guid", "mtu_code", "normal_guid", "pkey_base", "rate_code", "scope_code")

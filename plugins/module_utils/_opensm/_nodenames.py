@@ -18,6 +18,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 
 # Where the diagnostics look without being told.
 DEFAULT_PATH = "/etc/opensm/ib-node-name-map"
@@ -27,7 +28,6 @@ BEGIN = "# BEGIN rdma.ofed: lines up to END are overwritten\n"
 END = "# END rdma.ofed\n"
 
 _LINE = 255
-_GUID = re.compile(r"(0x)?[0-9a-fA-F]{1,16}\Z")
 # A number in C notation, and what may come after it.
 _NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
 
@@ -57,14 +57,6 @@ def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
             if hca.get("name") in infiniband and not hca.get("virtual") and is_guid(hca.get("node_guid"))
         }
     )
-
-
-def is_guid(value: t.Any) -> bool:
-    return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
-
-
-def normal_guid(text: str) -> str:
-    return "0x%016x" % int(text, 16)
 
 
 def _line(guid: str, name: str) -> str:

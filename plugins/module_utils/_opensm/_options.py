@@ -121,12 +121,12 @@ def _kind(key: str, value: str, comment: str) -> tuple[str, tuple[str, ...]]:
     engines = _ENGINES.search(_REMARK.sub("", comment))
     if engines:
         return "choices", tuple(engine.strip() for engine in engines.group(1).split(",")) + _MORE_CHOICES.get(key, ())
-    brackets, words = _BRACKETS.search(comment), _VALUES.search(comment)
+    brackets, listed = _BRACKETS.search(comment), _VALUES.search(comment)
     choices: tuple[str, ...] = ()
     if brackets:
         choices = tuple(brackets.group(1).split("|"))
-    elif words:
-        choices = tuple(re.findall(r"[a-z]+", words.group(1).replace(" and ", ", ")))
+    elif listed:
+        choices = tuple(re.findall(r"[a-z]+", listed.group(1).replace(" and ", ", ")))
     return ("choice", choices) if value in choices else ("text", ())
 
 
@@ -174,7 +174,8 @@ def _number(value: t.Any, signed: bool = False) -> int | None:
     return -int(digits, 0) if negative else int(digits, 0)
 
 
-def _words(value: t.Any) -> list[t.Any]:
+def words(value: t.Any) -> list[t.Any]:
+    """A list, or a text of words with commas or blanks between them."""
     if isinstance(value, (list, tuple)):
         return list(value)
     return [word for word in re.split(r"[,\s]+", value) if word] if isinstance(value, str) else [value]
@@ -191,7 +192,7 @@ def _unset(value: t.Any, option: Option) -> bool:
     return value in (None, "", UNSET) and option.default == UNSET and option.kind in ("text", "choices")
 
 
-def _in_words(option: Option) -> str:
+def _inwords(option: Option) -> str:
     kind = option.kind
     if kind in ("hex", "number", "signed"):
         form = "0x%x" if kind == "hex" else "%d"
@@ -224,8 +225,8 @@ def _good(option: Option, value: t.Any) -> bool:
     if kind == "choice":
         return _as_choice(value, option.choices) in option.choices
     if kind == "choices":
-        words = _words(value)
-        return bool(words) and all(word in option.choices for word in words) and len(set(words)) == len(words)
+        chosen = words(value)
+        return bool(chosen) and all(word in option.choices for word in chosen) and len(set(chosen)) == len(chosen)
     return _is_line(value, option.key)
 
 
@@ -242,7 +243,7 @@ def _lines(option: Option, value: t.Any) -> list[str]:
     elif kind == "pair":
         texts = list(value) if isinstance(value, (list, tuple)) else [value]
     elif kind == "choices":
-        texts = [",".join(_words(value))]
+        texts = [",".join(words(value))]
     else:
         texts = [str(_as_choice(value, option.choices))]
     return ["%s %s" % (option.key, text) for text in texts]
@@ -259,7 +260,7 @@ def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option],
             known = near[0] if near else "one of the %d keys that this opensm knows" % len(options)
             found.append(Problem(name, shown, known, "the opensm on this host has no such key: opensm -F /dev/null -c FILE writes all that it has"))
         elif not _good(options[key], value):
-            found.append(Problem(name, shown, _in_words(options[key]), "this opensm has %s" % options[key].default if not is_secret(key) else ""))
+            found.append(Problem(name, shown, _inwords(options[key]), "this opensm has %s" % options[key].default if not is_secret(key) else ""))
     return found
 
 
@@ -281,4 +282,4 @@ def render(template: str, declared: t.Mapping[str, t.Any], names: t.Mapping[str,
     return HEADER + "\n".join(lines) + "\n"
 
 
-__all__ = ("HIDDEN", "UNSET", "Option", "is_secret", "is_true", "parse_template", "problems", "render", "split", "template_command")
+__all__ = ("HIDDEN", "UNSET", "Option", "is_secret", "is_true", "parse_template", "problems", "render", "split", "template_command", "words")

@@ -18,10 +18,10 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, is_true, words
 
-_GUID = re.compile(r"(0x)?[0-9a-fA-F]{1,16}\Z")
-_KEY = re.compile(r"0[xX][0-9a-fA-F]{1,16}\Z")
+_KEY = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\Z")
 
 # Variables of their own, and the keys that they set.
 FIRST_CLASS: t.Mapping[str, str] = {
@@ -71,12 +71,6 @@ def _is_set(value: t.Any) -> bool:
     return not (value is None or (isinstance(value, (str, list, tuple, dict)) and not value))
 
 
-def _engines(value: t.Any) -> list[t.Any]:
-    if isinstance(value, str):
-        return [word for word in re.split(r"[,\s]+", value) if word]
-    return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
 def _whole(value: t.Any, highest: int) -> bool:
     if isinstance(value, bool):
         return False
@@ -85,13 +79,10 @@ def _whole(value: t.Any, highest: int) -> bool:
     return isinstance(value, int) and 0 <= value <= highest
 
 
-def _is_guid(value: t.Any) -> bool:
-    return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
-
-
 def _is_key(value: t.Any) -> bool:
-    if isinstance(value, str):
-        return _KEY.match(value) is not None
+    """64 bits. Without quotes YAML makes a number of it, and an option of type str a decimal text of that."""
+    if isinstance(value, str) and _KEY.match(value):
+        value = int(value, 0)
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
 
 
@@ -103,9 +94,9 @@ def _guid_problems(guids: t.Any, engines: t.Any) -> list[Problem]:
     found = [
         Problem("%s[%d]" % (name, index), guid, 'a node GUID in the form "0x0002c90300f00030"', hint if isinstance(guid, int) else "")
         for index, guid in enumerate(guids)
-        if not _is_guid(guid)
+        if not is_guid(guid)
     ]
-    if not _is_set(engines) or all(engine in _ROOTLESS for engine in _engines(engines)):
+    if not _is_set(engines) or all(engine in _ROOTLESS for engine in words(engines)):
         found.append(Problem("opensm_routing_engine", engines or None, "one with %s" % ", ".join(_ROOTED), "the others take no notice of opensm_root_guids"))
     return found
 
@@ -137,7 +128,7 @@ def problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         ("opensm_qos_policy", lambda value: isinstance(value, str), "the text of a QoS policy"),
         ("opensm_log_max_size", lambda value: _whole(value, _MAX_LOG), "a size in MB, 0 (no limit) to %d" % _MAX_LOG),
         ("opensm_log_flags", lambda value: _whole(value, _MAX_FLAGS), "a byte of flags, 0x00 to 0xff"),
-        ("opensm_routing_engine", lambda value: all(isinstance(word, str) for word in _engines(value)), "names of routing engines"),
+        ("opensm_routing_engine", lambda value: all(isinstance(word, str) for word in words(value)), "names of routing engines"),
     )
     found = [Problem(name, variables[name], allowed) for name, good, allowed in checks if _is_set(variables.get(name)) and not good(variables[name])]
     if _is_set(variables.get("opensm_sm_key")) and not _is_key(variables["opensm_sm_key"]):
@@ -175,7 +166,7 @@ def names(variables: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 def root_guids_text(guids: t.Sequence[str]) -> str:
     """The file of checked GUIDs, one a line; "" (no file) without any."""
-    unique = sorted({"0x%016x" % int(guid, 16) for guid in guids})
+    unique = sorted({normal_guid(guid) for guid in guids})
     return HEADER + "".join(guid + "\n" for guid in unique) if unique else ""
 
 

@@ -18,7 +18,17 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES, SCOPES, mtu_code, pkey_base, rate_code, scope_code
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
+    MTUS,
+    RATES,
+    SCOPES,
+    is_guid,
+    mtu_code,
+    normal_guid,
+    pkey_base,
+    rate_code,
+    scope_code,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import KEYWORDS, MEMBERSHIPS
 
@@ -26,7 +36,6 @@ VARIABLE = "opensm_partitions"
 
 # opensm keeps 31 characters; a first digit would make the name a P_Key.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,30}\Z")
-_GUID = re.compile(r"(0x)?[0-9a-fA-F]{1,16}\Z")
 
 WHO = ("host", "group", "port_guid", "keyword")
 _KEYS = ("name", "pkey", "ipoib", "rate", "mtu", "sl", "scope", "membership", "members", "isolate")
@@ -67,10 +76,6 @@ def _unknown(where: str, entry: t.Mapping[t.Any, t.Any], keys: t.Sequence[str]) 
             near = difflib.get_close_matches(key, keys, n=1) if isinstance(key, str) else []
             found.append(Problem("%s.%s" % (where, label(key)), entry[key], near[0] if near else ", ".join(keys), "there is no such key"))
     return found
-
-
-def is_guid(value: t.Any) -> bool:
-    return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
 
 
 def _sl(value: t.Any) -> int | None:
@@ -151,7 +156,7 @@ def entry_problems(where: str, entry: t.Any) -> list[Problem]:
 def _read_member(member: t.Mapping[str, t.Any], default: str) -> Member:
     kind = next(kind for kind in WHO if member.get(kind) is not None)
     name = member[kind]
-    return Member(kind, "0x%016x" % int(name, 16) if kind == "port_guid" else str(name), str(member.get("membership") or default))
+    return Member(kind, normal_guid(name) if kind == "port_guid" else str(name), str(member.get("membership") or default))
 
 
 def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
@@ -171,4 +176,4 @@ def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
     )
 
 
-__all__ = ("VARIABLE", "WHO", "Member", "Partition", "entry_problems", "is_guid", "read_entry")
+__all__ = ("VARIABLE", "WHO", "Member", "Partition", "entry_problems", "read_entry")

@@ -17,13 +17,13 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
     VARIABLE,
     WHO,
     Member,
     Partition,
     entry_problems,
-    is_guid,
     read_entry,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import DEFAULT_PKEY, KEYWORDS
@@ -61,7 +61,7 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
     """
     declared = variables.get("opensm_port_guids")
     if isinstance(declared, (list, tuple)) and declared:
-        return tuple("0x%016x" % int(guid, 16) for guid in declared if is_guid(guid))
+        return tuple(normal_guid(guid) for guid in declared if is_guid(guid))
     return tuple(
         port["port_guid"]
         for port in (facts or {}).get("ports", ())

@@ -118,6 +118,12 @@ def test_each_mistake_is_named(variables: dict[str, t.Any], name: str) -> None:
     assert problem.variable == name
 
 
+@pytest.mark.parametrize("key", ["0x00000000cafe0001", 0xCAFE0001, "3405643777"])
+def test_a_key_with_and_without_quotes(key: t.Any) -> None:
+    assert problems({"opensm_sm_key": key}) == []
+    assert "\nsm_key 0x00000000cafe0001\n" in _options.render(TEMPLATE, declared({"opensm_sm_key": key}, Paths()))
+
+
 def test_a_vendors_engine_may_have_roots() -> None:
     assert problems({"opensm_root_guids": ["0x5"], "opensm_routing_engine": "ar_updn"}) == []
 
