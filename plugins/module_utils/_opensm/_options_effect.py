@@ -40,7 +40,7 @@ cc_ca_cong_setting_control_map cc_ca_cong_setting_ccti_timer cc_ca_cong_setting_
 cc_ca_cong_setting_trigger_threshold cc_ca_cong_setting_ccti_min cc_cct
 """
 _QOS = ["qos_%s%s" % (ports, name) for ports in ("", "ca_", "sw0_", "swe_", "rtr_") for name in ("max_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl")]
-_LIVE = frozenset([*_LIVE_TEXT.split(), *_QOS])
+LIVE = frozenset([*_LIVE_TEXT.split(), *_QOS])
 
 # Files beside opensm.conf whose content opensm reads again at a heavy sweep: partitions in osm_prtn_make_partitions, the
 # policy in osm_qos_setup, the roots whenever routes are computed (osm_ucast_updn.c, osm_ucast_ftree.c). The names of
@@ -50,7 +50,7 @@ _FILES: t.Mapping[str, str] = {"partitions": SIGHUP, "qos_policy": SIGHUP, "root
 
 def is_live(key: str) -> bool:
     """Does opensm take a new value of this key over without a restart?"""
-    return key in _LIVE
+    return key in LIVE
 
 
 def _normal(value: str) -> str:
@@ -139,6 +139,7 @@ def redact_diff(diff: t.Sequence[t.Mapping[str, str]], paths: t.Collection[str])
 
 
 __all__ = (
+    "LIVE",
     "NOTHING",
     "RESTART",
     "SIGHUP",

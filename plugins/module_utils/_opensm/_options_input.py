@@ -46,7 +46,7 @@ RESERVED: t.Mapping[str, str] = {
     "root_guid_file": "set opensm_root_guids instead",
     "sm_inactive": "leave it out: with it, a fabric has no master",
     "sm_priority": "set opensm_priority instead",
-    "subnet_prefix": "set opensm_subnet_prefix instead",
+    "subnet_prefix": "set the subnet_prefix of its fabric in opensm_fabrics instead",
 }
 
 # The engines that start from roots, as the template says of the key root_guid_file, and those known not to.

@@ -196,51 +196,51 @@ def _shared(inventory: Inventory) -> list[Problem]:
     return found
 
 
-def _across(entries: t.Sequence[Partition]) -> list[Problem]:
+def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
     """Names and P_Keys that stand twice, and the Default rule."""
     found = []
     keys: dict[int, int] = {}
     names: dict[str, int] = {}
     for index, entry in enumerate(entries):
-        where = "%s[%d]" % (VARIABLE, index)
+        where = "%s[%d]" % (variable, index)
         first = keys.setdefault(entry.pkey, index)
         if first != index:
-            hint = "%s[%d] (%s) has it, too; 0x%04x and 0x%04x are one partition" % (VARIABLE, first, entries[first].name, entry.pkey, entry.pkey | 0x8000)
+            hint = "%s[%d] (%s) has it, too; 0x%04x and 0x%04x are one partition" % (variable, first, entries[first].name, entry.pkey, entry.pkey | 0x8000)
             found.append(Problem("%s.pkey" % where, "0x%04x" % entry.pkey, "a P_Key of its own", hint))
         first = names.setdefault(entry.name.lower(), index)
         if first != index:
-            found.append(Problem("%s.name" % where, entry.name, "a name of its own", "%s[%d] has it, too" % (VARIABLE, first)))
+            found.append(Problem("%s.name" % where, entry.name, "a name of its own", "%s[%d] has it, too" % (variable, first)))
         if entry.name.lower() == "default" and entry.pkey != DEFAULT_PKEY:
             found.append(Problem("%s.pkey" % where, "0x%04x" % entry.pkey, "0x7fff", "Default is the name of that partition"))
     if DEFAULT_PKEY not in keys:
         rule = "{name: Default, pkey: 0x7fff, ipoib: true, members: [{keyword: ALL}]}"
         hint = "without a rule for 0x7fff every port becomes a limited member of the default partition, and no two of them can talk"
-        found.append(Problem(VARIABLE, [entry.name for entry in entries], "a list with %s or the like" % rule, hint))
+        found.append(Problem(variable, [entry.name for entry in entries], "a list with %s or the like" % rule, hint))
     return found
 
 
-def problems(declared: t.Any, inventory: Inventory | None = None, allow_both: bool = True, qos: bool = True) -> list[Problem]:
+def problems(declared: t.Any, inventory: Inventory | None = None, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> list[Problem]:
     """What is wrong with C(opensm_partitions). Without an inventory, hosts and groups are taken as they are.
 
     C(allow_both), C(qos): what opensm.conf says of allow_both_pkeys and qos; without them a membership of C(both) is full,
-    and a service level 0.
+    and a service level 0. C(variable): where the user wrote them.
     """
     if declared is None or declared in ([], ""):
         return []
     if not isinstance(declared, (list, tuple)):
-        return [Problem(VARIABLE, declared, "a list of partitions")]
-    found = [problem for index, entry in enumerate(declared) for problem in entry_problems("%s[%d]" % (VARIABLE, index), entry)]
+        return [Problem(variable, declared, "a list of partitions")]
+    found = [problem for index, entry in enumerate(declared) for problem in entry_problems("%s[%d]" % (variable, index), entry)]
     if found:
         return found
     entries = [read_entry(entry) for entry in declared]
-    found = _across(entries)
+    found = _across(entries, variable)
     everybody: frozenset[str] = frozenset()
     if inventory is not None:
         inventory = inventory._replace(elsewhere=frozenset(inventory.elsewhere))
         everybody = frozenset(inventory.groups.get("all", ()))
         found += _shared(inventory)
     for index, entry in enumerate(entries):
-        where = "%s[%d]" % (VARIABLE, index)
+        where = "%s[%d]" % (variable, index)
         if entry.sl and not qos:
             found.append(Problem("%s.sl" % where, entry.sl, "0 without opensm_qos: true", "opensm puts 0 in its place"))
         if not allow_both and any(member.membership == "both" for member in entry.members):
@@ -275,9 +275,9 @@ def _definition(partition: Partition, resolved: Resolved) -> str:
     return "%s :\n%s" % (head, "".join(lines))
 
 
-def render(declared: t.Any, inventory: Inventory, allow_both: bool = True, qos: bool = True) -> str:
+def render(declared: t.Any, inventory: Inventory, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
     """The text of partitions.conf; "" (no file: everybody is in the default partition) without any. Raises InvalidInput."""
-    wrong = problems(declared, inventory, allow_both, qos)
+    wrong = problems(declared, inventory, allow_both, qos, variable)
     if wrong:
         raise InvalidInput(wrong)
     entries = [read_entry(entry) for entry in declared or ()]

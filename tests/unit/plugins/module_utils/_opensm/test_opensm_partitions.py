@@ -268,6 +268,13 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     assert len(caught.value.problems) == 3
 
 
+def test_the_variable_may_have_another_name() -> None:
+    name = "opensm_fabrics.storage.partitions"
+    found = problems([entry(), entry()], INVENTORY, variable=name) + problems([5], INVENTORY, variable=name) + problems(5, variable=name)
+    assert len(found) == 5
+    assert all(problem.variable.startswith(name) for problem in found)
+
+
 def test_ports_of_a_host() -> None:
     facts = {
         "ports": [
