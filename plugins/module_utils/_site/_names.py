@@ -45,7 +45,33 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
         ("state", "load", "options", "initramfs", "initramfs_drivers", "initramfs_cmdline", "mechanism", "load_now", "backup", "assume_rdma_core")
     ),
     "ipoib_": frozenset(("state", "interfaces", "backend", "backup", "rollback_timeout")),
-    "opensm_": frozenset(("state", "rank", "standby", "fabrics", "port", "port_guid", "priority", "wait_timeout", "allow_foreign_master", "log_file")),
+    "opensm_": frozenset(
+        (
+            "state",
+            "rank",
+            "standby",
+            "fabrics",
+            "port",
+            "port_guid",
+            "priority",
+            "wait_timeout",
+            "allow_foreign_master",
+            "log_file",
+            "log_flags",
+            "log_max_size",
+            "node_guids",
+            "node_names",
+            "options",
+            "partitions",
+            "port_guids",
+            "qos",
+            "qos_policy",
+            "root_guids",
+            "routing_engine",
+            "secret_options",
+            "sm_key",
+        )
+    ),
     "fabric_check_": frozenset(
         (
             "ports",
