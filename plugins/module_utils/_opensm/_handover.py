@@ -61,7 +61,12 @@ def without_heir(run: Runner, units: t.Sequence[str], found: Found, ports: t.Seq
     for unit in units:
         for port in bound_to(unit, found, ports, own - set(taken)):
             try:
-                alone = port.port_guid not in taken and run.has("sminfo") and run.has("saquery") and _stays_alone(run, port, own, patience)
+                alone = (
+                    port.port_guid not in taken
+                    and run.has("sminfo")
+                    and run.has("saquery")
+                    and _stays_alone(run, port, own, patience, unit if fabric_of(unit) else "")
+                )
             except RdmaError:
                 alone = False
             if alone:
@@ -69,11 +74,16 @@ def without_heir(run: Runner, units: t.Sequence[str], found: Found, ports: t.Seq
     return kept
 
 
-def _stays_alone(run: Runner, port: Port, own: t.Collection[str], patience: float) -> bool:
+def _stays_alone(run: Runner, port: Port, own: t.Collection[str], patience: float, unit: str) -> bool:
+    """C(unit): of ours, which can be told to look at the fabric anew; "" for others."""
     deadline = time.monotonic() + patience
     while True:
         if master_on(run, port) is None or heirs(run, port, own):
             return False
+        if unit:
+            # A master may have missed one that stands by when that came. Its sweep finds it.
+            run(["systemctl", "reload", unit])
+            unit = ""
         if time.monotonic() >= deadline:
             return True
         time.sleep(INTERVAL_SECONDS)

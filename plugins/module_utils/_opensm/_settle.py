@@ -28,6 +28,8 @@ if t.TYPE_CHECKING:
 
 INTERVAL_SECONDS = 0.5
 STANDBY = 2
+# The part of the time to wait after which an instance that the master does not know is started anew.
+PATIENCE = 0.25
 
 
 class Verdict(t.NamedTuple):
@@ -37,6 +39,8 @@ class Verdict(t.NamedTuple):
     """What is not right yet, in words; "" where nothing is to be waited for."""
     note: str = ""
     """What is settled, but not as inventory wants it."""
+    unknown: bool = False
+    """Does the master not know this instance?"""
 
 
 class Settled(t.NamedTuple):
@@ -66,7 +70,7 @@ def verdict(view: View, instance: Instance, designated: str = "") -> Verdict:
     record = view.record(instance.guid)
     if record is None or record.state != STANDBY:
         state = "is in state %s" % record.state_name if record else "is not known to it"
-        return Verdict("%s is master, and this one, %s, %s" % (answer.guid, instance.guid, state))
+        return Verdict("%s is master, and this one, %s, %s" % (answer.guid, instance.guid, state), unknown=record is None)
     if instance.role == MASTER and outranks(own, (answer.priority, answer.guid)):
         return Verdict("%s is master with priority %d, and has not handed over yet" % (answer.guid, answer.priority))
     return Verdict(note="" if instance.role != MASTER else "another one")
@@ -83,10 +87,16 @@ def settle(run: Runner, port: Port, instance: Instance, known: Known, timeout: f
 
     Raises Refused where the master is a stranger that was not allowed.
     """
-    deadline = time.monotonic() + timeout
+    begun = time.monotonic()
+    deadline = begun + timeout
+    told = False
     while True:
         view = see(run, port)
         found = verdict(view, instance, designated)
+        if found.unknown and not told and time.monotonic() - begun >= timeout * PATIENCE:
+            # The master hears of it once, when it comes: an answer that was lost then is not asked for again for a long time.
+            run(["systemctl", "restart", instance.unit], timeout=120)
+            told = True
         wrong = found.wait
         if not wrong and view.answer is not None and not _alive(run, port, view.answer):
             wrong = "%s answers as master, and its activity count stays at %d: it hangs" % (view.answer.guid, view.answer.activity)

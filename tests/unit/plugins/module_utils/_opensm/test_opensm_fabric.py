@@ -33,6 +33,7 @@ class Fabric:
     def __init__(self, *masters: SmInfo | None, description: str = "node2 mlx5_0", hangs: bool = False) -> None:
         self.masters, self.description, self.hangs = list(masters), description, hangs
         self.count = 0
+        self.told: list[str] = []
 
     def has(self, tool: str) -> bool:
         return True
@@ -46,6 +47,8 @@ class Fabric:
             self.count += 0 if self.hangs else 1
             text = "sminfo: sm lid %d sm guid %s, activity count %d priority %d state %d SMINFO_MASTER\n"
             return Output(0, text % (master.lid, hex(int(master.guid, 16)), self.count, master.priority, master.state), "")
+        if argv[0] == "systemctl":
+            self.told.append(" ".join(argv))
         return Output(0, "Node Description:....%s\n" % self.description, "")
 
 
@@ -166,6 +169,14 @@ def test_a_master_that_hangs_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     fabric.count = US.activity
     with pytest.raises(RdmaError, match="its activity count stays at 5: it hangs"):
         settle(monkeypatch, fabric, MASTER, GOOD)
+
+
+def test_a_standby_that_the_master_does_not_know_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = Fabric(THEM)
+    unknown = View("ACTIVE", "LinkUp", THEM, (THEM,))
+    settled = settle(monkeypatch, fabric, STANDBY, *[unknown] * 6, unknown._replace(managers=(THEM, WE_STAND_BY)))
+    assert settled.note == ""
+    assert fabric.told == ["systemctl restart rdma-opensm@ib.service"]
 
 
 def test_it_says_who_is_still_master(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,8 @@ class Fabric:
     def __init__(self, conf: pathlib.Path | None = None, standby: int | None = 13, answers: bool = True) -> None:
         self.conf, self.standby, self.answers = conf, standby, answers
         self.master = OURS
+        self.missed: int | None = None
+        """Priority of a standby that only a sweep finds."""
         self.calls: list[str] = []
 
     def has(self, tool: str) -> bool:
@@ -51,8 +53,10 @@ class Fabric:
             return Output(0, text, "") if self.answers else Output(1, "", "sminfo: iberror: failed: Failed to open device")
         if argv[0] == "saquery":
             return Output(0, RECORD % (1, OURS, 14, 3) + (RECORD % (2, THEIRS, self.standby, 2) if self.standby is not None else ""), "")
-        assert argv[:2] == ["systemctl", "reload"] and self.conf
-        if self.standby is not None and self.standby > int(parse_conf(self.conf.read_text())["sm_priority"]):
+        assert argv[:2] == ["systemctl", "reload"]
+        if self.missed is not None:
+            self.standby, self.missed = self.missed, None
+        if self.conf and self.standby is not None and self.standby > int(parse_conf(self.conf.read_text())["sm_priority"]):
             self.master = THEIRS
         return Output(0, "", "")
 
@@ -125,3 +129,11 @@ def test_the_only_master_stays(fabric: Fabric, taken: list[str], kept: bool) -> 
     found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
     result = _handover.without_heir(fabric, [UNIT], found, [PORT], taken, 30)
     assert list(result) == ([UNIT] if kept else [])
+
+
+def test_a_standby_that_was_missed_is_found() -> None:
+    fabric = Fabric(standby=None)
+    fabric.missed = 13
+    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    assert _handover.without_heir(fabric, [UNIT], found, [PORT], [], 30) == {}
+    assert fabric.calls.count("systemctl reload " + UNIT) == 1
