@@ -78,6 +78,58 @@ options:
         type: list
         elements: str
         default: []
+  partitions:
+    description:
+      - Content of C(partitions.conf) for each fabric. Without one, every port is a full member of the default partition.
+      - The filter P(rdma.ofed.opensm_data#filter) makes it from declared partitions.
+    type: dict
+    default: {}
+  node_names:
+    description:
+      - Names of nodes for opensm and the diagnostics, in C(/etc/opensm/ib-node-name-map). Other lines of that file stay.
+      - Without this option the file stays as it is. The filter P(rdma.ofed.opensm_data#filter) gives C(hosts).
+    type: dict
+    suboptions:
+      hosts:
+        description: For each host a mapping of its HCAs to node GUIDs; without one, the host keeps the names that it has in the file.
+        type: dict
+        default: {}
+      names:
+        description: Names of other nodes, such as switches, by node GUID.
+        type: dict
+        default: {}
+  routing_engine:
+    description: Routing engines in the order in which they are tried.
+    type: list
+    elements: str
+  root_guids:
+    description: Node GUIDs of the root switches, for routing engines that start from roots.
+    type: list
+    elements: str
+  qos:
+    description: Set up quality of service.
+    type: bool
+  qos_policy:
+    description: The text of a QoS policy.
+    type: str
+  sm_key:
+    description: Key by which the subnet managers of a fabric know each other. It can only be changed while no other one runs.
+    type: str
+  log_max_size:
+    description: Size in MB at which opensm starts its log anew. V(0) sets no limit.
+    type: int
+    default: 128
+  log_flags:
+    description: What opensm logs, as a byte of flags such as V("0x03").
+    type: str
+  options:
+    description: Other keys of C(opensm.conf). One that the installed opensm does not have is refused, and so is a value of another kind.
+    type: dict
+    default: {}
+  secret_options:
+    description: The same for keys that are secret, which end in C(_key) or C(_seed).
+    type: dict
+    default: {}
   wait_timeout:
     description:
       - Seconds to wait until the fabric of an instance is managed as it shall be.
@@ -214,6 +266,17 @@ def main() -> None:
         argument_spec={
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "instances": {"type": "list", "elements": "dict", "options": INSTANCE},
+            "partitions": {"type": "dict", "default": {}},
+            "node_names": {"type": "dict", "options": {"hosts": {"type": "dict", "default": {}}, "names": {"type": "dict", "default": {}}}},
+            "routing_engine": {"type": "list", "elements": "str"},
+            "root_guids": {"type": "list", "elements": "str"},
+            "qos": {"type": "bool"},
+            "qos_policy": {"type": "str"},
+            "sm_key": {"type": "str", "no_log": True},
+            "log_max_size": {"type": "int", "default": 128},
+            "log_flags": {"type": "str"},
+            "options": {"type": "dict", "default": {}},
+            "secret_options": {"type": "dict", "default": {}, "no_log": True},
             "wait_timeout": {"type": "int", "default": 60},
             "known_hosts": {"type": "list", "elements": "str", "default": []},
             "allow_foreign_master": {"type": "bool", "default": False},

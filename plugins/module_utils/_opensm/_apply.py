@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import SIGHUP
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, PROCESS, SERVICE, STATES, STOPPED
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import CONF, SETTINGS, SYSTEMD
 
@@ -75,7 +75,7 @@ def _service(run: Runner, change: Change, before_end: Yield) -> None:
         run(["systemctl", "stop", unit], timeout=120)
     elif change.before == STOPPED:
         run(["systemctl", "start", unit], timeout=120)
-    elif change.before == STATES[RELOAD]:
+    elif change.before == STATES[SIGHUP]:
         run(["systemctl", "reload", unit])
     else:
         before_end(unit)

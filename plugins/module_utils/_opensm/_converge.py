@@ -14,6 +14,15 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._configure import (
+    configured,
+    name_reasons,
+    named_nodes,
+    option_variables,
+    read_template,
+    require_one_key,
+    without_secrets,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known, guard
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import bound_to, hand_over, without_heir
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, problems
@@ -58,7 +67,7 @@ def variables_of(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def instance_problems(params: t.Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the options, beyond their types."""
-    found = problems({"opensm_wait_timeout": params["wait_timeout"]})
+    found = problems({"opensm_wait_timeout": params["wait_timeout"], **option_variables(params)})
     seen: set[str] = set()
     for item in params["instances"]:
         found += problems(variables_of(item))
@@ -127,20 +136,25 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     # A host that runs none may have no port, and needs none.
     ports = read_ports()
     bounds = _bind(params, ports)
-    instances = [bound.instance for bound in bounds]
     found = look(run)
-    plan = plan_present(found, instances)
+    template = read_template(run) if bounds else ""
+    bounds = [bound._replace(instance=configured(bound.instance, params, template)) for bound in bounds]
+    instances = [bound.instance for bound in bounds]
+    node_names = named_nodes(params, found) if bounds else None
+    plan = plan_present(found, instances, (), node_names)
     coming = [bound for bound in bounds if bound.instance.unit in started(plan)]
     if module.check_mode:
-        return {**plan.result(), "reasons": _foreseen(run, coming), "fabrics": _named(bounds)}
+        return without_secrets({**plan.result(), "reasons": _foreseen(run, coming), "fabrics": _named(bounds)}, instances, found)
     if bounds:
         _require_tools(run)
     for bound in coming:
         guard(run, bound.port, bound.instance.fabric, bound.known)
-    reasons = []
+    for bound in bounds:
+        require_one_key(run, bound.instance, bound.port, found)
+    reasons = name_reasons(found) if bounds else []
     kept = _kept(run, plan, found, ports, bounds, params["wait_timeout"] / 2)
     if kept:
-        plan = plan_present(found, instances, kept)
+        plan = plan_present(found, instances, kept, node_names)
         reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (unit, why) for unit, why in sorted(kept.items())]
 
     def before_end(unit: str) -> None:
@@ -154,7 +168,7 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
         answer = settled.view.answer
         if answer is not None:
             entry["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": answer.guid == bound.instance.guid}
-    return {**plan.result(), "reasons": reasons, "fabrics": fabrics}
+    return without_secrets({**plan.result(), "reasons": reasons, "fabrics": fabrics}, instances, found)
 
 
 def _named(bounds: t.Sequence[Bound]) -> list[dict[str, t.Any]]:
@@ -178,10 +192,11 @@ def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
         if wrong:
             raise InvalidInput(wrong)
         return _present(module, run)
-    plan = plan_absent(look(run))
+    found = look(run)
+    plan = plan_absent(found)
     if not module.check_mode:
         apply(module, run, plan)
-    return {**plan.result(), "fabrics": []}
+    return without_secrets({**plan.result(), "fabrics": []}, [], found)
 
 
 __all__ = ("Bound", "converge", "instance_problems", "variables_of")

@@ -21,7 +21,7 @@ DEFAULT_FABRIC = "ib"
 DEFAULT_PRIORITY = 14
 DEFAULT_PREFIX = "0xfe80000000000000"
 MAX_PRIORITY = 15
-SETTINGS = ("log_file", "priority", "subnet_prefix")
+SETTINGS = ("log_file", "partitions", "priority", "subnet_prefix")
 
 # It becomes part of a unit's name and of file names; systemd leaves these characters as they are.
 _FABRIC = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,30}\Z")
@@ -146,6 +146,8 @@ def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         return [Problem("opensm_fabrics", declared, 'a mapping, such as {storage: {subnet_prefix: "0xfe80000000000001"}}')]
     checks: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
         "log_file": (is_path, PATH),
+        # What is in it is judged with the partitions of the other fabrics.
+        "partitions": (lambda value: True, ""),
         "priority": (is_priority, PRIORITY),
         "subnet_prefix": (is_prefix, 'the upper half of a GID in the form "0xfe80000000000001", in quotes'),
     }

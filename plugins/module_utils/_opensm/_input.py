@@ -25,6 +25,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
     read_int,
     settings_problems,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
 
 _GUID = re.compile(r"^(0x)?[0-9a-fA-F]{1,16}\Z")
@@ -56,6 +60,21 @@ def _is_guid(value: t.Any) -> bool:
     return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
 
 
+def both_allowed(variables: t.Mapping[str, t.Any]) -> bool:
+    """Does opensm.conf let a port be a full and a limited member at once?"""
+    options = variables.get("opensm_options")
+    return isinstance(options, dict) and is_true(options.get("allow_both_pkeys"))
+
+
+def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    both, qos = both_allowed(variables), is_true(variables.get("opensm_qos"))
+    found = partition_problems(variables.get("opensm_partitions"), None, both, qos)
+    for fabric, settings in (variables.get("opensm_fabrics") or {}).items() if isinstance(variables.get("opensm_fabrics"), dict) else ():
+        if isinstance(settings, dict):
+            found += partition_problems(settings.get("partitions"), None, both, qos, "opensm_fabrics.%s.partitions" % (fabric,))
+    return found
+
+
 def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     quoted = "quote it: without quotes YAML reads a number" if isinstance(variables.get("opensm_port_guid"), int) else ""
     return [
@@ -70,6 +89,9 @@ def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         *_check(variables, "opensm_allow_foreign_master", is_boolean, ALLOWED),
         *_check(variables, "opensm_log_file", _or_empty(is_path, None, ""), PATH),
         *settings_problems(variables),
+        *option_problems(variables),
+        *name_problems({}, variables.get("opensm_node_names")),
+        *_partition_problems(variables),
     ]
 
 
@@ -135,4 +157,4 @@ def choose_port(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[st
     raise AssertionError("a port without problems was not found")
 
 
-__all__ = ("choose_port", "normal_guid", "problems")
+__all__ = ("both_allowed", "choose_port", "normal_guid", "problems")

@@ -15,11 +15,10 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
-    CONF,
-    NODE_NAMES,
+    FILES,
     PACKAGED,
-    PARTITIONS,
     ROTATION,
     SETTINGS,
     SYSTEMD,
@@ -48,6 +47,8 @@ class Found(t.NamedTuple):
     """Process ids of opensm outside of these units."""
     files: t.Mapping[str, str] = {}
     """Our files that exist, with their content."""
+    node_names: str = ""
+    """The file of the names of nodes, which is shared."""
 
 
 def below(root: str, path: str) -> str:
@@ -101,7 +102,7 @@ def look(run: Runner, root: str = "/") -> Found:
         shown = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", "opensm*", "rdma-opensm@*"]).stdout)
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.active in ("active", "activating", "reloading")))
     fabrics = _listdir(below(root, SETTINGS))
-    settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in (CONF, PARTITIONS, NODE_NAMES)]
+    settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
     contents = {path: read_text(below(root, path)) for path in [TEMPLATE, ROTATION, *settings]}
     return Found(
         masked=read_masked(root),
@@ -109,6 +110,7 @@ def look(run: Runner, root: str = "/") -> Found:
         enabled=tuple(name for name in _listdir(below(root, WANTS)) if _OWN.match(name)),
         strays=read_strays(root, running),
         files={path: text for path, text in contents.items() if text},
+        node_names=read_text(below(root, DEFAULT_PATH)),
     )
 
 

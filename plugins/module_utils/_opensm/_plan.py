@@ -17,8 +17,10 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import NOTHING, RELOAD, RELOADED, RESTART
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, DEFAULT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART, SIGHUP, strongest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
     PACKAGED,
     ROTATION,
@@ -39,7 +41,7 @@ ENABLED = " enabled"
 
 STOPPED, RUNNING = "stopped", "running"
 # What a unit runs with before it runs as it shall: it has to be restarted, or only to read its files again.
-STATES = {NOTHING: RUNNING, RELOAD: "running, files to be read again", RESTART: "running with other settings"}
+STATES = {NOTHING: RUNNING, SIGHUP: "running, files to be read again", RESTART: "running with other settings"}
 
 
 def _yes(value: bool) -> str:
@@ -67,24 +69,29 @@ def _removals(found: Found, keep: t.Collection[str] = (), keep_files: t.Collecti
     return disabled + [file_change(path, text, "") for path, text in sorted(found.files.items()) if path not in keep_files]
 
 
+def _unnamed(found: Found) -> str:
+    """The file of the names of nodes without ours. One that has none of ours is not touched."""
+    return render_names(found.node_names, {}) if BEGIN in found.node_names else found.node_names
+
+
 def plan_absent(found: Found) -> Plan:
     """Nothing of ours is left. The masks go, too: what happens with the package is up to the role."""
-    return Plan(changes_of(*_stops(found), *_removals(found), *_masks(found, False)))
+    names = file_change(DEFAULT_PATH, found.node_names, _unnamed(found))
+    return Plan(changes_of(*_stops(found), *_removals(found), names, *_masks(found, False)))
 
 
-def _state(found: Found, instance: Instance, reloaded: t.Collection[str]) -> str:
+def _state(found: Found, instance: Instance) -> str:
     """What the unit of an instance does now, in the words of a plan."""
     if instance.unit not in found.running:
         return STOPPED
-    effects = {file_effect(path, found.files.get(path, ""), text, reloaded) for path, text in instance.files().items()}
-    if found.files.get(TEMPLATE, "") != UNIT_TEXT:
-        effects.add(RESTART)
-    return STATES[RESTART if RESTART in effects else (RELOAD if RELOAD in effects else NOTHING)]
+    effects = [file_effect(path, found.files.get(path, ""), text) for path, text in instance.files().items()]
+    return STATES[strongest([*effects, RESTART if found.files.get(TEMPLATE, "") != UNIT_TEXT else NOTHING])]
 
 
-def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Collection[str] = (), reloaded: t.Collection[str] = RELOADED) -> Plan:
+def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Collection[str] = (), node_names: str | None = None) -> Plan:
     """Exactly these instances run, and start at boot; none, and no subnet manager runs here and no package can start one.
 
+    C(node_names): wanted content of that file; without it, our names are taken out.
     C(stay): what of C(stopped) stays as it is, because nobody else would manage the fabric.
     """
     keep = {instance.unit for instance in instances} | set(stay)
@@ -95,14 +102,16 @@ def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Col
     kept = {path for path in found.files if os.path.dirname(path) in {"%s/%s" % (SETTINGS, fabric) for fabric in fabrics}}
     if fabrics:
         kept |= {TEMPLATE, ROTATION}
+    names = _unnamed(found) if node_names is None else node_names
     return Plan(
         changes_of(
             *_masks(found, True, stay),
             *_stops(found, keep),
             *_removals(found, keep, {*files, *kept}),
             *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
+            file_change(DEFAULT_PATH, found.node_names, names),
             *(Change(SERVICE + instance.unit + ENABLED, _yes(instance.unit in found.enabled), "yes") for instance in instances),
-            *(Change(SERVICE + instance.unit, _state(found, instance, reloaded), RUNNING) for instance in instances),
+            *(Change(SERVICE + instance.unit, _state(found, instance), RUNNING) for instance in instances),
         )
     )
 

@@ -12,16 +12,23 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import NOTHING, RELOAD, RELOADED, RESTART, conf_effect, render_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import render_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import file_effect as content_effect
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import plan as conf_effect
 
 SYSTEMD = "/etc/systemd/system"
 TEMPLATE = SYSTEMD + "/rdma-opensm@.service"
 SETTINGS = "/etc/rdma-ofed/opensm"
 ROTATION = "/etc/logrotate.d/rdma-opensm"
 
-CONF, PARTITIONS, NODE_NAMES = "opensm.conf", "partitions.conf", "node-name-map"
+CONF, PARTITIONS, ROOT_GUIDS, QOS_POLICY = "opensm.conf", "partitions.conf", "root-guids.conf", "qos-policy.conf"
+# The files of an instance, and what each is for opensm.
+FILES: t.Mapping[str, str] = {CONF: "", PARTITIONS: "partitions", ROOT_GUIDS: "root_guids", QOS_POLICY: "qos_policy"}
 
 # What packages bring: distributions the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
@@ -91,12 +98,16 @@ class Instance(t.NamedTuple):
     """"" for the default path."""
     role: str = MASTER
     subnet_prefix: str = DEFAULT_PREFIX
-    options: t.Mapping[str, str] = {}
+    options: t.Mapping[str, t.Any] = {}
     """Further keys of opensm.conf."""
+    names: t.Mapping[str, str] = {}
+    """The variables that keys come from, for the words of problems."""
+    template: str = ""
+    """What the installed opensm generates; "" before it is installed."""
     partitions: str = ""
     """Content of partitions.conf; "" for none: all ports are then full members of the default partition."""
-    node_names: str = ""
-    """Content of the node-name map."""
+    root_guids: str = ""
+    qos_policy: str = ""
 
     @property
     def unit(self) -> str:
@@ -110,37 +121,42 @@ class Instance(t.NamedTuple):
         return "%s/%s/%s" % (SETTINGS, self.fabric, name)
 
     def values(self) -> dict[str, t.Any]:
-        """The keys of opensm.conf that are ours. The files that they name may be there or not: so one that comes needs no restart."""
-        return {
+        """The keys of opensm.conf that are ours. The file of partitions may be there or not: so one that comes needs no restart."""
+        keys: dict[str, t.Any] = {
             "guid": self.guid,
             "subnet_prefix": self.subnet_prefix,
             "sm_priority": self.priority,
             "log_file": self.log,
             # A last resort, in MB, where nothing rotates it.
             "log_max_size": 128,
+            "dump_files_dir": "/var/cache/opensm/%s/" % self.fabric,
             "partition_config_file": self.path(PARTITIONS),
-            "node_name_map_name": self.path(NODE_NAMES),
-            **self.options,
+            "node_name_map_name": DEFAULT_PATH,
         }
+        keys.update({key: self.path(name) for key, name, text in self._named() if text})
+        return {**keys, **self.options}
+
+    def _named(self) -> tuple[tuple[str, str, str], ...]:
+        return ("root_guid_file", ROOT_GUIDS, self.root_guids), ("qos_policy_file", QOS_POLICY, self.qos_policy)
+
+    def conf(self) -> str:
+        """Raises InvalidInput for keys and values that the installed opensm does not take."""
+        return render(self.template, self.values(), self.names) if self.template else HEADER + render_conf(self.values())
 
     def files(self) -> dict[str, str]:
         """The files of the instance; "" for one that shall not be there."""
-        return {
-            self.path(CONF): HEADER + render_conf(self.values()),
-            self.path(PARTITIONS): HEADER + self.partitions if self.partitions else "",
-            self.path(NODE_NAMES): HEADER + self.node_names,
-        }
+        texts = {CONF: self.conf(), PARTITIONS: self.partitions, ROOT_GUIDS: self.root_guids, QOS_POLICY: self.qos_policy}
+        return {self.path(name): text for name, text in texts.items()}
 
 
-def file_effect(path: str, before: str, after: str, reloaded: t.Collection[str] = RELOADED) -> str:
+def file_effect(path: str, before: str, after: str) -> str:
     """What a running opensm needs for the new content of one of its files."""
     name = os.path.basename(path)
     if before == after:
         return NOTHING
     if name == CONF:
-        return conf_effect(before, after, reloaded)
-    # It reads the map of names at its start only, and uses it in texts only: not worth a restart.
-    return {PARTITIONS: RELOAD, NODE_NAMES: NOTHING}.get(name, RESTART)
+        return conf_effect(before, after, True)
+    return content_effect(FILES[name], before, after, True) if name in FILES else RESTART
 
 
 def rotation_text(instances: t.Iterable[Instance]) -> str:
@@ -164,9 +180,11 @@ def conf_path(fabric: str) -> str:
 
 __all__ = (
     "CONF",
-    "NODE_NAMES",
+    "FILES",
     "PACKAGED",
     "PARTITIONS",
+    "QOS_POLICY",
+    "ROOT_GUIDS",
     "ROTATION",
     "SETTINGS",
     "SYSTEMD",

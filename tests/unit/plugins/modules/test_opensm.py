@@ -32,6 +32,17 @@ INSTANCE: dict[str, t.Any] = {
 DEFAULTS: dict[str, t.Any] = {
     "state": "present",
     "instances": [INSTANCE],
+    "partitions": {},
+    "node_names": None,
+    "routing_engine": None,
+    "root_guids": None,
+    "qos": None,
+    "qos_policy": None,
+    "sm_key": None,
+    "log_max_size": 128,
+    "log_flags": None,
+    "options": {},
+    "secret_options": {},
     "wait_timeout": 60,
     "known_hosts": ["node1", "node2"],
     "allow_foreign_master": False,
@@ -65,6 +76,7 @@ class Tools:
 def node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_converge, "read_ports", lambda: (PORT,))
     monkeypatch.setattr(_converge, "look", lambda run: Found())
+    monkeypatch.setattr(_converge, "read_template", lambda run: "")
 
 
 def test_check_mode_on_a_bare_node_needs_no_tools() -> None:

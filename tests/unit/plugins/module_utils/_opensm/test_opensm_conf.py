@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import NOTHING, RELOAD, RESTART, conf_effect, parse_conf, render_conf, with_key
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, render_conf, with_key
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART, SIGHUP
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, fabric_of, file_effect, rotation_text
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,24 +32,11 @@ def test_comments_and_blanks_are_nothing() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "effect"),
-    [
-        ("sm_priority 14\n", "# text\nsm_priority  14\n", NOTHING),
-        ("sm_priority 14\n", "sm_priority 13\n", RELOAD),
-        ("sm_priority 14\nguid 0x1\n", "sm_priority 13\nguid 0x2\n", RESTART),
-        ("sm_priority 14\n", "", RESTART),
-        ("", "sm_priority 14\n", RELOAD),
-    ],
-)
-def test_what_a_change_takes(before: str, after: str, effect: str) -> None:
-    assert conf_effect(before, after) == effect
-
-
 def test_files_of_an_instance_and_others() -> None:
-    assert file_effect("/x/partitions.conf", "a", "b") == RELOAD
+    assert file_effect("/x/partitions.conf", "a", "b") == SIGHUP
     assert file_effect("/x/partitions.conf", "a", "a") == NOTHING
-    assert file_effect("/x/node-name-map", "a", "b") == NOTHING
+    assert file_effect("/x/opensm.conf", "sm_priority 14\n", "sm_priority 13\n") == SIGHUP
+    assert file_effect("/x/opensm.conf", "guid 0x1\n", "guid 0x2\n") == RESTART
     assert file_effect("/x/other", "a", "b") == RESTART
 
 

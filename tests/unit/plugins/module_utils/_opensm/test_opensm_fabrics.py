@@ -50,7 +50,7 @@ def test_fabrics_that_are_not_meant_well(variables: dict[str, t.Any], text: str)
     [
         ([], "opensm_fabrics is []"),
         ({"ib": 3}, "opensm_fabrics.ib is 3"),
-        ({"ib": {"prefix": 1}}, "opensm_fabrics.ib.prefix is 1; allowed: one of log_file, priority, subnet_prefix"),
+        ({"ib": {"prefix": 1}}, "opensm_fabrics.ib.prefix is 1; allowed: one of log_file, partitions, priority, subnet_prefix"),
         ({"ib": {"subnet_prefix": 3}}, "opensm_fabrics.ib.subnet_prefix is 3"),
         ({"ib": {"priority": 16}}, "opensm_fabrics.ib.priority is 16"),
         ({"ib": {"log_file": "sm.log"}}, "opensm_fabrics.ib.log_file is 'sm.log'"),

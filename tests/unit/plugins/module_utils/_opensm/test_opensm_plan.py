@@ -8,6 +8,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_present, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
@@ -33,6 +34,7 @@ founds = st.builds(
     enabled=st.lists(st.sampled_from([INSTANCE.unit, OTHER.unit]), unique=True).map(tuple),
     strays=st.lists(st.integers(2, 9), unique=True).map(tuple),
     files=files,
+    node_names=st.just(""),
 )
 
 
@@ -118,7 +120,7 @@ def test_others_stop_before_ours_starts(found: Found) -> None:
         ({"options": {"routing_engine": "ftree"}}, "running with other settings"),
         ({"log_file": "/var/log/sm.log"}, "running with other settings"),
         ({"subnet_prefix": "0xfe80000000000001", "priority": 5}, "running with other settings"),
-        ({"node_names": '0x1 "switch"\n'}, ""),
+        ({"root_guids": "0x1\n"}, "running with other settings"),
     ],
 )
 def test_what_a_change_of_the_files_takes(change: dict[str, t.Any], state: str) -> None:
@@ -142,7 +144,6 @@ def test_a_fresh_node() -> None:
         "service opensmd.service masked: no -> yes",
         "service opensm@.service masked: no -> yes",
         "create file /etc/logrotate.d/rdma-opensm",
-        "create file /etc/rdma-ofed/opensm/ib/node-name-map",
         "create file /etc/rdma-ofed/opensm/ib/opensm.conf",
         "create file /etc/systemd/system/rdma-opensm@.service",
         "service rdma-opensm@ib.service enabled: no -> yes",
@@ -155,3 +156,13 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "pidfile" not in UNIT_TEXT and " -B" not in UNIT_TEXT
     assert "ExecStart=/usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
     assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
+
+
+def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:
+    fresh = plan_present(Found(), [INSTANCE], (), BEGIN + '0x0000000000000001 "leaf 1"\n' + END)
+    assert fresh.changes[-3].words() == "create file /etc/opensm/ib-node-name-map"
+    named = '0x0000000000000009 "mine"\n' + fresh.changes[-3].after
+    found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(node_names=named)
+    assert not plan_present(found, [INSTANCE], (), named)
+    (change,) = [change for change in plan_present(found).changes if "name-map" in change.what]
+    assert change.after == '0x0000000000000009 "mine"\n'
