@@ -59,16 +59,19 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import instances_of, part_of, places_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import RESTING, instances_of, part_of, places_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import conflicts, read_members, uncovered
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
 
 
-def _guids(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str) -> list[str]:
+def _guids(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str, fabric: str) -> list[str]:
+    """The port GUIDs of a host on a fabric: all of them where it did not say which ports are."""
     facts = hostvars[host].get("ansible_facts") or {}
     ports = (facts.get("rdma") or {}).get("ports") or ()
-    return [str(port["port_guid"]) for port in ports if port.get("link_layer") == "InfiniBand" and port.get("port_guid")]
+    declared = fabrics_of(hostvars[host]).get(fabric, ())
+    own = [port for port in ports if not declared or port.get("name") in declared]
+    return [str(port["port_guid"]) for port in own if port.get("link_layer") == "InfiniBand" and port.get("port_guid")]
 
 
 def opensm_places(
@@ -88,7 +91,8 @@ def opensm_places(
     if problems:
         raise AnsibleFilterError(InvalidInput(problems).msg)
     places = places_of(host, members, own)
-    guids = {peer: _guids(hostvars, peer) for place in places if place.role != "resting" for peer in place.peers}
+    manages = part_of(places) != RESTING
+    guids = {place.fabric: {peer: _guids(hostvars, peer, place.fabric) for peer in place.peers} for place in places if manages}
     return {
         "part": part_of(places),
         "designated": {place.fabric: place.designated for place in places},

@@ -78,6 +78,11 @@ options:
         type: list
         elements: str
         default: []
+      other_guids:
+        description: Port GUIDs that are on other fabrics. A master on one of them means that a cable is in the wrong fabric, and is refused.
+        type: list
+        elements: str
+        default: []
   partitions:
     description:
       - Content of C(partitions.conf) for each fabric. Without one, every port is a full member of the default partition.
@@ -258,6 +263,7 @@ INSTANCE = {
     "log_file": {"type": "path"},
     "designated_host": {"type": "str"},
     "peer_guids": {"type": "list", "elements": "str", "default": []},
+    "other_guids": {"type": "list", "elements": "str", "default": []},
 }
 
 

@@ -91,14 +91,14 @@ def _bind(params: t.Mapping[str, t.Any], ports: t.Sequence[Port]) -> list[Bound]
         if holder is not None:
             hint = "fabric %s has it: give each fabric its ports with rdma_fabrics" % holder.instance.fabric
             wrong.append(Problem("port of fabric %s" % item["fabric"], port.name, "a port of its own", hint))
-        known = Known(
-            frozenset(candidate.port_guid for candidate in ports), frozenset(item["peer_guids"]), tuple(params["known_hosts"]), params["allow_foreign_master"]
-        )
+        own = frozenset(candidate.port_guid for candidate in ports)
+        known = Known(own, frozenset(item["peer_guids"]), tuple(params["known_hosts"]), params["allow_foreign_master"], frozenset(item["other_guids"]))
         instance = Instance(item["fabric"], port.port_guid, item["priority"], item["log_file"] or "", item["role"], item["subnet_prefix"].lower())
         found.append(Bound(instance, port, known, item["designated_host"] or ""))
     if wrong:
         raise InvalidInput(wrong)
-    return found
+    taken = frozenset(bound.port.port_guid for bound in found)
+    return [bound._replace(known=bound.known._replace(elsewhere=bound.known.elsewhere | taken - {bound.port.port_guid})) for bound in found]
 
 
 def _require_tools(run: Runner) -> None:

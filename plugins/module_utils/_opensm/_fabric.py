@@ -29,6 +29,8 @@ class Known(t.NamedTuple):
     hosts: tuple[str, ...] = ()
     """The hosts of the inventory; a node description begins with the name of its host."""
     anyone: bool = False
+    elsewhere: frozenset[str] = frozenset()
+    """Port GUIDs that are on other fabrics: a master on one of them means that a cable is in the wrong one."""
 
 
 class Master(t.NamedTuple):
@@ -109,14 +111,6 @@ def identify(run: Runner, port: Port, answer: _sminfo.SmInfo, known: Known) -> M
     return Master(answer.guid, answer.lid, answer.priority, description, host, bool(host) or answer.guid in known.guids)
 
 
-def other_master(run: Runner, port: Port, known: Known) -> Master | None:
-    """The master of the fabric, if there is one and it is not on this host."""
-    answer = _sminfo.query(run, port.device, port.port)
-    if answer is None or not answer.is_master or answer.guid in known.own:
-        return None
-    return identify(run, port, answer, known)
-
-
 def known_host(description: str, hosts: t.Iterable[str]) -> str:
     """The inventory host that a node description such as C(node1 mlx5_0) belongs to; "" for a stranger."""
     words = description.split()
@@ -143,12 +137,25 @@ def refuse(master: Master, fabric: str, port: Port) -> Refused:
     )
 
 
+def misplaced(guid: str, fabric: str, port: Port) -> Refused:
+    """The error for a port that is in another fabric than it is declared on."""
+    return Refused(
+        "port %s is declared on fabric %s, and its master is at port GUID %s, which is declared on another fabric: "
+        "a cable is in the wrong switch, or rdma_fabrics has the wrong port" % (port.name, fabric, guid)
+    )
+
+
 def guard(run: Runner, port: Port, fabric: str, known: Known) -> Master | None:
     """Before a subnet manager is started: raises Refused for a stranger, and names the host of the inventory that is master now."""
-    master = other_master(run, port, known)
-    if master is not None and not master.known and not known.anyone:
+    answer = _sminfo.query(run, port.device, port.port)
+    if answer is not None and answer.is_master and answer.guid in known.elsewhere:
+        raise misplaced(answer.guid, fabric, port)
+    if answer is None or not answer.is_master or answer.guid in known.own:
+        return None
+    master = identify(run, port, answer, known)
+    if not master.known and not known.anyone:
         raise refuse(master, fabric, port)
     return master
 
 
-__all__ = ("Known", "Master", "View", "guard", "identify", "known_host", "missing", "other_master", "outranks", "refuse", "see")
+__all__ = ("Known", "Master", "View", "guard", "identify", "known_host", "misplaced", "missing", "outranks", "refuse", "see")

@@ -59,13 +59,15 @@ def part_of(places: t.Sequence[Place]) -> str:
     return next((role for role in ROLES if role in roles), RESTING)
 
 
-def instances_of(places: t.Sequence[Place], variables: t.Mapping[str, t.Any], guids: t.Mapping[str, t.Sequence[str]]) -> list[dict[str, t.Any]]:
-    """What the module is told to run. C(guids): the port GUIDs of the members, as far as their facts are known."""
+def instances_of(places: t.Sequence[Place], variables: t.Mapping[str, t.Any], guids: t.Mapping[str, t.Mapping[str, t.Sequence[str]]]) -> list[dict[str, t.Any]]:
+    """What the module is told to run. C(guids): those of the ports of the members of each fabric, as far as their facts are known."""
     found = []
     for place in places:
         if place.role == RESTING:
             continue
         settings = settings_of(variables, place.fabric)
+        peers = {guid for own in guids.get(place.fabric, {}).values() for guid in own}
+        others = {guid for fabric, members in guids.items() if fabric != place.fabric for own in members.values() for guid in own}
         found.append(
             {
                 "fabric": place.fabric,
@@ -76,7 +78,8 @@ def instances_of(places: t.Sequence[Place], variables: t.Mapping[str, t.Any], gu
                 "priority": max(0, place.priority),
                 "subnet_prefix": settings.subnet_prefix,
                 "log_file": settings.log_file,
-                "peer_guids": sorted({guid for peer in place.peers for guid in guids.get(peer, ())}),
+                "peer_guids": sorted(peers),
+                "other_guids": sorted(others - peers),
             }
         )
     return found

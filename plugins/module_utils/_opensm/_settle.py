@@ -16,7 +16,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, missing, outranks, refuse, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, misplaced, missing, outranks, refuse, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
 
@@ -112,6 +112,8 @@ def settle(run: Runner, port: Port, instance: Instance, known: Known, timeout: f
 
 def _settled(run: Runner, port: Port, instance: Instance, known: Known, view: View, note: str) -> Settled:
     answer = view.answer
+    if answer is not None and answer.guid in known.elsewhere:
+        raise misplaced(answer.guid, instance.fabric, port)
     if answer is None or answer.guid in known.own:
         return Settled(view, note)
     master = identify(run, port, answer, known)

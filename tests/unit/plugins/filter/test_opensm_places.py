@@ -29,6 +29,7 @@ def test_each_host_has_a_part() -> None:
         "subnet_prefix": "0xfe80000000000000",
         "log_file": "",
         "peer_guids": ["0x1"],
+        "other_guids": [],
     }
 
 

@@ -28,6 +28,7 @@ INSTANCE: dict[str, t.Any] = {
     "log_file": None,
     "designated_host": None,
     "peer_guids": [],
+    "other_guids": [],
 }
 DEFAULTS: dict[str, t.Any] = {
     "state": "present",

@@ -143,6 +143,14 @@ def test_a_stranger_is_refused_at_once_and_named() -> None:
     assert caught.value.details["master"]["port_guid"] == THEIRS
 
 
+def test_a_cable_in_the_wrong_fabric_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    swapped = KNOWN._replace(elsewhere=frozenset([THEIRS]), anyone=True)
+    with pytest.raises(Refused, match="port mlx5_0/1 is declared on fabric ib, and its master is at port GUID %s" % THEIRS):
+        _fabric.guard(Fabric(THEM), PORT, "ib", swapped)
+    with pytest.raises(Refused, match="a cable is in the wrong switch"):
+        settle(monkeypatch, Fabric(THEM), STANDBY, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)), known=swapped)
+
+
 def test_hosts_of_the_inventory_are_no_strangers() -> None:
     by_name = _fabric.guard(Fabric(THEM), PORT, "ib", KNOWN)
     assert by_name is not None and by_name.name == "node2"

@@ -112,12 +112,12 @@ def test_each_of_two_hosts_manages_a_fabric_and_stands_by_on_the_other(host: str
     places = places_of(host, members, hostvars[host])
     assert part_of(places) == part
     assert [place.role for place in places] == roles
-    instances = instances_of(places, hostvars[host], {"node1": ["0x1"], "node2": ["0x2"]})
+    instances = instances_of(places, hostvars[host], {"ib": {"peer": ["0x1", "0x9"]}, "storage": {"peer": ["0x2", "0x9"]}})
     assert [(item["port"], item["priority"], item["subnet_prefix"]) for item in instances] == [
         ("mlx5_0/1", 14 if host == "node1" else 13, "0xfe80000000000000"),
         ("mlx5_1/1", 13 if host == "node1" else 14, "0xfe80000000000001"),
     ]
-    assert instances[0]["peer_guids"] == (["0x2"] if host == "node1" else ["0x1"])
+    assert [(item["peer_guids"], item["other_guids"]) for item in instances] == [(["0x1", "0x9"], ["0x2"]), (["0x2", "0x9"], ["0x1"])]
 
 
 def test_without_standby_the_others_rest() -> None:
