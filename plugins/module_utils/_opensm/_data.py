@@ -54,7 +54,8 @@ def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, dict[str, 
     found: dict[str, dict[str, str] | None] = {}
     for host in hosts:
         named = node_guids(hostvars[host], facts_of(hostvars, host))
-        found[str(host)] = dict(named.hcas) if named.known else None
+        # Facts without an HCA are those of a node whose driver was not loaded yet: its names stay.
+        found[str(host)] = dict(named.hcas) or None
     return found
 
 
