@@ -94,9 +94,9 @@ def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) ->
     moved = ha.designated(tmp_path, "node2", "node1", "node3")
     with ha.probing("node1", "node2") as samples:
         said = ha.site(*alone, "--limit", "node1", inventory=moved)
-        assert "no other subnet manager stands by" in said
+        assert "no other subnet manager stands by" in " ".join(said.split())
         assert ha.managers() == {"node1": ("MASTER", 14)}
-        said = ha.site(*alone, "--limit", "node2", inventory=moved)
+        ha.site(*alone, "--limit", "node2", inventory=moved)
         assert ha.master() in ("node1", "node2")
         ha.site(*alone, "--limit", "node1", inventory=moved)
     report("the old one last", samples)
