@@ -91,7 +91,7 @@ options:
     default: {}
   node_names:
     description:
-      - Names of nodes for opensm and the diagnostics, in C(/etc/opensm/ib-node-name-map). Other lines of that file stay.
+      - Names of nodes for opensm and the diagnostics, in C(/etc/rdma/ib-node-name-map). Other lines of that file stay.
       - Without this option the file stays as it is. The filter P(rdma.ofed.opensm_data#filter) gives C(hosts).
     type: dict
     suboptions:

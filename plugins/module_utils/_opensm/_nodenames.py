@@ -20,8 +20,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 
-# Where the diagnostics look without being told.
-DEFAULT_PATH = "/etc/opensm/ib-node-name-map"
+# Where the diagnostics of rdma-core look without being told; opensm is told.
+DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
 VARIABLE = "opensm_node_names"
 
 BEGIN = "# BEGIN rdma.ofed: lines up to END are overwritten\n"

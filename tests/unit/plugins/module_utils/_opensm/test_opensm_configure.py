@@ -41,7 +41,7 @@ def test_the_declared_keys_are_set_in_the_template() -> None:
         "log_max_size": "64",
         "log_file": "/var/log/opensm/ib/opensm.log",
         "partition_config_file": "/etc/rdma-ofed/opensm/ib/partitions.conf",
-        "node_name_map_name": "/etc/opensm/ib-node-name-map",
+        "node_name_map_name": "/etc/rdma/ib-node-name-map",
         "daemon": "FALSE",
     }
     assert {key: conf[key] for key in wanted} == wanted

@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
-PATHS = Paths("/etc/opensm/ib/partitions.conf", "/etc/opensm/ib/root-guids", "/etc/opensm/ib/qos-policy.conf", "/etc/opensm/ib-node-name-map")
+PATHS = Paths("/etc/opensm/ib/partitions.conf", "/etc/opensm/ib/root-guids", "/etc/opensm/ib/qos-policy.conf", "/etc/rdma/ib-node-name-map")
 
 EVERYTHING: dict[str, t.Any] = {
     "opensm_routing_engine": ["ftree", "updn"],
@@ -59,7 +59,7 @@ def test_all_of_it_ends_up_in_the_file() -> None:
         "log_max_size 128",
         "log_flags 0x03",
         "partition_config_file /etc/opensm/ib/partitions.conf",
-        "node_name_map_name /etc/opensm/ib-node-name-map",
+        "node_name_map_name /etc/rdma/ib-node-name-map",
         "sweep_interval 20",
         "m_key 0x0000000000000001",
     ):

@@ -160,7 +160,7 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
 
 def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:
     fresh = plan_present(Found(), [INSTANCE], (), BEGIN + '0x0000000000000001 "leaf 1"\n' + END)
-    assert fresh.changes[-3].words() == "create file /etc/opensm/ib-node-name-map"
+    assert fresh.changes[-3].words() == "create file /etc/rdma/ib-node-name-map"
     named = '0x0000000000000009 "mine"\n' + fresh.changes[-3].after
     found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(node_names=named)
     assert not plan_present(found, [INSTANCE], (), named)
