@@ -14,7 +14,7 @@ COLLECTION := ansible_collections/rdma/ofed
 # The two halves of the lab, each with a package of its own: what runs here, what runs in the nodes.
 LAB_FOLDERS := tests/lab tests/lab/node
 LAB := $(PYTHON) tests/lab/lab
-SCENARIOS ?= default firmware stacks
+SCENARIOS ?= default firmware opensm_ha stacks
 
 # ansible-core wants a UTF-8 locale, which a bare machine does not set.
 export LC_ALL := C.UTF-8

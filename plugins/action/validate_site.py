@@ -11,6 +11,7 @@ import typing as t
 from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN, meant
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement
@@ -31,8 +32,8 @@ class ActionModule(ActionBase):
         # One host says what is wrong with all: a thousand hosts need not repeat it.
         playing = task_vars.get("ansible_play_hosts") or [host]
         place = placement(host, task_vars["groups"], task_vars["hostvars"], variables, playing if host == playing[0] else None)
-        problems += host_problems(variables, facts, place.designated == host) + place.own + place.common
-        result.update(changed=False, fabric=place.fabric, designated_host=place.designated, designated=place.designated == host)
+        problems += host_problems(variables, facts, place.manages) + place.own + place.common
+        result.update(changed=False, fabric=place.fabric, designated_host=place.designated, designated=place.part == MASTER, opensm=place.part)
         if problems:
             lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)

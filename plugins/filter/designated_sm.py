@@ -14,7 +14,7 @@ author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Names the one host of group C(opensm) that shall be the subnet manager of a fabric. That is the host with the lowest
-    C(opensm_rank) of those whose C(fabric) it is. Hosts without a rank come after those with one, in the order of the group.
+    C(opensm_rank) of those whose C(fabric) it is, or in whose C(rdma_fabrics) it is. Hosts without a rank come after those with one, in the order of the group.
   - The answer comes from inventory alone, so it is the same on all hosts, in all runs, with C(--limit) and with C(serial).
   - Only variables of the hosts of group C(opensm) are read.
 positional: _input, hostvars, fabric
@@ -49,8 +49,8 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_FABRIC
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
-    DEFAULT_FABRIC,
     conflicts,
     designate,
     read_members,

@@ -49,10 +49,19 @@ options:
     description: Look at the subnet manager at all?
     type: bool
     default: true
+  fabric_ports:
+    description: The ports that are on O(fabric), for a node that is on several fabrics. Where empty, any of its ports is.
+    type: list
+    elements: str
+    default: []
   designated:
     description:
       - Is this node the designated subnet manager of its fabric?
-      - The designated node runs opensm and holds the only master; any other node neither runs nor enables opensm.
+      - The designated node runs opensm and holds the only master; a node that is neither this nor O(standby) does not run or enable opensm.
+    type: bool
+    default: false
+  standby:
+    description: Does this node run a subnet manager that stands by, or manage another fabric?
     type: bool
     default: false
   designated_host:
@@ -182,7 +191,9 @@ ARGUMENTS: dict[str, t.Any] = {
     "modules": {"type": "list", "elements": "str", "default": []},
     "fabric": {"type": "str", "default": "ib"},
     "subnet_manager": {"type": "bool", "default": True},
+    "fabric_ports": {"type": "list", "elements": "str", "default": []},
     "designated": {"type": "bool", "default": False},
+    "standby": {"type": "bool", "default": False},
     "designated_host": {"type": "str", "default": ""},
     "designated_names": {"type": "list", "elements": "str", "default": []},
     "designated_guids": {"type": "list", "elements": "str", "default": []},

@@ -43,7 +43,7 @@ problems:
   elements: str
   sample: ["node2: ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
 fabric:
-  description: The fabric of the host.
+  description: The fabric of the host, the first one where it is on several.
   returned: always
   type: str
   sample: ib
@@ -53,8 +53,14 @@ designated_host:
   type: str
   sample: node1
 designated:
-  description: Is it this host?
+  description: Is this host designated, for any of its fabrics?
   returned: always
   type: bool
   sample: false
+opensm:
+  description:
+    - V(master) where it is designated for any of its fabrics, V(standby) where it stands by for one, else V(resting).
+  returned: always
+  type: str
+  sample: resting
 """

@@ -39,7 +39,7 @@ def checked_ports(declared: Declared, observed: Observed) -> tuple[str, ...]:
 def fabric_port(declared: Declared, observed: Observed) -> Port | None:
     """The port through which the subnet manager is asked: the first checked one that is ACTIVE, else any that is."""
     names = checked_ports(declared, observed)
-    candidates = [port for port in observed.ports if port.link_layer == "InfiniBand"]
+    candidates = [port for port in observed.ports if port.link_layer == "InfiniBand" and (not declared.fabric_ports or port.name in declared.fabric_ports)]
     candidates.sort(key=lambda port: (port.state != "ACTIVE", port.name not in names, port.name))
     return candidates[0] if candidates else None
 
@@ -103,9 +103,10 @@ def _opensm(declared: Declared, observed: Observed) -> list[Deviation]:
     running = "running (process %s)" % ", ".join(map(str, observed.opensm.pids)) if observed.opensm.pids else "not running"
     enabled = "enabled (%s)" % ", ".join(observed.opensm.enabled) if observed.opensm.enabled else "not enabled at boot"
     as_found = "%s, %s" % (running, enabled)
-    if declared.designated and not (observed.opensm.pids and observed.opensm.enabled):
-        return [Deviation("opensm", "running, enabled at boot", as_found, "this is the designated host")]
-    if not declared.designated and (observed.opensm.pids or observed.opensm.enabled):
+    if (declared.designated or declared.standby) and not (observed.opensm.pids and observed.opensm.enabled):
+        hint = "this is the designated host" if declared.designated else "it stands by for the designated host %s" % declared.designated_host
+        return [Deviation("opensm", "running, enabled at boot", as_found, hint)]
+    if not declared.designated and not declared.standby and (observed.opensm.pids or observed.opensm.enabled):
         return [Deviation("opensm", "not running, not enabled at boot", as_found, "the designated host is %s" % (declared.designated_host or "another one"))]
     return []
 

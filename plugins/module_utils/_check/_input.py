@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_int
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 
 if t.TYPE_CHECKING:
@@ -26,17 +26,18 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_ports": (list, "a list of ports"),
     "fabric_check_interfaces": (list, "a list of interfaces"),
     "fabric_check_modules": (list, "a list of module names"),
+    "fabric_check_fabric_ports": (list, "a list of ports"),
     "fabric_check_fabric": (str, "the name of a fabric"),
     "fabric_check_designated_host": (str, "a host of the inventory"),
     "fabric_check_designated_names": (list, "a list of host names"),
     "fabric_check_designated_guids": (list, "a list of port GUIDs"),
 }
-FLAGS = ("fabric_check_subnet_manager", "fabric_check_designated", "fabric_check_fail")
+FLAGS = ("fabric_check_subnet_manager", "fabric_check_designated", "fabric_check_standby", "fabric_check_fail")
 
 
 def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the module's parameters, beyond their types."""
-    found = port_problems("ports", params["ports"])
+    found = port_problems("ports", params["ports"]) + port_problems("fabric_ports", params["fabric_ports"])
     for problem in ipoib_input.problems({"ipoib_interfaces": params["interfaces"]}):
         found.append(problem._replace(variable=problem.variable[len("ipoib_") :]))
     if params["wait"] < 0:
@@ -73,7 +74,9 @@ def declared_of(params: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         modules=tuple(params["modules"]),
         fabric=params["fabric"],
         subnet_manager=params["subnet_manager"],
+        fabric_ports=tuple(params["fabric_ports"]),
         designated=params["designated"],
+        standby=params["standby"],
         designated_host=params["designated_host"],
         designated_names=tuple(params["designated_names"]),
         designated_guids=tuple(params["designated_guids"]),

@@ -32,6 +32,10 @@ class Declared(t.NamedTuple):
     """False where nobody shall look at subnet managers."""
     designated: bool = False
     """Is this node the designated subnet manager of its fabric?"""
+    standby: bool = False
+    """Does this node run a subnet manager that stands by?"""
+    fabric_ports: tuple[str, ...] = ()
+    """The ports on the fabric, where the node is on several; none means any of them."""
     designated_host: str = ""
     designated_names: tuple[str, ...] = ()
     """Other names that the designated host goes by."""

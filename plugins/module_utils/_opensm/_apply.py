@@ -15,13 +15,17 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, PROCESS, SERVICE
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import SIGHUP
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, PROCESS, SERVICE, STATES, STOPPED
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import CONF, SETTINGS, SYSTEMD
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+
+    Yield = t.Callable[[str], None]
+    """Told the name of a unit or process that is about to end; it gives mastership away first."""
 
 # opensm answers the signal between two steps of a sweep.
 GRACE_SECONDS = 15
@@ -54,32 +58,43 @@ def _mask(run: Runner, systemd: bool, unit: str, wanted: bool) -> None:
     os.symlink("/dev/null", path)
 
 
-def _remove_empty(directory: str) -> None:
-    """Other concerns keep files there, too; who removes the last one takes the directory along."""
+def _remove_empty(path: str) -> None:
+    """Other concerns keep files there, too; who removes the last one takes the directories along."""
     with contextlib.suppress(OSError):
-        os.rmdir(directory)
+        while path.startswith(os.path.dirname(SETTINGS)):
+            os.rmdir(path)
+            path = os.path.dirname(path)
 
 
-def _service(run: Runner, change: Change) -> None:
+def _service(run: Runner, change: Change, before_end: Yield) -> None:
     unit = change.what[len(SERVICE) :]
     if unit.endswith(ENABLED):
         run(["systemctl", "enable" if change.after == "yes" else "disable", unit[: -len(ENABLED)]])
-    elif change.after == "stopped":
+    elif change.after == STOPPED:
+        before_end(unit)
         run(["systemctl", "stop", unit], timeout=120)
+    elif change.before == STOPPED:
+        run(["systemctl", "start", unit], timeout=120)
+    elif change.before == STATES[SIGHUP]:
+        run(["systemctl", "reload", unit])
     else:
-        run(["systemctl", "start" if change.before == "stopped" else "restart", unit], timeout=120)
+        before_end(unit)
+        run(["systemctl", "restart", unit], timeout=120)
 
 
-def apply(module: AnsibleModule, run: Runner, plan: Plan) -> None:
+def apply(module: AnsibleModule, run: Runner, plan: Plan, before_end: Yield = lambda unit: None) -> None:
     """In the order of the plan; systemd re-reads its files before it is asked to enable or start anything."""
     systemd = os.path.isdir("/run/systemd/system")
     stale = False
     for change in plan.changes:
         if change.what.startswith(PREFIX):
-            apply_file(module, change)
-            _remove_empty(SETTINGS)
-            stale = True
+            path = change.what[len(PREFIX) :]
+            # It may have the keys of the subnet, which nobody else needs to know.
+            apply_file(module, change, mode=0o600 if os.path.basename(path) == CONF else 0o644)
+            _remove_empty(os.path.dirname(path))
+            stale = stale or path.startswith(SYSTEMD)
         elif change.what.startswith(PROCESS):
+            before_end(change.what)
             _kill(int(change.what[len(PROCESS) :]))
         elif change.what.endswith(MASKED):
             _mask(run, systemd, change.what[len(SERVICE) : -len(MASKED)], change.after == "yes")
@@ -88,7 +103,7 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan) -> None:
             if stale:
                 run(["systemctl", "daemon-reload"])
                 stale = False
-            _service(run, change)
+            _service(run, change, before_end)
     if stale and systemd:
         run(["systemctl", "daemon-reload"])
 

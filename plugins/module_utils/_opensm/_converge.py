@@ -4,38 +4,101 @@
 
 # Private to this collection: it may change without notice.
 
-"""Look, plan, ask the fabric, apply, wait: what the module does, in order."""
+"""Look, plan, ask the fabrics, apply, wait: what the module does, in order."""
 
 from __future__ import annotations
 
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._configure import (
+    configured,
+    name_reasons,
+    named_nodes,
+    option_variables,
+    read_template,
+    require_one_key,
+    without_secrets,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known, guard
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import bound_to, hand_over, without_heir
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_designated, plan_resting, starts
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_present, started, stopped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
 # Management datagrams, which subnet managers and diagnostics talk in, go through ib_umad.
 UMAD = "/sys/class/infiniband_mad/abi_version"
 
 SYSTEMD_RUNS = "/run/systemd/system"
 
-OPTIONS = ("port", "port_guid", "priority", "wait_timeout", "log_file")
+OPTIONS = ("port", "port_guid", "priority", "log_file")
 
 
-def variables_of(params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The module's options by the names of the role's variables, which are the ones that people write."""
-    return {"fabric": params["fabric"], **{"opensm_" + name: params[name] for name in OPTIONS}}
+class Bound(t.NamedTuple):
+    """An instance and the port that it is bound to."""
+
+    instance: Instance
+    port: Port
+    known: Known
+    designated: str
+
+
+def variables_of(item: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """An entry of O(instances) by the names of the role's variables, which are the ones that people write."""
+    return {
+        "fabric": item["fabric"],
+        "opensm_fabrics": {item["fabric"]: {"subnet_prefix": item["subnet_prefix"]}},
+        **{"opensm_" + name: item[name] for name in OPTIONS},
+    }
+
+
+def instance_problems(params: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with the options, beyond their types."""
+    found = problems({"opensm_wait_timeout": params["wait_timeout"], **option_variables(params)})
+    seen: set[str] = set()
+    for item in params["instances"]:
+        found += problems(variables_of(item))
+        if item["fabric"] in seen:
+            found.append(Problem("instances", item["fabric"], "each fabric once"))
+        seen.add(item["fabric"])
+    return found
+
+
+def _bind(params: t.Mapping[str, t.Any], ports: t.Sequence[Port]) -> list[Bound]:
+    """Each instance with its port; raises InvalidInput with all that has none."""
+    found: list[Bound] = []
+    wrong: list[Problem] = []
+    for item in params["instances"]:
+        try:
+            port = ports[choose_port(variables_of(item), [candidate._asdict() for candidate in ports])]
+        except InvalidInput as exc:
+            wrong += exc.problems
+            continue
+        holder = next((bound for bound in found if bound.port.name == port.name), None)
+        if holder is not None:
+            hint = "fabric %s has it: give each fabric its ports with rdma_fabrics" % holder.instance.fabric
+            wrong.append(Problem("port of fabric %s" % item["fabric"], port.name, "a port of its own", hint))
+        own = frozenset(candidate.port_guid for candidate in ports)
+        known = Known(own, frozenset(item["peer_guids"]), tuple(params["known_hosts"]), params["allow_foreign_master"], frozenset(item["other_guids"]))
+        instance = Instance(item["fabric"], port.port_guid, item["priority"], item["log_file"] or "", item["role"], item["subnet_prefix"].lower())
+        found.append(Bound(instance, port, known, item["designated_host"] or ""))
+    if wrong:
+        raise InvalidInput(wrong)
+    taken = frozenset(bound.port.port_guid for bound in found)
+    return [bound._replace(known=bound.known._replace(elsewhere=bound.known.elsewhere | taken - {bound.port.port_guid})) for bound in found]
 
 
 def _require_tools(run: Runner) -> None:
@@ -48,59 +111,92 @@ def _require_tools(run: Runner) -> None:
         raise Unsupported("the kernel module ib_umad is not loaded on this node (no %s): run the role kernel_modules first, or modprobe ib_umad" % UMAD)
 
 
-def _foreseen(run: Runner, port: Port, params: t.Mapping[str, t.Any], own: t.Collection[str]) -> list[str]:
+def _foreseen(run: Runner, bounds: t.Sequence[Bound]) -> list[str]:
     """For check mode: would the run be refused? On a bare node the fabric can't be asked yet, which is no failure."""
-    try:
-        if not run.has("sminfo"):
-            return []
-        master = _fabric.foreign_master(run, port, own)
-    except RdmaError:
-        return []
-    if master is None or params["allow_foreign_master"]:
-        return []
-    if not _fabric.known_host(master.description, params["known_hosts"]):
-        raise _fabric.refuse(master, "", params["fabric"], 0)
-    return ["the master of fabric %s is %s now, and has to stop first" % (params["fabric"], master)]
+    reasons = []
+    for bound in bounds:
+        try:
+            master = guard(run, bound.port, bound.instance.fabric, bound.known) if run.has("sminfo") else None
+        except Refused:
+            raise
+        except RdmaError:
+            continue
+        if master is not None and bound.instance.role == MASTER:
+            reasons.append("the master of fabric %s is %s now (%s)" % (bound.instance.fabric, master.name, master))
+    return reasons
 
 
-def _designated(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
+def _kept(run: Runner, plan: Plan, found: Found, ports: t.Sequence[Port], bounds: t.Sequence[Bound], patience: float) -> dict[str, str]:
+    taken = {bound.instance.guid for bound in bounds}
+    return without_heir(run, stopped(plan), found, ports, taken, patience)
+
+
+def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     params = module.params
+    # A host that runs none may have no port, and needs none.
     ports = read_ports()
-    port = ports[choose_port(variables_of(params), [candidate._asdict() for candidate in ports])]
-    log_file = params["log_file"] or "/var/log/opensm.%s.log" % params["fabric"]
-    instance = Instance(params["fabric"], port.port_guid, params["priority"], log_file)
-    own = {candidate.port_guid for candidate in ports}
-    plan = plan_designated(look(run), instance)
-    result = {**plan.result(), "fabric": params["fabric"], "port": port.name, "port_guid": port.port_guid}
+    bounds = _bind(params, ports)
+    found = look(run)
+    template = read_template(run) if bounds else ""
+    bounds = [bound._replace(instance=configured(bound.instance, params, template)) for bound in bounds]
+    instances = [bound.instance for bound in bounds]
+    node_names = named_nodes(params, found) if bounds else None
+    plan = plan_present(found, instances, (), node_names)
+    coming = [bound for bound in bounds if bound.instance.unit in started(plan)]
     if module.check_mode:
-        if starts(plan):
-            result["reasons"] = _foreseen(run, port, params, own)
-        return result
-    _require_tools(run)
-    if starts(plan) and not params["allow_foreign_master"]:
-        _fabric.make_way(run, port, own, params["known_hosts"], params["fabric"], params["wait_timeout"] / 2)
-    apply(module, run, plan)
-    view = _fabric.settle(run, port, instance.unit, params["fabric"], params["wait_timeout"], params["allow_foreign_master"])
-    if view.answer is not None:
-        result["master"] = {"port_guid": view.answer.guid, "lid": view.answer.lid, "priority": view.answer.priority}
-        if view.answer.guid != port.port_guid:
-            result["reasons"] = ["fabric %s is managed by the foreign master %s, which was allowed" % (params["fabric"], view.answer.guid)]
-    return result
+        return without_secrets({**plan.result(), "reasons": _foreseen(run, coming), "fabrics": _named(bounds)}, instances, found)
+    if bounds:
+        _require_tools(run)
+    for bound in coming:
+        guard(run, bound.port, bound.instance.fabric, bound.known)
+    for bound in bounds:
+        require_one_key(run, bound.instance, bound.port, found)
+    reasons = name_reasons(found) if bounds else []
+    kept = _kept(run, plan, found, ports, bounds, params["wait_timeout"] / 2)
+    if kept:
+        plan = plan_present(found, instances, kept, node_names)
+        reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (unit, why) for unit, why in sorted(kept.items())]
+
+    def before_end(unit: str) -> None:
+        hand_over(module, run, unit, bound_to(unit, found, ports, ()), params["wait_timeout"] / 2)
+
+    apply(module, run, plan, before_end)
+    fabrics = _named(bounds)
+    for bound, entry in zip(bounds, fabrics):
+        settled = settle(run, bound.port, bound.instance, bound.known, params["wait_timeout"], bound.designated)
+        reasons += [settled.note] if settled.note else []
+        answer = settled.view.answer
+        if answer is not None:
+            entry["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": answer.guid == bound.instance.guid}
+    return without_secrets({**plan.result(), "reasons": reasons, "fabrics": fabrics}, instances, found)
+
+
+def _named(bounds: t.Sequence[Bound]) -> list[dict[str, t.Any]]:
+    return [
+        {
+            "fabric": bound.instance.fabric,
+            "role": bound.instance.role,
+            "unit": bound.instance.unit,
+            "port": bound.port.name,
+            "port_guid": bound.instance.guid,
+            "priority": bound.instance.priority,
+        }
+        for bound in bounds
+    ]
 
 
 def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     """The module's result; raises RdmaError."""
-    params = module.params
-    wrong = problems(variables_of(params))
-    if wrong:
-        raise InvalidInput(wrong)
-    if params["state"] == "designated":
-        return _designated(module, run)
+    if module.params["state"] == "present":
+        wrong = instance_problems(module.params)
+        if wrong:
+            raise InvalidInput(wrong)
+        return _present(module, run)
     found = look(run)
-    plan = plan_resting(found) if params["state"] == "resting" else plan_absent(found)
+    plan = plan_absent(found)
     if not module.check_mode:
         apply(module, run, plan)
-    return {**plan.result(), "fabric": params["fabric"]}
+    return without_secrets({**plan.result(), "fabrics": []}, [], found)
 
 
-__all__ = ("converge", "variables_of")
+__all__ = ("Bound", "converge", "instance_problems", "variables_of")

@@ -4,14 +4,13 @@
 
 # Private to this collection: it may change without notice.
 
-"""Ask the fabric who is its master: before a subnet manager is started, and after."""
+"""Ask the fabric who is its master, and judge who that is. Nothing here waits."""
 
 from __future__ import annotations
 
-import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_port
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 
@@ -19,18 +18,43 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-INTERVAL_SECONDS = 0.5
+
+class Known(t.NamedTuple):
+    """Who may be master besides this very port."""
+
+    own: frozenset[str] = frozenset()
+    """Port GUIDs of this host."""
+    guids: frozenset[str] = frozenset()
+    """Port GUIDs of other hosts that may run a subnet manager."""
+    hosts: tuple[str, ...] = ()
+    """The hosts of the inventory; a node description begins with the name of its host."""
+    anyone: bool = False
+    elsewhere: frozenset[str] = frozenset()
+    """Port GUIDs that are on other fabrics: a master on one of them means that a cable is in the wrong one."""
 
 
 class Master(t.NamedTuple):
-    """A master subnet manager that is not ours."""
+    """A master subnet manager that is not on this host."""
 
     guid: str
     lid: int
+    priority: int
     description: str
+    host: str = ""
+    """Of the inventory; "" for a stranger, and where only the GUID is known."""
+    known: bool = False
+    """Is it on a host of the inventory?"""
 
     def __str__(self) -> str:
         return "port GUID %s, LID %d, node description %r" % (self.guid, self.lid, self.description or "(no answer)")
+
+    @property
+    def name(self) -> str:
+        return self.host or self.guid
+
+    def details(self) -> dict[str, t.Any]:
+        """In the shape that a module returns."""
+        return {"port_guid": self.guid, "lid": self.lid, "priority": self.priority, "node_description": self.description, "host": self.host}
 
 
 class View(t.NamedTuple):
@@ -48,17 +72,19 @@ class View(t.NamedTuple):
     def masters(self) -> list[str]:
         return [manager.guid for manager in self.managers or () if manager.is_master]
 
+    def record(self, guid: str) -> _sminfo.SmInfo | None:
+        """What the master knows of the subnet manager at C(guid)."""
+        return next((manager for manager in self.managers or () if manager.guid == guid), None)
 
-def missing(view: View, guid: str, foreign: bool = False) -> str:
-    """What is not right yet, in words; "" if there is exactly one master and it is C(guid) (any one, with C(foreign))."""
+
+def missing(view: View) -> str:
+    """What keeps the fabric from having exactly one master, in words; "" if it has one, whichever it is."""
     if view.phys_state != "LinkUp":
         return "the port has no link (physical state %s): check the cable and the other end" % (view.phys_state or "unknown")
     if view.answer is None:
         return "no subnet manager answers"
     if not view.answer.is_master:
         return "the subnet manager %s that answers is in state %s" % (view.answer.guid, view.answer.state_name)
-    if view.answer.guid != guid and not foreign:
-        return "%s is master, not %s" % (view.answer.guid, guid)
     if view.managers is None:
         return "the subnet administration of %s does not answer" % view.answer.guid
     if len(view.masters) != 1:
@@ -78,12 +104,11 @@ def see(run: Runner, port: Port, root: str = "/") -> View:
     return View(now.state, now.phys_state, answer, managers)
 
 
-def foreign_master(run: Runner, port: Port, own_guids: t.Collection[str]) -> Master | None:
-    """The master of the fabric, if there is one and it is not on this host."""
-    answer = _sminfo.query(run, port.device, port.port)
-    if answer is None or not answer.is_master or answer.guid in own_guids:
-        return None
-    return Master(answer.guid, answer.lid, _smpquery.node_description(run, port.device, port.port, answer.lid))
+def identify(run: Runner, port: Port, answer: _sminfo.SmInfo, known: Known) -> Master:
+    """Who that master is: by GUID where that is known, else by its node description."""
+    description = _smpquery.node_description(run, port.device, port.port, answer.lid)
+    host = known_host(description, known.hosts)
+    return Master(answer.guid, answer.lid, answer.priority, description, host, bool(host) or answer.guid in known.guids)
 
 
 def known_host(description: str, hosts: t.Iterable[str]) -> str:
@@ -97,50 +122,40 @@ def known_host(description: str, hosts: t.Iterable[str]) -> str:
     return by_name.get(name) or by_short.get(name.split(".", 1)[0], "")
 
 
-def refuse(master: Master, host: str, fabric: str, waited: float) -> Refused:
-    """The error that keeps a second master from being started."""
-    if host:
-        text = (
-            "%s is still master of fabric %s after %g s (%s); nothing was started here. "
-            "Run the role on %s as well, it stops the subnet manager there: without --limit both happen in one run"
-        ) % (host, fabric, waited, master, host)
-    else:
-        text = (
-            "fabric %s has a master that is no host of this inventory: %s. Nothing was started here. "
-            "It may be a switch, a UFM appliance or a forgotten host: stop it there, or set opensm_allow_foreign_master: true"
-        ) % (fabric, master)
-    return Refused(text, master={"port_guid": master.guid, "lid": master.lid, "node_description": master.description, "host": host})
+def outranks(one: tuple[int, str], other: tuple[int, str]) -> bool:
+    """Does the one win the election? C((priority, port GUID)); of equal priorities the lower GUID."""
+    return one[0] > other[0] or (one[0] == other[0] and int(one[1], 16) < int(other[1], 16))
 
 
-def make_way(run: Runner, port: Port, own_guids: t.Collection[str], hosts: t.Collection[str], fabric: str, patience: float) -> None:
-    """Wait until a master on another host of the inventory is gone; refuse at once for a stranger, and at last for a host."""
-    deadline = time.monotonic() + patience
-    while True:
-        master = foreign_master(run, port, own_guids)
-        if master is None:
-            return
-        host = known_host(master.description, hosts)
-        if not host:
-            raise refuse(master, "", fabric, 0)
-        if time.monotonic() >= deadline:
-            raise refuse(master, host, fabric, patience)
-        time.sleep(INTERVAL_SECONDS)
+def refuse(master: Master, fabric: str, port: Port) -> Refused:
+    """The error that keeps anything from being started beside a stranger."""
+    return Refused(
+        "fabric %s has a master that is no host of this inventory: %s (seen from port %s). Nothing was changed here. "
+        "It may be a switch, a UFM appliance, a forgotten host, or a cable in another fabric: stop it there, or set opensm_allow_foreign_master: true"
+        % (fabric, master, port.name),
+        master=master.details(),
+    )
 
 
-def settle(run: Runner, port: Port, unit: str, fabric: str, timeout: float, foreign: bool = False) -> View:
-    """Wait until the fabric has exactly one master, and it is this port; the error tells what was seen last."""
-    deadline = time.monotonic() + timeout
-    while True:
-        view = see(run, port)
-        wrong = missing(view, port.port_guid, foreign)
-        if not wrong:
-            return view
-        if time.monotonic() >= deadline:
-            raise RdmaError(
-                "fabric %s is not managed by this host after %g s: %s (port %s, state %s, port GUID %s). Next: journalctl -u %s"
-                % (fabric, timeout, wrong, port.name, view.state, port.port_guid, unit)
-            )
-        time.sleep(INTERVAL_SECONDS)
+def misplaced(guid: str, fabric: str, port: Port) -> Refused:
+    """The error for a port that is in another fabric than it is declared on."""
+    return Refused(
+        "port %s is declared on fabric %s, and its master is at port GUID %s, which is declared on another fabric: "
+        "a cable is in the wrong switch, or rdma_fabrics has the wrong port" % (port.name, fabric, guid)
+    )
 
 
-__all__ = ("Master", "View", "foreign_master", "known_host", "make_way", "missing", "refuse", "see", "settle")
+def guard(run: Runner, port: Port, fabric: str, known: Known) -> Master | None:
+    """Before a subnet manager is started: raises Refused for a stranger, and names the host of the inventory that is master now."""
+    answer = _sminfo.query(run, port.device, port.port)
+    if answer is not None and answer.is_master and answer.guid in known.elsewhere:
+        raise misplaced(answer.guid, fabric, port)
+    if answer is None or not answer.is_master or answer.guid in known.own:
+        return None
+    master = identify(run, port, answer, known)
+    if not master.known and not known.anyone:
+        raise refuse(master, fabric, port)
+    return master
+
+
+__all__ = ("Known", "Master", "View", "guard", "identify", "known_host", "misplaced", "missing", "outranks", "refuse", "see")

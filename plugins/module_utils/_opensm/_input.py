@@ -13,15 +13,25 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import DEFAULT_FABRIC, read_int
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
+    PATH,
+    PORT,
+    PRIORITY,
+    fabric_problems,
+    fabrics_of,
+    is_path,
+    is_port,
+    is_priority,
+    read_int,
+    settings_problems,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
 
-# It becomes part of a unit's name and of file names; systemd leaves these characters as they are.
-_FABRIC = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,30}\Z")
-_PORT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[1-9][0-9]*\Z")
 _GUID = re.compile(r"^(0x)?[0-9a-fA-F]{1,16}\Z")
-_PATH = re.compile(r"^/[A-Za-z0-9_./:@-]+\Z")
-
-MAX_PRIORITY = 15
 
 
 def normal_guid(text: str) -> str:
@@ -41,15 +51,6 @@ def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.A
     return lambda value: value in empty or good(value)
 
 
-def _matches(pattern: re.Pattern[str]) -> t.Callable[[t.Any], bool]:
-    return lambda value: isinstance(value, str) and pattern.match(value) is not None
-
-
-def _is_priority(value: t.Any) -> bool:
-    number = read_int(value)
-    return number is not None and number <= MAX_PRIORITY
-
-
 def _is_seconds(value: t.Any) -> bool:
     number = read_int(value)
     return number is not None and number > 0
@@ -59,18 +60,38 @@ def _is_guid(value: t.Any) -> bool:
     return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
 
 
+def both_allowed(variables: t.Mapping[str, t.Any]) -> bool:
+    """Does opensm.conf let a port be a full and a limited member at once?"""
+    options = variables.get("opensm_options")
+    return isinstance(options, dict) and is_true(options.get("allow_both_pkeys"))
+
+
+def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    both, qos = both_allowed(variables), is_true(variables.get("opensm_qos"))
+    found = partition_problems(variables.get("opensm_partitions"), None, both, qos)
+    for fabric, settings in (variables.get("opensm_fabrics") or {}).items() if isinstance(variables.get("opensm_fabrics"), dict) else ():
+        if isinstance(settings, dict):
+            found += partition_problems(settings.get("partitions"), None, both, qos, "opensm_fabrics.%s.partitions" % (fabric,))
+    return found
+
+
 def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     quoted = "quote it: without quotes YAML reads a number" if isinstance(variables.get("opensm_port_guid"), int) else ""
     return [
-        *_check(variables, "fabric", _matches(_FABRIC), "a name of up to 31 letters, digits, dots, dashes and underscores"),
+        *fabric_problems(variables),
         *_check(variables, "opensm_state", lambda value: value in ("present", "absent"), "present, absent"),
-        *_check(variables, "opensm_rank", _or_empty(lambda value: read_int(value) is not None, None), "a whole number of 0 or more"),
-        *_check(variables, "opensm_port", _or_empty(_matches(_PORT), None, ""), "a port in the form mlx5_0/1"),
+        *rank_problems(variables),
+        *_check(variables, "opensm_standby", is_boolean, ALLOWED),
+        *_check(variables, "opensm_port", _or_empty(is_port, None, ""), PORT),
         *_check(variables, "opensm_port_guid", _or_empty(_is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"', quoted),
-        *_check(variables, "opensm_priority", _is_priority, "a whole number from 0 to %d" % MAX_PRIORITY),
+        *_check(variables, "opensm_priority", is_priority, PRIORITY),
         *_check(variables, "opensm_wait_timeout", _is_seconds, "a whole number of seconds, more than 0"),
         *_check(variables, "opensm_allow_foreign_master", is_boolean, ALLOWED),
-        *_check(variables, "opensm_log_file", _or_empty(_matches(_PATH), None, ""), "an absolute path without blanks"),
+        *_check(variables, "opensm_log_file", _or_empty(is_path, None, ""), PATH),
+        *settings_problems(variables),
+        *option_problems(variables),
+        *name_problems({}, variables.get("opensm_node_names")),
+        *_partition_problems(variables),
     ]
 
 
@@ -97,22 +118,38 @@ def _port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping
     return problems
 
 
-def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, designated: bool = False) -> list[Problem]:
+def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
+    """Every port in C(rdma_fabrics) has to be there: it is a cable in that fabric, whoever manages it."""
+    infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
+    names = {port["name"] for port in infiniband}
+    return [
+        Problem("rdma_fabrics.%s[%d]" % (fabric, index), name, _named(infiniband))
+        for fabric, own in fabrics_of(variables).items()
+        for index, name in enumerate(own)
+        if name not in names
+    ]
+
+
+def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, manages: bool = False) -> list[Problem]:
     """What is wrong with the variables of one host, by their role names.
 
-    C(facts) is the C(rdma) fact. Ports are looked up only for a designated host: a resting one needs none.
+    C(facts) is the C(rdma) fact. The port of a subnet manager is looked up only for a host that runs one, C(manages).
     """
     found = _value_problems(variables)
-    if found or not designated or facts is None:
+    if found or facts is None:
         return found
-    return _port_problems(variables, facts.get("ports", ()))
+    ports = facts.get("ports", ())
+    found = _declared_port_problems(variables, ports)
+    if found or not manages or variables.get("rdma_fabrics"):
+        return found
+    return _port_problems(variables, ports)
 
 
 def choose_port(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> int:
     """The index in C(ports) of the declared port, or of the first InfiniBand port; raises InvalidInput."""
     wrong = _port_problems(variables, ports)
     if wrong:
-        raise InvalidInput(wrong, "fabric %s" % (variables.get("fabric") or DEFAULT_FABRIC))
+        raise InvalidInput(wrong, "fabric %s" % next(iter(fabrics_of(variables)), ""))
     name, guid = variables.get("opensm_port"), variables.get("opensm_port_guid")
     for index, port in enumerate(ports):
         if port["link_layer"] == "InfiniBand" and (not name or port["name"] == name) and (not guid or port["port_guid"] == normal_guid(guid)):
@@ -120,4 +157,4 @@ def choose_port(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[st
     raise AssertionError("a port without problems was not found")
 
 
-__all__ = ("choose_port", "normal_guid", "problems")
+__all__ = ("both_allowed", "choose_port", "normal_guid", "problems")

@@ -15,7 +15,15 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, SETTINGS, SYSTEMD, TEMPLATE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
+    FILES,
+    PACKAGED,
+    ROTATION,
+    SETTINGS,
+    SYSTEMD,
+    TEMPLATE,
+)
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -27,7 +35,6 @@ _OWN = re.compile(r"^rdma-opensm@.+\.service$")
 # A stack that was replaced takes program and libraries along; the process goes on with what it has in memory.
 _LIBRARIES = re.compile(r"/lib(opensm|osm|ib)[^/\n]*\.so[^/\n]* \(deleted\)$", re.MULTILINE)
 _DELETED = " (deleted)"
-_SETTINGS = re.compile(r"^opensm-.+\.env$")
 
 
 class Found(t.NamedTuple):
@@ -45,6 +52,8 @@ class Found(t.NamedTuple):
     """Process ids of opensm outside of these units."""
     files: t.Mapping[str, str] = {}
     """Our files that exist, with their content."""
+    node_names: str = ""
+    """The file of the names of nodes, which is shared."""
 
 
 def below(root: str, path: str) -> str:
@@ -109,8 +118,9 @@ def look(run: Runner, root: str = "/") -> Found:
         shown = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", "opensm*", "rdma-opensm@*"]).stdout)
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.active in ("active", "activating", "reloading")))
         replaced = tuple(name for name in running if _OWN.match(name) and shown[name].main_pid and runs_replaced(shown[name].main_pid, root))
-    settings = ["%s/%s" % (SETTINGS, name) for name in _listdir(below(root, SETTINGS)) if _SETTINGS.match(name)]
-    contents = {path: read_text(below(root, path)) for path in [TEMPLATE, *settings]}
+    fabrics = _listdir(below(root, SETTINGS))
+    settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
+    contents = {path: read_text(below(root, path)) for path in [TEMPLATE, ROTATION, *settings]}
     return Found(
         masked=read_masked(root),
         running=running,
@@ -118,6 +128,7 @@ def look(run: Runner, root: str = "/") -> Found:
         enabled=tuple(name for name in _listdir(below(root, WANTS)) if _OWN.match(name)),
         strays=read_strays(root, running),
         files={path: text for path, text in contents.items() if text},
+        node_names=read_text(below(root, DEFAULT_PATH)),
     )
 
 

@@ -14,20 +14,41 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import WORDS, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
+    Settings,
+    fabric_problems,
+    fabrics_of,
+    read_int,
+    settings_of,
+)
 
 GROUP = "opensm"
 ALL = "rdma"
-DEFAULT_FABRIC = "ib"
 
 
 class Member(t.NamedTuple):
-    """A host that may run the subnet manager of its fabric."""
+    """A host that may run the subnet manager of a fabric; one that is on two fabrics is two of them."""
 
     host: str
     fabric: str
     rank: int | None = None
     """Lower is better; hosts without one come after those with, in the order of the group."""
+    standby: bool = False
+    """Runs a subnet manager that stands by where it is not designated."""
+    settings: Settings = Settings()
+
+
+def line_of(members: t.Sequence[Member], fabric: str) -> list[Member]:
+    """The members of one fabric by rank: the designated one, and who follows it."""
+    own = [member for member in members if member.fabric == fabric]
+    return sorted(own, key=lambda member: (member.rank is None, member.rank or 0))
+
+
+def priority_of(member: Member, position: int) -> int:
+    """In the election, at that place in the line. Never two alike: a tie would go by GUID, that is by the luck of a card."""
+    return member.settings.priority - position
 
 
 def designate(members: t.Sequence[Member]) -> dict[str, str]:
@@ -50,7 +71,7 @@ def conflicts(members: t.Sequence[Member]) -> list[Problem]:
     for member in members:
         if member.rank is not None and member.rank == lowest[member.fabric]:
             tied.setdefault(member.fabric, []).append(member.host)
-    return [
+    found = [
         Problem(
             "opensm_rank of %s" % ", ".join(hosts),
             lowest[fabric],
@@ -60,6 +81,32 @@ def conflicts(members: t.Sequence[Member]) -> list[Problem]:
         for fabric, hosts in sorted(tied.items())
         if len(hosts) > 1
     ]
+    for fabric in sorted({member.fabric for member in members}):
+        found += _rivals(line_of(members, fabric))
+    return found
+
+
+def _rivals(line: t.Sequence[Member]) -> list[Problem]:
+    """Standbys that would win over one that is before them, or would split the subnet."""
+    first, found = line[0], []
+    least = priority_of(first, 0)
+    for position, member in enumerate(line):
+        if position == 0 or not member.standby:
+            continue
+        priority = priority_of(member, position)
+        if priority < 0:
+            where = "a priority of %d or more, or fewer hosts in group %s" % (position, GROUP)
+            found.append(Problem("opensm_priority of %s" % member.host, member.settings.priority, where, "each standby has one less than the host before it"))
+        elif priority >= least:
+            hint = "as standby number %d of fabric %s it would win over a host that is before it" % (position, member.fabric)
+            found.append(
+                Problem("opensm_priority of %s" % member.host, member.settings.priority, "that of %s, %d" % (first.host, first.settings.priority), hint)
+            )
+        least = min(least, priority)
+        if member.settings.subnet_prefix != first.settings.subnet_prefix:
+            where = "opensm_fabrics.%s.subnet_prefix of %s" % (member.fabric, member.host)
+            found.append(Problem(where, member.settings.subnet_prefix, "that of %s, %s" % (first.host, first.settings.subnet_prefix)))
+    return found
 
 
 def uncovered(members: t.Sequence[Member], fabrics: t.Mapping[str, str]) -> list[Problem]:
@@ -104,17 +151,6 @@ def outsiders(members: t.Sequence[Member], hosts: t.Collection[str], group: str 
     ]
 
 
-def read_int(value: t.Any) -> int | None:
-    """A whole number of 0 or more as YAML, INI and the command line give it; None where it is something else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value if value >= 0 else None
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    return None
-
-
 def read_members(
     groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], spoken: t.Collection[str] = ()
 ) -> tuple[list[Member], list[Problem]]:
@@ -127,20 +163,52 @@ def read_members(
     problems: list[Problem] = []
     for host in groups.get(GROUP, ()):
         variables = hostvars[host]
-        fabric = variables.get("fabric", DEFAULT_FABRIC)
-        rank = variables.get("opensm_rank")
-        number = None if rank is None else read_int(rank)
-        wrong = []
-        if not isinstance(fabric, str) or not fabric:
-            wrong.append(Problem("fabric of %s" % host, fabric, "the name of a fabric"))
-        if rank is not None and number is None:
-            wrong.append(Problem("opensm_rank of %s" % host, rank, "a whole number of 0 or more"))
+        wrong = [problem for problem in fabric_problems(variables) if not problem.variable.startswith("opensm_")]
+        wrong += rank_problems(variables)
         if wrong:
-            problems.extend(wrong if host not in spoken else [])
+            problems.extend([problem._replace(variable="%s of %s" % (problem.variable, host)) for problem in wrong] if host not in spoken else [])
             continue
-        # A plain str: tagged strings of ansible-core must not leak into a result that is compared and printed.
-        members.append(Member(str(host), str(fabric), number))
+        rank, standby = variables.get("opensm_rank"), variables.get("opensm_standby", False)
+        for fabric in fabrics_of(variables):
+            own = rank.get(fabric) if isinstance(rank, t.Mapping) else rank
+            # A plain str: tagged strings of ansible-core must not leak into a result that is compared and printed.
+            members.append(Member(str(host), fabric, None if own is None else read_int(own), is_true(standby), settings_of(variables, fabric)))
     return members, problems
 
 
-__all__ = ("ALL", "DEFAULT_FABRIC", "GROUP", "Member", "conflicts", "designate", "outsiders", "read_int", "read_members", "uncovered")
+def is_true(value: t.Any) -> bool:
+    """A boolean as Ansible takes it; what is none counts as false, and is a problem of its own."""
+    return is_boolean(value) and str(value).lower() in WORDS[::2]
+
+
+def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """Is C(opensm_rank) a number, or one for each fabric of the host?"""
+    rank = variables.get("opensm_rank")
+    if rank is None or read_int(rank) is not None:
+        return []
+    if not isinstance(rank, t.Mapping):
+        return [Problem("opensm_rank", rank, "a whole number of 0 or more", "a host on several fabrics may have one for each: {ib: 1, storage: 2}")]
+    fabrics = fabrics_of(variables)
+    found = []
+    for fabric, number in rank.items():
+        if fabric not in fabrics:
+            found.append(Problem("opensm_rank.%s" % (fabric,), number, "a fabric of this host: %s" % ", ".join(fabrics)))
+        elif read_int(number) is None:
+            found.append(Problem("opensm_rank.%s" % (fabric,), number, "a whole number of 0 or more"))
+    return found
+
+
+__all__ = (
+    "ALL",
+    "GROUP",
+    "Member",
+    "conflicts",
+    "designate",
+    "is_true",
+    "line_of",
+    "outsiders",
+    "priority_of",
+    "rank_problems",
+    "read_members",
+    "uncovered",
+)

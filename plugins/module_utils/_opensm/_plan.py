@@ -12,9 +12,26 @@ same changes as the run.
 
 from __future__ import annotations
 
+import os
+import re
+import typing as t
+
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, TEMPLATE, UNIT_TEXT, Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, DEFAULT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART, SIGHUP, strongest
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
+    PACKAGED,
+    ROTATION,
+    SETTINGS,
+    TEMPLATE,
+    UNIT_TEXT,
+    Instance,
+    fabric_of,
+    file_effect,
+    rotation_text,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
 
 SERVICE = "service "
@@ -22,63 +39,97 @@ PROCESS = "process opensm "
 MASKED = " masked"
 ENABLED = " enabled"
 
+STOPPED, RUNNING = "stopped", "running"
+# What a unit runs with before it runs as it shall: it has to be restarted, or only to read its files again.
+STATES = {NOTHING: RUNNING, SIGHUP: "running, files to be read again", RESTART: "running with other settings"}
+REPLACED = "running a program that was replaced"
+
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
 
 
-def _masks(found: Found, wanted: bool) -> list[Change]:
-    return [Change(SERVICE + unit + MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED]
+def _packaged(unit: str) -> str:
+    """The unit file of a packaged unit: C(opensm@.service) for C(opensm@0x1.service)."""
+    return re.sub(r"@.*\.", "@.", unit)
 
 
-def _stops(found: Found, keep: str = "") -> list[Change]:
-    units = [Change(SERVICE + unit, "running", "stopped") for unit in found.running if unit != keep]
-    return units + [Change("%s%d" % (PROCESS, pid), "running", "stopped") for pid in found.strays]
+def _masks(found: Found, wanted: bool, stay: t.Collection[str] = ()) -> list[Change]:
+    kept = {_packaged(unit) for unit in stay}
+    return [Change(SERVICE + unit + MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED if unit not in kept]
 
 
-def _removals(found: Found, keep_unit: str = "", keep_files: tuple[str, ...] = ()) -> list[Change | None]:
-    disabled: list[Change | None] = [Change(SERVICE + unit + ENABLED, "yes", "no") for unit in found.enabled if unit != keep_unit]
+def _stops(found: Found, keep: t.Collection[str] = ()) -> list[Change]:
+    units = [Change(SERVICE + unit, RUNNING, STOPPED) for unit in found.running if unit not in keep]
+    processes = ["%s%d" % (PROCESS, pid) for pid in found.strays]
+    return units + [Change(process, RUNNING, STOPPED) for process in processes if process not in keep]
+
+
+def _removals(found: Found, keep: t.Collection[str] = (), keep_files: t.Collection[str] = ()) -> list[Change | None]:
+    disabled: list[Change | None] = [Change(SERVICE + unit + ENABLED, "yes", "no") for unit in found.enabled if unit not in keep]
     return disabled + [file_change(path, text, "") for path, text in sorted(found.files.items()) if path not in keep_files]
 
 
-def plan_resting(found: Found) -> Plan:
-    """No subnet manager runs here, and none can be started by a package."""
-    return Plan(changes_of(*_masks(found, True), *_stops(found), *_removals(found)))
+def _unnamed(found: Found) -> str:
+    """The file of the names of nodes without ours. One that has none of ours is not touched."""
+    return render_names(found.node_names, {}) if BEGIN in found.node_names else found.node_names
 
 
 def plan_absent(found: Found) -> Plan:
     """Nothing of ours is left. The masks go, too: what happens with the package is up to the role."""
-    return Plan(changes_of(*_stops(found), *_removals(found), *_masks(found, False)))
+    names = file_change(DEFAULT_PATH, found.node_names, _unnamed(found))
+    return Plan(changes_of(*_stops(found), *_removals(found), names, *_masks(found, False)))
 
 
-def plan_designated(found: Found, instance: Instance) -> Plan:
-    """Exactly this instance runs, and starts at boot."""
-    files = [
-        file_change(TEMPLATE, found.files.get(TEMPLATE, ""), UNIT_TEXT),
-        file_change(instance.settings, found.files.get(instance.settings, ""), instance.settings_text()),
-    ]
-    running = "running"
+def _state(found: Found, instance: Instance) -> str:
+    """What the unit of an instance does now, in the words of a plan."""
     if instance.unit not in found.running:
-        running = "stopped"
-    elif any(files):
-        running = "running with other settings"
-    elif instance.unit in found.replaced:
-        running = "running a program that was replaced"
+        return STOPPED
+    effects = [file_effect(path, found.files.get(path, ""), text) for path, text in instance.files().items()]
+    state = STATES[strongest([*effects, RESTART if found.files.get(TEMPLATE, "") != UNIT_TEXT else NOTHING])]
+    return REPLACED if instance.unit in found.replaced and state != STATES[RESTART] else state
+
+
+def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Collection[str] = (), node_names: str | None = None) -> Plan:
+    """Exactly these instances run, and start at boot; none, and no subnet manager runs here and no package can start one.
+
+    C(node_names): wanted content of that file; without it, our names are taken out.
+    C(stay): what of C(stopped) stays as it is, because nobody else would manage the fabric.
+    """
+    keep = {instance.unit for instance in instances} | set(stay)
+    files = {path: text for instance in instances for path, text in instance.files().items()}
+    if instances:
+        files.update({TEMPLATE: UNIT_TEXT, ROTATION: rotation_text(instances)})
+    fabrics = {fabric_of(unit) for unit in stay} - {""}
+    kept = {path for path in found.files if os.path.dirname(path) in {"%s/%s" % (SETTINGS, fabric) for fabric in fabrics}}
+    if fabrics:
+        kept |= {TEMPLATE, ROTATION}
+    names = _unnamed(found) if node_names is None else node_names
     return Plan(
         changes_of(
-            *_masks(found, True),
-            *_stops(found, keep=instance.unit),
-            *_removals(found, keep_unit=instance.unit, keep_files=(TEMPLATE, instance.settings)),
-            *files,
-            Change(SERVICE + instance.unit + ENABLED, _yes(instance.unit in found.enabled), "yes"),
-            Change(SERVICE + instance.unit, running, "running"),
+            *_masks(found, True, stay),
+            *_stops(found, keep),
+            *_removals(found, keep, {*files, *kept}),
+            *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
+            file_change(DEFAULT_PATH, found.node_names, names),
+            *(Change(SERVICE + instance.unit + ENABLED, _yes(instance.unit in found.enabled), "yes") for instance in instances),
+            *(Change(SERVICE + instance.unit, _state(found, instance), RUNNING) for instance in instances),
         )
     )
 
 
-def starts(plan: Plan) -> bool:
-    """Does the plan start or restart a subnet manager?"""
-    return any(change.what.startswith(SERVICE) and change.after == "running" for change in plan.changes)
+def started(plan: Plan) -> list[str]:
+    """The units that the plan starts or restarts. One that only reads its files again goes on."""
+    return [
+        change.what[len(SERVICE) :]
+        for change in plan.changes
+        if change.what.startswith(SERVICE) and change.after == RUNNING and change.before in (STOPPED, STATES[RESTART], REPLACED)
+    ]
 
 
-__all__ = ("ENABLED", "MASKED", "PROCESS", "SERVICE", "plan_absent", "plan_designated", "plan_resting", "starts")
+def stopped(plan: Plan) -> list[str]:
+    """What the plan stops for good: units, and C(process opensm PID)."""
+    return [change.what[len(SERVICE) :] if change.what.startswith(SERVICE) else change.what for change in plan.changes if change.after == STOPPED]
+
+
+__all__ = ("ENABLED", "MASKED", "PROCESS", "RUNNING", "SERVICE", "STATES", "STOPPED", "plan_absent", "plan_present", "started", "stopped")

@@ -4,23 +4,38 @@
 
 # Private to this collection: it may change without notice.
 
-"""The systemd unit that runs a subnet manager: our own, because the packaged ones say "active" while nothing runs."""
+"""An instance of opensm: its systemd unit (our own, because the packaged ones say "active" while nothing runs) and its files. Pure."""
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import render_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import file_effect as content_effect
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import plan as conf_effect
 
 SYSTEMD = "/etc/systemd/system"
 TEMPLATE = SYSTEMD + "/rdma-opensm@.service"
-SETTINGS = "/etc/rdma-ofed"
+SETTINGS = "/etc/rdma-ofed/opensm"
+ROTATION = "/etc/logrotate.d/rdma-opensm"
+
+CONF, PARTITIONS, ROOT_GUIDS, QOS_POLICY = "opensm.conf", "partitions.conf", "root-guids.conf", "qos-policy.conf"
+# The files of an instance, and what each is for opensm.
+FILES: t.Mapping[str, str] = {CONF: "", PARTITIONS: "partitions", ROOT_GUIDS: "root_guids", QOS_POLICY: "qos_policy"}
 
 # What packages bring: distributions the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
 # The process stays in the foreground, so systemd sees it die; a port that comes late (driver, cable) is a matter of
-# trying again, so there is no limit to the attempts.
+# trying again, so there is no limit to the attempts. What it needs is files of root and management datagrams: no capability.
+# It may not be confined to device nodes by class: the name of that class differs between kernels.
 UNIT_TEXT = (
     HEADER
     + """\
@@ -33,23 +48,43 @@ StartLimitIntervalSec=0
 
 [Service]
 Type=simple
-EnvironmentFile=/etc/rdma-ofed/opensm-%i.env
 Environment=OSM_CACHE_DIR=/var/cache/opensm/%i OSM_TMP_DIR=/var/cache/opensm/%i
 CacheDirectory=opensm/%i
-ExecStartPre=-/sbin/modprobe -bq ib_umad
-ExecStart=/usr/sbin/opensm $OPENSM_ARGUMENTS
+LogsDirectory=opensm/%i
+ExecStartPre=+-/sbin/modprobe -bq ib_umad
+ExecStart=/usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf
+ExecReload=/bin/kill -HUP $MAINPID
 Restart=always
 RestartSec=2
 TimeoutStopSec=20
 OOMScoreAdjust=-900
+LockPersonality=true
 NoNewPrivileges=true
+ProtectControlGroups=true
 ProtectHome=true
+ProtectKernelModules=true
+ProtectKernelTunables=true
 ProtectSystem=full
+RestrictRealtime=true
+RestrictSUIDSGID=true
 
 [Install]
 WantedBy=multi-user.target
 """
 )
+
+_ROTATED = """\
+%s {
+    size 10M
+    rotate 5
+    compress
+    missingok
+    notifempty
+    postrotate
+        systemctl kill --signal=USR1 %s >/dev/null 2>&1 || true
+    endscript
+}
+"""
 
 
 class Instance(t.NamedTuple):
@@ -59,27 +94,106 @@ class Instance(t.NamedTuple):
     guid: str
     """Port GUID, never the node GUID."""
     priority: int
-    log_file: str
+    log_file: str = ""
+    """"" for the default path."""
+    role: str = MASTER
+    subnet_prefix: str = DEFAULT_PREFIX
+    options: t.Mapping[str, t.Any] = {}
+    """Further keys of opensm.conf."""
+    names: t.Mapping[str, str] = {}
+    """The variables that keys come from, for the words of problems."""
+    template: str = ""
+    """What the installed opensm generates; "" before it is installed."""
+    partitions: str = ""
+    """Content of partitions.conf; "" for none: all ports are then full members of the default partition."""
+    root_guids: str = ""
+    qos_policy: str = ""
 
     @property
     def unit(self) -> str:
         return unit_name(self.fabric)
 
     @property
-    def settings(self) -> str:
-        return settings_path(self.fabric)
+    def log(self) -> str:
+        return self.log_file or "/var/log/opensm/%s/opensm.log" % self.fabric
 
-    def settings_text(self) -> str:
-        arguments = "--guid %s --priority %d --log_file %s --log_limit 128" % (self.guid, self.priority, self.log_file)
-        return '%sOPENSM_ARGUMENTS="%s"\n' % (HEADER, arguments)
+    def path(self, name: str) -> str:
+        return "%s/%s/%s" % (SETTINGS, self.fabric, name)
+
+    def values(self) -> dict[str, t.Any]:
+        """The keys of opensm.conf that are ours. The file of partitions may be there or not: so one that comes needs no restart."""
+        keys: dict[str, t.Any] = {
+            "guid": self.guid,
+            "subnet_prefix": self.subnet_prefix,
+            "sm_priority": self.priority,
+            "log_file": self.log,
+            # A last resort, in MB, where nothing rotates it.
+            "log_max_size": 128,
+            "dump_files_dir": "/var/cache/opensm/%s/" % self.fabric,
+            "partition_config_file": self.path(PARTITIONS),
+            "node_name_map_name": DEFAULT_PATH,
+        }
+        keys.update({key: self.path(name) for key, name, text in self._named() if text})
+        return {**keys, **self.options}
+
+    def _named(self) -> tuple[tuple[str, str, str], ...]:
+        return ("root_guid_file", ROOT_GUIDS, self.root_guids), ("qos_policy_file", QOS_POLICY, self.qos_policy)
+
+    def conf(self) -> str:
+        """Raises InvalidInput for keys and values that the installed opensm does not take."""
+        return render(self.template, self.values(), self.names) if self.template else HEADER + render_conf(self.values())
+
+    def files(self) -> dict[str, str]:
+        """The files of the instance; "" for one that shall not be there."""
+        texts = {CONF: self.conf(), PARTITIONS: self.partitions, ROOT_GUIDS: self.root_guids, QOS_POLICY: self.qos_policy}
+        return {self.path(name): text for name, text in texts.items()}
+
+
+def file_effect(path: str, before: str, after: str) -> str:
+    """What a running opensm needs for the new content of one of its files."""
+    name = os.path.basename(path)
+    if before == after:
+        return NOTHING
+    if name == CONF:
+        return conf_effect(before, after, True)
+    return content_effect(FILES[name], before, after, True) if name in FILES else RESTART
+
+
+def rotation_text(instances: t.Iterable[Instance]) -> str:
+    """For logrotate: opensm opens its log anew on SIGUSR1."""
+    return HEADER + "".join(_ROTATED % (instance.log, instance.unit) for instance in instances)
 
 
 def unit_name(fabric: str) -> str:
     return "rdma-opensm@%s.service" % fabric
 
 
-def settings_path(fabric: str) -> str:
-    return "%s/opensm-%s.env" % (SETTINGS, fabric)
+def fabric_of(unit: str) -> str:
+    """The fabric of a unit of ours; "" for others."""
+    prefix, suffix = unit_name("\0").split("\0")
+    return unit[len(prefix) : -len(suffix)] if unit.startswith(prefix) and unit.endswith(suffix) else ""
 
 
-__all__ = ("PACKAGED", "SETTINGS", "SYSTEMD", "TEMPLATE", "UNIT_TEXT", "Instance", "settings_path", "unit_name")
+def conf_path(fabric: str) -> str:
+    return "%s/%s/%s" % (SETTINGS, fabric, CONF)
+
+
+__all__ = (
+    "CONF",
+    "FILES",
+    "PACKAGED",
+    "PARTITIONS",
+    "QOS_POLICY",
+    "ROOT_GUIDS",
+    "ROTATION",
+    "SETTINGS",
+    "SYSTEMD",
+    "TEMPLATE",
+    "UNIT_TEXT",
+    "Instance",
+    "conf_path",
+    "fabric_of",
+    "file_effect",
+    "rotation_text",
+    "unit_name",
+)

@@ -17,13 +17,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import RESTING, part_of, places_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
     ALL,
-    DEFAULT_FABRIC,
     GROUP,
     conflicts,
-    designate,
     outsiders,
     read_members,
     uncovered,
@@ -36,7 +36,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import pro
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import Place
 
     Judge = t.Callable[[Mapping[str, t.Any], t.Optional[Mapping[str, t.Any]]], t.List[Problem]]
 
@@ -80,26 +80,45 @@ CONCERNS: tuple[Judge, ...] = (
 class Placement(t.NamedTuple):
     """The subnet managers of a site, as far as one host is concerned."""
 
-    fabric: str
-    designated: str
-    """The designated host of the fabric; "" where there is none."""
+    places: list[Place]
+    """What the host is in each of its fabrics."""
     own: list[Problem]
     """What is wrong with this host's place: its fabric has no subnet manager."""
     common: list[Problem]
     """What is wrong with the group as a whole, for the one host that says it."""
 
+    @property
+    def fabric(self) -> str:
+        """The first fabric of the host; "" where it has none."""
+        return self.places[0].fabric if self.places else ""
 
-def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, designated: bool) -> list[Problem]:
+    @property
+    def designated(self) -> str:
+        """The designated host of that fabric; "" where there is none."""
+        return self.places[0].designated if self.places else ""
+
+    @property
+    def part(self) -> str:
+        """C(master), C(standby) or C(resting), whichever of the host's parts is the foremost."""
+        return part_of(self.places)
+
+    @property
+    def manages(self) -> bool:
+        """Does the host run a subnet manager?"""
+        return self.part != RESTING
+
+
+def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, manages: bool) -> list[Problem]:
     """What is wrong with a host's variables, on their own and, where its C(rdma) facts are known, on that host.
 
-    Only the C(designated) host needs a port for its subnet manager.
+    Only a host that C(manages) a fabric needs a port for that.
     """
     found = misspelt(variables)
     if "rdma_ports" in variables:
         found += port_problems("rdma_ports", variables["rdma_ports"], facts)
     for judge in CONCERNS:
         found += judge(variables, facts)
-    found += opensm_problems(variables, facts, designated)
+    found += opensm_problems(variables, facts, manages)
     # Several concerns read a variable such as fabric: each complaint is made once.
     return list({str(problem): problem for problem in found}.values())
 
@@ -111,29 +130,30 @@ def placement(
     variables: Mapping[str, t.Any],
     playing: Sequence[str] | None = None,
 ) -> Placement:
-    """Where the subnet manager of a host's fabric is. Only the variables of the group's members are read.
+    """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
 
     One host speaks for all, and is given the hosts that are C(playing), who judge their own variables. For it alone the
     hosts of the whole site are looked at: that would be quadratic if every host did it.
     """
-    fabric = variables.get("fabric", DEFAULT_FABRIC)
-    # What is wrong with the name itself is among the problems of the host.
-    fabric = fabric if isinstance(fabric, str) else ""
-    members: list[Member]
+    # What is wrong with the names themselves is among the problems of the host.
+    fabrics = fabrics_of(variables)
     members, faults = read_members(groups, hostvars, frozenset(playing or ()))
     tied = conflicts(members)
     # opensm_state: absent is how a site says that a switch or another host manages the subnet.
     absent = variables.get("opensm_state", "present") == "absent"
-    all_sound = len(members) == len(groups.get(GROUP, ())) and not tied
-    missing = uncovered(members, {host: fabric}) if fabric and all_sound and not absent else []
+    all_sound = len({member.host for member in members}) == len(groups.get(GROUP, ())) and not tied
+    missing: list[Problem] = []
+    if all_sound and not absent:
+        for fabric in fabrics:
+            missing += [problem for problem in uncovered(members, {host: fabric}) if problem not in missing]
     common: list[Problem] = []
     if playing is not None:
         common = faults + tied + ([] if members else missing)
         group = variables.get("rdma_hosts", ALL)
         # Another pattern than the name of a group is for a part of the hosts: it does not tell who is outside.
         if isinstance(group, str) and group in groups:
-            common += outsiders([member for member in members if not (absent and member.fabric == fabric)], groups[group], group)
-    return Placement(fabric, designate(members).get(fabric, ""), missing if members else [], common)
+            common += outsiders([member for member in members if not (absent and member.fabric in fabrics)], groups[group], group)
+    return Placement(places_of(host, members, variables), missing if members else [], common)
 
 
 __all__ = ("CONCERNS", "Placement", "host_problems", "placement", "serial_problems")

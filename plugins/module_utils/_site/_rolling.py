@@ -47,8 +47,9 @@ def sizes(serial: t.Any, count: int) -> list[int]:
 def managers(members: t.Sequence[Member]) -> tuple[list[str], list[str]]:
     """The hosts that may run a subnet manager: those that rest, and then those that run one."""
     designated = set(designate(members).values())
-    standby = [member.host for member in members if member.host not in designated]
-    return standby, [member.host for member in members if member.host in designated]
+    # A host on two fabrics is two members.
+    hosts = list(dict.fromkeys(member.host for member in members))
+    return [host for host in hosts if host not in designated], [host for host in hosts if host in designated]
 
 
 def _cut(label: str, hosts: t.Sequence[str], serial: t.Any) -> list[Batch]:

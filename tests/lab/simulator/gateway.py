@@ -30,8 +30,9 @@ CONTROL = struct.Struct("=IIII64s")
 CLIENT_INFO = struct.Struct("=III32s")
 ERROR, CONNECT, DISCONNECT, SET_ISSM = 0, 1, 2, 9
 
-# Methods that ask for an answer: Get, Set, Report, GetTable, GetTraceTable, GetMulti, Delete.
-ASKING = (0x01, 0x02, 0x06, 0x12, 0x13, 0x14, 0x15)
+# Methods that ask for an answer: Get, Set, Trap, Report, GetTable, GetTraceTable, GetMulti, Delete.
+ASKING = (0x01, 0x02, 0x05, 0x06, 0x12, 0x13, 0x14, 0x15)
+TRAP_REPRESS = 0x07  # answers a trap, such as that by which a standby tells the master of its priority; ibsim drops it
 RESPONSE = 0x80
 TIMED_OUT = struct.pack(">I", 110)
 ANSWER_SECONDS = 3.0
@@ -241,11 +242,19 @@ class Gateway:
     def to_ibsim(self, session: Session, packet: bytes) -> None:
         if self.sessions.get(session.number) is not session:
             return
+        if packet[35] == TRAP_REPRESS:
+            self.repress(packet)
+            return
         if packet[35] in ASKING:
             session.asked[transaction(packet)] = (time.monotonic() + ANSWER_SECONDS, packet)
         if self.attach(session) is not None:
             with contextlib.suppress(OSError):  # lost, as on a fabric
                 session.back.send(packet)
+
+    def repress(self, packet: bytes) -> None:
+        for session in list(self.sessions.values()):
+            if session.asked.pop(transaction(packet), None):
+                self.to_client(session, packet)
 
     def from_ibsim(self, session: Session) -> None:
         try:

@@ -112,3 +112,19 @@ def test_a_request_without_an_answer_times_out(gateway: lab_gateway.Gateway, mon
     assert answer[16:20] == struct.pack(">I", 110)
     assert answer[20:] == bytes(request[20:])
     assert session.asked == {}
+
+
+def test_a_trap_is_answered_by_who_represses_it(gateway: lab_gateway.Gateway) -> None:
+    """ibsim drops that answer, and a subnet manager waits for it before it goes on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.bind(("127.0.0.1", 0))
+        client.settimeout(2)
+        standby = gateway.sessions[connect(gateway, client.getsockname()[1])]
+        master = gateway.sessions[connect(gateway, 30001)]
+        trap = bytearray(288)
+        trap[33], trap[35], trap[47] = 0x01, 0x05, 9
+        gateway.to_ibsim(standby, bytes(trap))
+        trap[35] = lab_gateway.TRAP_REPRESS
+        gateway.to_ibsim(master, bytes(trap))
+        assert client.recv(512) == bytes(trap)
+    assert standby.asked == {}

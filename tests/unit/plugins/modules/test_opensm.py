@@ -18,16 +18,35 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Fou
 
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0000000000100001", link_layer="InfiniBand", state="INIT")
 MASTER = "sminfo: sm lid 2 sm guid 0x100003, activity count 7 priority 14 state 3 SMINFO_MASTER\n"
-DEFAULTS: dict[str, t.Any] = {
-    "state": "designated",
+INSTANCE: dict[str, t.Any] = {
     "fabric": "ib",
+    "role": "master",
+    "priority": 14,
     "port": None,
     "port_guid": None,
-    "priority": 14,
+    "subnet_prefix": "0xfe80000000000000",
+    "log_file": None,
+    "designated_host": None,
+    "peer_guids": [],
+    "other_guids": [],
+}
+DEFAULTS: dict[str, t.Any] = {
+    "state": "present",
+    "instances": [INSTANCE],
+    "partitions": {},
+    "node_names": None,
+    "routing_engine": None,
+    "root_guids": None,
+    "qos": None,
+    "qos_policy": None,
+    "sm_key": None,
+    "log_max_size": 128,
+    "log_flags": None,
+    "options": {},
+    "secret_options": {},
     "wait_timeout": 60,
     "known_hosts": ["node1", "node2"],
     "allow_foreign_master": False,
-    "log_file": None,
 }
 
 
@@ -58,25 +77,27 @@ class Tools:
 def node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_converge, "read_ports", lambda: (PORT,))
     monkeypatch.setattr(_converge, "look", lambda run: Found())
+    monkeypatch.setattr(_converge, "read_template", lambda run: "")
 
 
 def test_check_mode_on_a_bare_node_needs_no_tools() -> None:
     result = _converge.converge(t.cast(t.Any, Module()), Tools(bare=True))
     assert result["changed"] and result["reasons"] == []
     assert result["changes"][-1] == "service rdma-opensm@ib.service: stopped -> running"
-    assert (result["port"], result["port_guid"]) == ("mlx5_0/1", "0x0000000000100001")
+    (fabric,) = result["fabrics"]
+    assert (fabric["port"], fabric["port_guid"], fabric["unit"]) == ("mlx5_0/1", "0x0000000000100001", "rdma-opensm@ib.service")
 
 
 def test_check_mode_foresees_the_refusal() -> None:
     with pytest.raises(Refused, match="MF0;switch"):
         _converge.converge(t.cast(t.Any, Module()), Tools())
     allowed = _converge.converge(t.cast(t.Any, Module(allow_foreign_master=True)), Tools())
-    assert allowed["reasons"] == []
+    assert "node description 'MF0;switch'" in allowed["reasons"][0]
 
 
-def test_check_mode_names_the_host_that_has_to_stop() -> None:
+def test_check_mode_names_the_host_that_is_master() -> None:
     result = _converge.converge(t.cast(t.Any, Module()), Tools(description="node2 mlx5_0"))
-    assert "has to stop first" in result["reasons"][0]
+    assert result["reasons"][0].startswith("the master of fabric ib is node2 now")
 
 
 def test_a_run_without_the_package_says_so_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,18 +113,52 @@ def test_a_run_without_umad_says_what_to_do(tmp_path: pathlib.Path, monkeypatch:
         _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools())
 
 
+def test_a_stranger_keeps_everything_as_it_is(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_converge, "SYSTEMD_RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "UMAD", str(tmp_path))
+    monkeypatch.setattr(_converge, "apply", lambda *_: pytest.fail("something was changed"))
+    with pytest.raises(Refused, match="no host of this inventory"):
+        _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools())
+
+
 def test_all_bad_options_are_reported_at_once() -> None:
+    bad = [{**INSTANCE, "priority": 16, "port": "x", "subnet_prefix": "0x1"}, INSTANCE]
     with pytest.raises(InvalidInput) as caught:
-        _converge.converge(t.cast(t.Any, Module(priority=16, port="x", wait_timeout=0)), Tools())
-    assert [problem.variable for problem in caught.value.problems] == ["opensm_port", "opensm_priority", "opensm_wait_timeout"]
+        _converge.converge(t.cast(t.Any, Module(instances=bad, wait_timeout=0)), Tools())
+    assert [problem.variable for problem in caught.value.problems] == [
+        "opensm_wait_timeout",
+        "opensm_port",
+        "opensm_priority",
+        "opensm_fabrics.ib.subnet_prefix",
+        "instances",
+    ]
 
 
-@pytest.mark.parametrize("state", ["resting", "absent"])
-def test_other_hosts_never_ask_the_fabric(state: str) -> None:
+def test_two_instances_need_two_ports() -> None:
+    with pytest.raises(InvalidInput, match="allowed: a port of its own"):
+        _converge.converge(t.cast(t.Any, Module(instances=[INSTANCE, {**INSTANCE, "fabric": "storage"}])), Tools(bare=True))
+
+
+@pytest.mark.parametrize("params", [{"instances": []}, {"state": "absent", "instances": None}])
+def test_other_hosts_never_ask_the_fabric(params: dict[str, t.Any]) -> None:
     tools = Tools()
-    result = _converge.converge(t.cast(t.Any, Module(state=state)), tools)
+    result = _converge.converge(t.cast(t.Any, Module(**params)), tools)
     assert tools.calls == []
-    assert result["changed"] == (state == "resting")
+    assert result["changed"] == ("state" not in params)
+
+
+@pytest.mark.parametrize(("alone", "stops"), [(True, False), (False, True)])
+def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = "rdma-opensm@ib.service"
+    done: list[str] = []
+    monkeypatch.setattr(_converge, "look", lambda run: Found(running=(unit,), enabled=(unit,)))
+    monkeypatch.setattr(_converge, "without_heir", lambda *_: {unit: "nobody stands by"} if alone else {})
+    monkeypatch.setattr(_converge, "apply", lambda module, run, plan, before_end: done.extend(change.words() for change in plan.changes))
+    result = _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=[])), Tools())
+    assert ("service %s: running -> stopped" % unit in done) == stops
+    assert ("service %s enabled: yes -> no" % unit in done) == stops
+    assert result["changes"] == done
+    assert bool(result["reasons"]) == alone
 
 
 def test_masking_is_a_link_even_without_systemd(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import pathlib
 import time
 import typing as t
 
@@ -12,22 +11,29 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric, _settle
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known, View
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
-OURS = "0x0000000000100001"
-THEIRS = "0x0000000000100003"
+OURS = "0x0000000000100002"
+THEIRS = "0x0000000000100001"
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid=OURS)
 US = SmInfo(1, OURS, 5, 14, 3)
 THEM = SmInfo(2, THEIRS, 5, 14, 3)
-GOOD = _fabric.View("ACTIVE", "LinkUp", US, (US,))
+GOOD = View("ACTIVE", "LinkUp", US, (US,))
+MASTER = Instance("ib", OURS, 14)
+STANDBY = Instance("ib", OURS, 13, role="standby")
+KNOWN = Known(frozenset([OURS]), frozenset(), ("node1", "node2"))
 
 
 class Fabric:
-    """sminfo, saquery and smpquery of a fabric whose master changes with each question of sminfo; the last one stays."""
+    """sminfo and smpquery of a fabric whose master changes with each question of sminfo; the last one stays, and is alive."""
 
-    def __init__(self, *masters: SmInfo | None, description: str = "node2 mlx5_0") -> None:
-        self.masters, self.description = list(masters), description
+    def __init__(self, *masters: SmInfo | None, description: str = "node2 mlx5_0", hangs: bool = False) -> None:
+        self.masters, self.description, self.hangs = list(masters), description, hangs
+        self.count = 0
+        self.told: list[str] = []
 
     def has(self, tool: str) -> bool:
         return True
@@ -38,8 +44,11 @@ class Fabric:
             master = self.masters.pop(0) if len(self.masters) > 1 else master
             if master is None:
                 return Output(255, "", "sminfo: iberror: failed: query")
-            text = "sminfo: sm lid %d sm guid %s, activity count 1 priority %d state %d SMINFO_MASTER\n"
-            return Output(0, text % (master.lid, hex(int(master.guid, 16)), master.priority, master.state), "")
+            self.count += 0 if self.hangs else 1
+            text = "sminfo: sm lid %d sm guid %s, activity count %d priority %d state %d SMINFO_MASTER\n"
+            return Output(0, text % (master.lid, hex(int(master.guid, 16)), self.count, master.priority, master.state), "")
+        if argv[0] == "systemctl":
+            self.told.append(" ".join(argv))
         return Output(0, "Node Description:....%s\n" % self.description, "")
 
 
@@ -61,7 +70,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
         (GOOD._replace(phys_state="Polling"), "no link (physical state Polling)"),
         (GOOD._replace(answer=None), "no subnet manager answers"),
         (GOOD._replace(answer=US._replace(state=2)), "is in state STANDBY"),
-        (GOOD._replace(answer=THEM, managers=(THEM,)), "%s is master, not %s" % (THEIRS, OURS)),
         (GOOD._replace(managers=None), "does not answer"),
         (GOOD._replace(managers=(US, THEM)), "there are 2 masters"),
         (GOOD._replace(managers=()), "there are 0 masters: none"),
@@ -70,13 +78,42 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
         (GOOD._replace(managers=(US, THEM._replace(state=2))), ""),
     ],
 )
-def test_what_is_missing(view: _fabric.View, text: str) -> None:
-    found = _fabric.missing(view, OURS)
+def test_what_is_missing(view: View, text: str) -> None:
+    found = _fabric.missing(view)
     assert found == "" if not text else text in found
 
 
-def test_an_allowed_foreign_master_is_enough() -> None:
-    assert _fabric.missing(_fabric.View("ACTIVE", "LinkUp", THEM, (THEM,)), OURS, foreign=True) == ""
+WE_STAND_BY = US._replace(state=2)
+THEY_STAND_BY = THEM._replace(state=2)
+
+
+@pytest.mark.parametrize(
+    ("instance", "answer", "others", "wait", "note"),
+    [
+        (MASTER, US, [], "", ""),
+        (MASTER, US, [THEY_STAND_BY], "", ""),
+        (MASTER, US._replace(priority=3), [], "priority 3 still, not 14", ""),
+        (MASTER, THEM._replace(priority=13), [WE_STAND_BY], "has not handed over yet", ""),
+        (MASTER, THEM, [WE_STAND_BY], "", "another one"),
+        (MASTER, THEM._replace(priority=15), [WE_STAND_BY], "", "another one"),
+        (MASTER, THEM, [], "is not known to it", ""),
+        (MASTER, THEM, [US._replace(state=1)], "is in state DISCOVER", ""),
+        (STANDBY, THEM, [WE_STAND_BY], "", ""),
+        (STANDBY, THEM, [], "is not known to it", ""),
+        (STANDBY, US._replace(priority=13), [], "", "this standby is master of fabric ib, because the designated host node1 runs none"),
+        (STANDBY, US._replace(priority=13), [THEY_STAND_BY], "has not taken over yet", ""),
+        (STANDBY, US._replace(priority=13), [THEY_STAND_BY._replace(priority=12)], "", "this standby is master"),
+    ],
+)
+def test_the_verdict_of_one_look(instance: Instance, answer: SmInfo, others: list[SmInfo], wait: str, note: str) -> None:
+    found = _settle.verdict(View("ACTIVE", "LinkUp", answer, (answer, *others)), instance, "node1")
+    assert (wait in found.wait, bool(found.wait)) == (True, bool(wait))
+    assert (note in found.note, bool(found.note)) == (True, bool(note))
+
+
+def test_the_election() -> None:
+    assert _fabric.outranks((14, THEIRS), (13, OURS)) and not _fabric.outranks((13, OURS), (14, THEIRS))
+    assert _fabric.outranks((14, THEIRS), (14, OURS)) and not _fabric.outranks((14, OURS), (14, THEIRS))
 
 
 @pytest.mark.parametrize(
@@ -95,24 +132,76 @@ def test_hosts_are_known_by_their_node_description(description: str, host: str) 
 
 
 def test_nobody_or_ourselves_is_in_the_way() -> None:
-    _fabric.make_way(Fabric(None), PORT, {OURS}, [], "ib", 30)
-    _fabric.make_way(Fabric(US), PORT, {OURS}, [], "ib", 30)
+    assert _fabric.guard(Fabric(None), PORT, "ib", KNOWN) is None
+    assert _fabric.guard(Fabric(US), PORT, "ib", KNOWN) is None
 
 
 def test_a_stranger_is_refused_at_once_and_named() -> None:
     with pytest.raises(Refused) as caught:
-        _fabric.make_way(Fabric(THEM, description="MF0;sw1:MQM8700/U1"), PORT, {OURS}, ["node2"], "ib", 30)
+        _fabric.guard(Fabric(THEM, description="MF0;sw1:MQM8700/U1"), PORT, "ib", KNOWN)
     assert all(word in caught.value.msg for word in (THEIRS, "LID 2", "MF0;sw1:MQM8700/U1", "opensm_allow_foreign_master: true"))
     assert caught.value.details["master"]["port_guid"] == THEIRS
 
 
-def test_a_host_of_the_inventory_is_waited_for() -> None:
-    _fabric.make_way(Fabric(THEM, THEM, None), PORT, {OURS}, ["node2"], "ib", 30)
-    with pytest.raises(Refused, match="node2 is still master of fabric ib after 30 s"):
-        _fabric.make_way(Fabric(THEM), PORT, {OURS}, ["node2"], "ib", 30)
+def test_a_cable_in_the_wrong_fabric_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    swapped = KNOWN._replace(elsewhere=frozenset([THEIRS]), anyone=True)
+    with pytest.raises(Refused, match="port mlx5_0/1 is declared on fabric ib, and its master is at port GUID %s" % THEIRS):
+        _fabric.guard(Fabric(THEM), PORT, "ib", swapped)
+    with pytest.raises(Refused, match="a cable is in the wrong switch"):
+        settle(monkeypatch, Fabric(THEM), STANDBY, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)), known=swapped)
 
 
-def test_settle_tells_what_was_seen_and_what_to_do(tmp_path: pathlib.Path) -> None:
+def test_hosts_of_the_inventory_are_no_strangers() -> None:
+    by_name = _fabric.guard(Fabric(THEM), PORT, "ib", KNOWN)
+    assert by_name is not None and by_name.name == "node2"
+    by_guid = _fabric.guard(Fabric(THEM, description="MT4119 ConnectX5"), PORT, "ib", KNOWN._replace(guids=frozenset([THEIRS])))
+    assert by_guid is not None and by_guid.name == THEIRS
+    allowed = _fabric.guard(Fabric(THEM, description="MF0;sw1"), PORT, "ib", KNOWN._replace(anyone=True))
+    assert allowed is not None and not allowed.known
+
+
+def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, *views: View, known: Known = KNOWN) -> _settle.Settled:
+    """The views are what is seen one after the other; the last one stays."""
+    left = list(views)
+    monkeypatch.setattr(_settle, "see", lambda run, port: left.pop(0) if len(left) > 1 else left[0])
+    return _settle.settle(fabric, PORT, instance, known, 5, "node1")
+
+
+def test_it_waits_until_the_fabric_is_managed(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled = settle(monkeypatch, Fabric(US), MASTER, View("INIT", "LinkUp"), GOOD._replace(state="INIT"), GOOD)
+    assert settled.view == GOOD and settled.note == ""
+
+
+def test_a_master_that_hangs_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = Fabric(US, hangs=True)
+    fabric.count = US.activity
+    with pytest.raises(RdmaError, match="its activity count stays at 5: it hangs"):
+        settle(monkeypatch, fabric, MASTER, GOOD)
+
+
+def test_a_standby_that_the_master_does_not_know_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    fabric = Fabric(THEM)
+    unknown = View("ACTIVE", "LinkUp", THEM, (THEM,))
+    settled = settle(monkeypatch, fabric, STANDBY, *[unknown] * 6, unknown._replace(managers=(THEM, WE_STAND_BY)))
+    assert settled.note == ""
+    assert fabric.told == ["systemctl restart rdma-opensm@ib.service"]
+
+
+def test_it_says_who_is_still_master(monkeypatch: pytest.MonkeyPatch) -> None:
+    settled = settle(monkeypatch, Fabric(THEM), MASTER, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)))
+    assert settled.note == "fabric ib is still managed by node2, with priority 14: it hands over when this role has run there, and this one stands by"
+    assert settled.host == "node2"
+
+
+def test_a_stranger_is_not_stood_by_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY))
+    with pytest.raises(Refused, match="MF0;sw1"):
+        settle(monkeypatch, Fabric(THEM, description="MF0;sw1"), STANDBY, view)
+    allowed = settle(monkeypatch, Fabric(THEM, description="MF0;sw1"), STANDBY, view, known=KNOWN._replace(anyone=True))
+    assert allowed.note == "fabric ib is managed by the foreign master %s, which was allowed" % THEIRS
+
+
+def test_the_error_tells_what_was_seen_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RdmaError) as caught:
-        _fabric.settle(Fabric(None), PORT, "rdma-opensm@ib.service", "ib", 5)
-    assert "after 5 s" in caught.value.msg and "journalctl -u rdma-opensm@ib.service" in caught.value.msg
+        settle(monkeypatch, Fabric(None), MASTER, View("INIT", "LinkUp"))
+    assert "after 5 s: no subnet manager answers" in caught.value.msg and "journalctl -u rdma-opensm@ib.service" in caught.value.msg

@@ -112,7 +112,7 @@ def test_a_stack_was_replaced_under_it(tmp_path: pathlib.Path, program: str, map
 def test_files_boot_links_and_masks(tmp_path: pathlib.Path) -> None:
     root = str(tmp_path)
     put(tmp_path, TEMPLATE, "unit")
-    put(tmp_path, SETTINGS + "/opensm-ib.env", "settings")
+    put(tmp_path, SETTINGS + "/ib/opensm.conf", "settings")
     put(tmp_path, SETTINGS + "/other.conf", "of someone else")
     wants = tmp_path / SYSTEMD.lstrip("/") / "multi-user.target.wants"
     wants.mkdir()
@@ -123,7 +123,7 @@ def test_files_boot_links_and_masks(tmp_path: pathlib.Path) -> None:
     assert look(Nothing(), root) == Found(
         masked=("opensm.service",),
         enabled=("rdma-opensm@ib.service",),
-        files={TEMPLATE: "unit", SETTINGS + "/opensm-ib.env": "settings"},
+        files={TEMPLATE: "unit", SETTINGS + "/ib/opensm.conf": "settings"},
     )
 
 

@@ -6,18 +6,27 @@ from __future__ import annotations
 
 import typing as t
 
+import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_designated, plan_resting, starts
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, TEMPLATE, UNIT_TEXT, Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_present, started, stopped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from hypothesis import given
 from hypothesis import strategies as st
 
-INSTANCE = Instance("ib", "0x0000000000100001", 14, "/var/log/opensm.ib.log")
+INSTANCE = Instance("ib", "0x0000000000100001", 14)
+SECOND = Instance("storage", "0x0000000000100003", 13, role="standby", subnet_prefix="0xfe80000000000001", partitions="Default=0x7fff : ALL=full;\n")
 OTHER = Instance("old", "0x0000000000100002", 3, "/var/log/opensm.old.log")
 
-units = st.lists(st.sampled_from(["opensm.service", "opensm@0x1.service", INSTANCE.unit, OTHER.unit]), unique=True).map(tuple)
-files = st.dictionaries(st.sampled_from([TEMPLATE, INSTANCE.settings, OTHER.settings]), st.sampled_from([UNIT_TEXT, INSTANCE.settings_text(), "something"]))
+
+def files_of(*instances: Instance) -> dict[str, str]:
+    texts = {path: text for instance in instances for path, text in instance.files().items() if text}
+    return {**texts, TEMPLATE: UNIT_TEXT, ROTATION: rotation_text(instances)}
+
+
+units = st.lists(st.sampled_from(["opensm.service", "opensm@0x1.service", INSTANCE.unit, SECOND.unit, OTHER.unit]), unique=True).map(tuple)
+files = st.dictionaries(st.sampled_from(sorted(files_of(INSTANCE, SECOND, OTHER))), st.sampled_from([*files_of(INSTANCE).values(), "something"]))
 founds = st.builds(
     Found,
     masked=st.lists(st.sampled_from(PACKAGED), unique=True).map(tuple),
@@ -26,6 +35,7 @@ founds = st.builds(
     enabled=st.lists(st.sampled_from([INSTANCE.unit, OTHER.unit]), unique=True).map(tuple),
     strays=st.lists(st.integers(2, 9), unique=True).map(tuple),
     files=files,
+    node_names=st.just(""),
 )
 
 
@@ -58,17 +68,17 @@ def applied(found: Found, plan: Plan) -> Found:
 
 @given(founds)
 def test_a_resting_host_has_nothing_left_that_could_run(found: Found) -> None:
-    after = applied(found, plan_resting(found))
+    after = applied(found, plan_present(found))
     assert after == Found(masked=tuple(sorted(PACKAGED)))
-    assert not plan_resting(after)
+    assert not plan_present(after)
 
 
-@given(founds)
-def test_a_designated_host_runs_its_instance_and_nothing_else(found: Found) -> None:
-    after = applied(found, plan_designated(found, INSTANCE))
-    wanted_files = {TEMPLATE: UNIT_TEXT, INSTANCE.settings: INSTANCE.settings_text()}
-    assert after == Found(tuple(sorted(PACKAGED)), (INSTANCE.unit,), (), (INSTANCE.unit,), (), wanted_files)
-    assert not plan_designated(after, INSTANCE)
+@given(founds, st.sampled_from([[INSTANCE], [SECOND], [INSTANCE, SECOND]]))
+def test_a_host_runs_its_instances_and_nothing_else(found: Found, instances: list[Instance]) -> None:
+    after = applied(found, plan_present(found, instances))
+    names = tuple(sorted(instance.unit for instance in instances))
+    assert after == Found(tuple(sorted(PACKAGED)), names, (), names, (), files_of(*instances))
+    assert not plan_present(after, instances)
 
 
 @given(founds)
@@ -80,43 +90,75 @@ def test_absent_leaves_nothing(found: Found) -> None:
 
 @given(founds)
 def test_no_change_without_a_difference(found: Found) -> None:
-    for plan in (plan_resting(found), plan_absent(found), plan_designated(found, INSTANCE)):
+    for plan in (plan_present(found), plan_absent(found), plan_present(found, [INSTANCE, SECOND])):
         assert all(change.before != change.after for change in plan.changes)
 
 
 @given(founds)
+def test_what_stays_is_not_touched(found: Found) -> None:
+    for stay in stopped(plan_present(found, [INSTANCE])):
+        after = applied(found, plan_present(found, [INSTANCE], [stay]))
+        if stay.startswith("process"):
+            assert int(stay.split()[-1]) in after.strays
+            continue
+        assert stay in after.running
+        assert (stay in after.enabled) == (stay in found.enabled)
+        if stay == OTHER.unit:
+            assert all(after.files.get(path) == found.files.get(path) for path in OTHER.files())
+        if stay == "opensm@0x1.service":
+            assert ("opensm@.service" in after.masked) == ("opensm@.service" in found.masked)
+
+
+@given(founds)
 def test_others_stop_before_ours_starts(found: Found) -> None:
-    afters = [change.after for change in plan_designated(found, INSTANCE).changes if change.what.startswith(("service", "process"))]
+    afters = [change.after for change in plan_present(found, [INSTANCE, SECOND]).changes if change.what.startswith(("service", "process"))]
     if "running" in afters:
         assert "stopped" not in afters[afters.index("running") :]
 
 
-def test_new_settings_restart() -> None:
-    found = applied(Found(), plan_designated(Found(), INSTANCE))
-    plan = plan_designated(found, INSTANCE._replace(priority=5))
-    assert [change.words() for change in plan.changes] == [
-        "edit file /etc/rdma-ofed/opensm-ib.env",
-        "service rdma-opensm@ib.service: running with other settings -> running",
-    ]
-    assert starts(plan)
-    assert not starts(plan_resting(found))
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        ({"priority": 5}, "running, files to be read again"),
+        ({"partitions": "Default=0x7fff : ALL=full;"}, "running, files to be read again"),
+        ({"options": {"routing_engine": "ftree"}}, "running with other settings"),
+        ({"log_file": "/var/log/sm.log"}, "running with other settings"),
+        ({"subnet_prefix": "0xfe80000000000001", "priority": 5}, "running with other settings"),
+        ({"root_guids": "0x1\n"}, "running with other settings"),
+    ],
+)
+def test_what_a_change_of_the_files_takes(change: dict[str, t.Any], state: str) -> None:
+    found = applied(Found(), plan_present(Found(), [INSTANCE]))
+    plan = plan_present(found, [INSTANCE._replace(**change)])
+    service = [each for each in plan.changes if each.what == "service rdma-opensm@ib.service"]
+    assert [each.before for each in service] == ([state] if state else [])
+    assert plan
+    assert started(plan) == ([INSTANCE.unit] if "other settings" in state else [])
+
+
+def test_a_new_unit_file_restarts() -> None:
+    found = applied(Found(), plan_present(Found(), [INSTANCE]))
+    plan = plan_present(found._replace(files={**found.files, TEMPLATE: "old"}), [INSTANCE])
+    assert started(plan) == [INSTANCE.unit]
 
 
 def test_a_program_that_was_replaced_restarts() -> None:
-    found = applied(Found(), plan_designated(Found(), INSTANCE))._replace(replaced=(INSTANCE.unit,))
-    plan = plan_designated(found, INSTANCE)
-    assert [change.words() for change in plan.changes] == ["service rdma-opensm@ib.service: running a program that was replaced -> running"]
-    assert starts(plan)
-    assert not plan_designated(applied(found, plan), INSTANCE)
+    found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(replaced=(INSTANCE.unit,))
+    for instance in (INSTANCE, INSTANCE._replace(priority=5)):
+        plan = plan_present(found, [instance])
+        assert plan.changes[-1].words() == "service rdma-opensm@ib.service: running a program that was replaced -> running"
+        assert started(plan) == [INSTANCE.unit]
+    assert not plan_present(applied(found, plan_present(found, [INSTANCE])), [INSTANCE])
 
 
 def test_a_fresh_node() -> None:
-    assert [change.words() for change in plan_designated(Found(), INSTANCE).changes] == [
+    assert [change.words() for change in plan_present(Found(), [INSTANCE]).changes] == [
         "service opensm.service masked: no -> yes",
         "service opensmd.service masked: no -> yes",
         "service opensm@.service masked: no -> yes",
+        "create file /etc/logrotate.d/rdma-opensm",
+        "create file /etc/rdma-ofed/opensm/ib/opensm.conf",
         "create file /etc/systemd/system/rdma-opensm@.service",
-        "create file /etc/rdma-ofed/opensm-ib.env",
         "service rdma-opensm@ib.service enabled: no -> yes",
         "service rdma-opensm@ib.service: stopped -> running",
     ]
@@ -125,4 +167,15 @@ def test_a_fresh_node() -> None:
 def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "Type=simple" in UNIT_TEXT and "Restart=always" in UNIT_TEXT
     assert "pidfile" not in UNIT_TEXT and " -B" not in UNIT_TEXT
-    assert INSTANCE.settings_text().endswith('OPENSM_ARGUMENTS="--guid 0x0000000000100001 --priority 14 --log_file /var/log/opensm.ib.log --log_limit 128"\n')
+    assert "ExecStart=/usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
+    assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
+
+
+def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:
+    fresh = plan_present(Found(), [INSTANCE], (), BEGIN + '0x0000000000000001 "leaf 1"\n' + END)
+    assert fresh.changes[-3].words() == "create file /etc/rdma/ib-node-name-map"
+    named = '0x0000000000000009 "mine"\n' + fresh.changes[-3].after
+    found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(node_names=named)
+    assert not plan_present(found, [INSTANCE], (), named)
+    (change,) = [change for change in plan_present(found).changes if "name-map" in change.what]
+    assert change.after == '0x0000000000000009 "mine"\n'

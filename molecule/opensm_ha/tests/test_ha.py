@@ -1,0 +1,129 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A master and its standbys: what happens when it dies, moves, or when a stranger is there."""
+
+from __future__ import annotations
+
+import pathlib
+import time
+
+import ha
+import pytest
+
+# opensm polls the master every 10 s and gives up after 4 times; then it sweeps a fabric with a node that does not answer.
+SECONDS_TO_NOTICE = 90
+SECONDS_TO_RETURN = 30
+
+
+def report(what: str, samples: list[ha.Sample]) -> None:
+    seconds = samples[-1].when - samples[0].when
+    print("%s: %d samples, %.0f a second, longest time without a master %.2f s" % (what, len(samples), len(samples) / seconds, ha.longest_gap(samples)))
+
+
+def test_one_is_master_and_two_stand_by() -> None:
+    wanted = {"node1": ("MASTER", 14), "node2": ("STANDBY", 13), "node3": ("STANDBY", 12)}
+    assert {node: ha.managers(node) for node in ha.NODES} == dict.fromkeys(ha.NODES, wanted)
+
+
+def test_a_process_that_is_killed_is_master_again_before_anybody_notices() -> None:
+    before, process = ha.lids(), ha.info("node1")["instances"][0]["pid"]
+    with ha.probing("node1", "node2") as samples:
+        ha.shell("node1", "kill -9 %d" % process)
+        time.sleep(5)
+        ha.wait_for_master("node1", SECONDS_TO_RETURN)
+    report("kill -9", samples)
+    assert ha.masters_at_once(samples) == 0
+    assert ha.lids() == before
+    assert ha.info("node1")["instances"][0]["pid"] not in (0, process)
+
+
+def test_the_host_of_the_master_dies_and_returns() -> None:
+    before = ha.lids()
+    with ha.probing("node1", "node2") as samples:
+        ha.lab("kill", "node1")
+        ha.wait_for_master("node2", SECONDS_TO_NOTICE)
+        assert {node: ha.lid(node) for node in ("node2", "node3")} == {node: before[node] for node in ("node2", "node3")}
+        ha.lab("up", "--topology", "3-nodes")
+        ha.wait_for_master("node1", SECONDS_TO_RETURN)
+    report("the host of the master without power", samples)
+    assert ha.masters_at_once(samples) == 0
+    assert ha.longest_gap(samples) < SECONDS_TO_NOTICE
+    assert ha.lids() == before
+
+
+def test_the_designation_moves_and_there_are_never_two_masters(tmp_path: pathlib.Path) -> None:
+    before = ha.lids()
+    moved = ha.designated(tmp_path, "node2", "node1", "node3")
+    for old, new, inventory in (("node1", "node2", moved), ("node2", "node1", ha.INVENTORY)):
+        with ha.probing(old, new) as samples:
+            ha.site("--tags", "opensm,fabric_check", inventory=inventory)
+        report("designation from %s to %s" % (old, new), samples)
+        assert ha.masters_at_once(samples) == 0
+        assert (samples[0].one, samples[0].two) == (True, False)
+        assert (samples[-1].one, samples[-1].two) == (False, True)
+        assert ha.longest_gap(samples) < 5
+        assert ha.managers()[new] == ("MASTER", 14)
+        assert ha.lids() == before
+
+
+def test_hosts_in_jobs_of_their_own_at_once(tmp_path: pathlib.Path) -> None:
+    moved = ha.designated(tmp_path, "node2", "node1", "node3")
+    for old, new, inventory in (("node1", "node2", moved), ("node2", "node1", ha.INVENTORY)):
+        with ha.probing(old, new) as samples:
+            runs = [ha.begin(inventory, "site", "--tags", "opensm", "--limit", node) for node in ha.NODES]
+            for run in runs:
+                ha.end(run)
+            ha.wait_for_master(new, SECONDS_TO_RETURN)
+        report("three jobs at once", samples)
+        assert ha.masters_at_once(samples) == 0
+
+
+def test_a_host_alone_changes_nothing_for_the_others() -> None:
+    for node in ("node2", "node3"):
+        output = ha.site("--limit", node)
+        assert "changed=0" in output.split("PLAY RECAP")[1]
+    assert ha.master() == "node1"
+
+
+def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) -> None:
+    """Without standbys: node1 loses its designation to node2, and each hears of it on its own."""
+    alone = ["--tags", "opensm", "--extra-vars", '{"opensm_standby": false, "opensm_wait_timeout": 10}']
+    ha.site(*alone)
+    moved = ha.designated(tmp_path, "node2", "node1", "node3")
+    with ha.probing("node1", "node2") as samples:
+        said = ha.site(*alone, "--limit", "node1", inventory=moved)
+        assert "no other subnet manager stands by" in " ".join(said.split())
+        assert ha.managers() == {"node1": ("MASTER", 14)}
+        ha.site(*alone, "--limit", "node2", inventory=moved)
+        assert ha.master() in ("node1", "node2")
+        ha.site(*alone, "--limit", "node1", inventory=moved)
+    report("the old one last", samples)
+    assert ha.masters_at_once(samples) == 0
+    assert ha.longest_gap(samples) < 5
+    assert ha.managers() == {"node2": ("MASTER", 14)}
+    assert "masked" in ha.shell("node1", "systemctl is-enabled opensm", check=False)
+    ha.site("--tags", "opensm")
+    ha.wait_for_master("node1", SECONDS_TO_RETURN)
+    assert set(ha.managers()) == set(ha.NODES)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["run", "check mode"])
+def test_a_stranger_is_refused_and_named(tmp_path: pathlib.Path, arguments: tuple[str, ...]) -> None:
+    """For an inventory without node3, a subnet manager there is nobody's."""
+    others = ha.designated(tmp_path, "node1", "node2")
+    for node in ha.NODES:
+        ha.shell(node, "systemctl stop %s" % ha.UNIT)
+    try:
+        ha.shell("node3", "systemctl start %s" % ha.UNIT)
+        ha.wait_for_master("node3", SECONDS_TO_RETURN)
+        stranger = ha.info("node3")["fabrics"][0]["master"]
+        said = " ".join(ha.site("--tags", "opensm", *arguments, inventory=others, fails=True).split())
+        for word in (stranger["port_guid"], "LID %d" % stranger["lid"], "node description 'node3", "opensm_allow_foreign_master: true"):
+            assert word in said, said
+        assert [ha.shell(node, "systemctl is-active %s" % ha.UNIT, check=False) for node in ("node1", "node2")] == ["inactive", "inactive"]
+    finally:
+        for node in ha.NODES:
+            ha.shell(node, "systemctl start %s" % ha.UNIT)
+    ha.wait_for_master("node1", SECONDS_TO_RETURN)

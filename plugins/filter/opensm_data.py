@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Partitions and names of nodes for a subnet manager, from inventory and facts."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: opensm_data
+short_description: Partitions and names of nodes, as a subnet manager is told of them
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Resolves hosts and groups in declared partitions to port GUIDs, and lists the node GUIDs of hosts, for the options
+    O(rdma.ofed.opensm#module:partitions) and O(rdma.ofed.opensm#module:node_names).
+  - It reads variables and facts of all hosts, so it is for the few hosts that run a subnet manager.
+positional: _input, hostvars, fabrics, hosts, variables
+options:
+  _input:
+    description: The variable C(groups).
+    type: dict
+    required: true
+  hostvars:
+    description: The variable C(hostvars).
+    type: dict
+    required: true
+  fabrics:
+    description: Names of fabrics.
+    type: list
+    elements: str
+    required: true
+  hosts:
+    description: The hosts to be named.
+    type: list
+    elements: str
+    required: true
+  variables:
+    description: C(opensm_partitions), C(opensm_fabrics), C(opensm_qos) and C(opensm_options).
+    type: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Show the partitions of the fabric
+  ansible.builtin.debug:
+    msg: "{{ (groups | rdma.ofed.opensm_data(hostvars, ['ib'], groups['rdma'], {'opensm_partitions': opensm_partitions})).partitions.ib }}"
+"""
+
+RETURN = r"""
+_value:
+  description: C(partitions) has the text of a file for each fabric, C(node_names) the HCAs of each host.
+  type: dict
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import names_of, partitions_of
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+
+def opensm_data(
+    groups: t.Mapping[str, t.Sequence[str]],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    fabrics: t.Sequence[str],
+    hosts: t.Sequence[str],
+    variables: t.Mapping[str, t.Any],
+) -> dict[str, t.Any]:
+    """What the subnet managers of C(fabrics) are told; partitions that can't be meant are an error."""
+    try:
+        texts = {str(fabric): partitions_of(str(fabric), groups, hostvars, plain(dict(variables))) for fabric in fabrics}
+    except RdmaError as exc:
+        raise AnsibleFilterError(exc.msg) from exc
+    return {"partitions": texts, "node_names": names_of(hosts, hostvars)}
+
+
+class FilterModule:
+    """Registers the filter."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"opensm_data": opensm_data}

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What a subnet manager is told of the inventory: the members of partitions by port GUID, and the names of nodes. Pure.
+
+Only hosts that run one need it: it reads the variables and facts of all hosts.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import node_guids
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, port_guids, render
+
+Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
+Groups = t.Mapping[str, t.Sequence[str]]
+
+
+def facts_of(hostvars: Hostvars, host: str) -> t.Mapping[str, t.Any] | None:
+    """The C(rdma) fact of a host, None where it was not gathered."""
+    facts = hostvars[host].get("ansible_facts") or {}
+    return facts.get("rdma")
+
+
+def partitions_of(fabric: str, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> str:
+    """partitions.conf of one fabric; "" where none are declared. Raises InvalidInput."""
+    settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
+    own = "partitions" in settings
+    declared = settings["partitions"] if own else variables.get("opensm_partitions")
+    if not declared:
+        return ""
+    guids: dict[str, tuple[str, ...]] = {}
+    elsewhere = []
+    for host in groups.get("all", ()):
+        fabrics = fabrics_of(hostvars[host])
+        if fabric not in fabrics:
+            elsewhere.append(str(host))
+        else:
+            guids[str(host)] = port_guids(hostvars[host], facts_of(hostvars, host), fabrics[fabric])
+    named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
+    where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
+    return render(declared, Inventory(named, guids, elsewhere), both_allowed(variables), is_true(variables.get("opensm_qos")), where)
+
+
+def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, dict[str, str] | None]:
+    """The HCAs of each host with their node GUIDs; None for a host of which this run knows nothing."""
+    found: dict[str, dict[str, str] | None] = {}
+    for host in hosts:
+        named = node_guids(hostvars[host], facts_of(hostvars, host))
+        # Facts without an HCA are those of a node whose driver was not loaded yet: its names stay.
+        found[str(host)] = dict(named.hcas) or None
+    return found
+
+
+__all__ = ("facts_of", "names_of", "partitions_of")

@@ -1,0 +1,205 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Which fabrics a host is on, through which of its ports, and what is declared for each of them. Pure.
+
+C(fabric: storage) is the simple case: one fabric. C(rdma_fabrics: {ib: [mlx5_0/1], storage: [mlx5_1/1]}) is the host with
+ports on several. C(opensm_fabrics: {storage: {subnet_prefix: ...}}) has what is different for the subnet manager of one.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+
+DEFAULT_FABRIC = "ib"
+DEFAULT_PRIORITY = 14
+DEFAULT_PREFIX = "0xfe80000000000000"
+MAX_PRIORITY = 15
+SETTINGS = ("log_file", "partitions", "priority", "subnet_prefix")
+
+# It becomes part of a unit's name and of file names; systemd leaves these characters as they are.
+_FABRIC = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,30}\Z")
+_PORT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[1-9][0-9]*\Z")
+_PREFIX = re.compile(r"^0x[0-9a-fA-F]{16}\Z")
+_PATH = re.compile(r"^/[A-Za-z0-9_./:@-]+\Z")
+
+NAME = "a name of up to 31 letters, digits, dots, dashes and underscores"
+PORT = "a port in the form mlx5_0/1"
+PATH = "an absolute path without blanks"
+PRIORITY = "a whole number from 0 to %d" % MAX_PRIORITY
+_FORM = "a mapping of fabrics to lists of ports, such as {ib: [mlx5_0/1], storage: [mlx5_1/1]}"
+
+
+class Settings(t.NamedTuple):
+    """What the subnet managers of one fabric have in common."""
+
+    priority: int = DEFAULT_PRIORITY
+    """Of the designated host; each standby has one less than the one before it."""
+    subnet_prefix: str = DEFAULT_PREFIX
+    log_file: str = ""
+    """"" for the default path."""
+
+
+def is_name(value: t.Any) -> bool:
+    return isinstance(value, str) and _FABRIC.match(value) is not None
+
+
+def is_port(value: t.Any) -> bool:
+    return isinstance(value, str) and _PORT.match(value) is not None
+
+
+def is_path(value: t.Any) -> bool:
+    return isinstance(value, str) and _PATH.match(value) is not None
+
+
+def is_prefix(value: t.Any) -> bool:
+    return isinstance(value, str) and _PREFIX.match(value) is not None and int(value, 16) != 0
+
+
+def read_int(value: t.Any) -> int | None:
+    """A whole number of 0 or more as YAML, INI and the command line give it; None where it is something else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value if value >= 0 else None
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        return int(value)
+    return None
+
+
+def is_priority(value: t.Any) -> bool:
+    number = read_int(value)
+    return number is not None and number <= MAX_PRIORITY
+
+
+def fabrics_of(variables: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
+    """The fabrics of a host with its ports on each, in their order; no ports where C(fabric) alone names it.
+
+    For variables without problems; what is wrong is left out.
+    """
+    declared = variables.get("rdma_fabrics")
+    if declared:
+        if not isinstance(declared, t.Mapping):
+            return {}
+        # Plain texts: tagged strings of ansible-core must not leak into a result that is compared and printed.
+        return {str(name): tuple(str(port) for port in ports) for name, ports in declared.items() if is_name(name) and isinstance(ports, (list, tuple))}
+    name = variables.get("fabric", DEFAULT_FABRIC)
+    return {str(name): ()} if isinstance(name, str) and name else {}
+
+
+def settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> Settings:
+    """What is declared for the subnet manager of C(fabric), from variables without problems."""
+    declared = variables.get("opensm_fabrics")
+    own = declared.get(fabric) if isinstance(declared, t.Mapping) else None
+    own = own if isinstance(own, t.Mapping) else {}
+    priority = own.get("priority", variables.get("opensm_priority", DEFAULT_PRIORITY))
+    prefix = own.get("subnet_prefix") or DEFAULT_PREFIX
+    return Settings(
+        read_int(priority) if is_priority(priority) else DEFAULT_PRIORITY,  # type: ignore[arg-type]
+        str(prefix).lower(),
+        str(own.get("log_file") or variables.get("opensm_log_file") or ""),
+    )
+
+
+def fabric_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with the names of fabrics and with their ports."""
+    name = variables.get("fabric", DEFAULT_FABRIC)
+    found = [] if is_name(name) else [Problem("fabric", name, NAME)]
+    declared = variables.get("rdma_fabrics")
+    if declared in (None, {}):
+        return found
+    if not isinstance(declared, t.Mapping):
+        return [*found, Problem("rdma_fabrics", declared, _FORM)]
+    seen: dict[str, str] = {}
+    for fabric, ports in declared.items():
+        where = "rdma_fabrics.%s" % (fabric,)
+        if not is_name(fabric):
+            found.append(Problem("rdma_fabrics", fabric, NAME))
+        if not isinstance(ports, (list, tuple)) or not ports:
+            found.append(Problem(where, ports, "a list of at least one port, such as [mlx5_0/1]"))
+            continue
+        for index, port in enumerate(ports):
+            if not is_port(port):
+                found.append(Problem("%s[%d]" % (where, index), port, PORT))
+            elif port in seen:
+                found.append(Problem("%s[%d]" % (where, index), port, "a port that is on no other fabric", "rdma_fabrics.%s has it, too" % seen[port]))
+            else:
+                seen[port] = str(fabric)
+    if "fabric" in variables and not found and name not in declared:
+        found.append(Problem("fabric", name, ", ".join(map(str, declared)), "rdma_fabrics names the fabrics of this host"))
+    for other in ("opensm_port", "opensm_port_guid"):
+        if variables.get(other):
+            found.append(Problem(other, variables[other], "not set", "the subnet manager of a fabric takes the first of its ports in rdma_fabrics"))
+    return found
+
+
+def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with C(opensm_fabrics), and with two fabrics that can't be told apart."""
+    declared = variables.get("opensm_fabrics")
+    if declared is not None and not isinstance(declared, t.Mapping):
+        return [Problem("opensm_fabrics", declared, 'a mapping, such as {storage: {subnet_prefix: "0xfe80000000000001"}}')]
+    checks: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
+        "log_file": (is_path, PATH),
+        # What is in it is judged with the partitions of the other fabrics.
+        "partitions": (lambda value: True, ""),
+        "priority": (is_priority, PRIORITY),
+        "subnet_prefix": (is_prefix, 'the upper half of a GID in the form "0xfe80000000000001", in quotes'),
+    }
+    found = []
+    for fabric, settings in (declared or {}).items():
+        where = "opensm_fabrics.%s" % (fabric,)
+        if not is_name(fabric):
+            found.append(Problem("opensm_fabrics", fabric, NAME))
+        if not isinstance(settings, t.Mapping):
+            found.append(Problem(where, settings, "a mapping with any of %s" % ", ".join(SETTINGS)))
+            continue
+        for key, value in settings.items():
+            if key not in checks:
+                found.append(Problem("%s.%s" % (where, key), value, "one of %s" % ", ".join(SETTINGS)))
+            elif not checks[key][0](value):
+                found.append(Problem("%s.%s" % (where, key), value, checks[key][1]))
+    return found or _prefix_problems(variables)
+
+
+def _prefix_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """A host that is on two fabrics needs two subnet prefixes: its GIDs don't tell them apart otherwise."""
+    found = []
+    seen: dict[str, str] = {}
+    for fabric in fabrics_of(variables):
+        prefix = settings_of(variables, fabric).subnet_prefix
+        if prefix in seen:
+            example = 'such as "0xfe80000000000001", with the same one on all hosts of the fabric'
+            hint = "fabric %s has it, too, and this host is on both" % seen[prefix]
+            found.append(Problem("opensm_fabrics.%s.subnet_prefix" % fabric, prefix, "one that no other fabric has, %s" % example, hint))
+        seen.setdefault(prefix, fabric)
+    return found
+
+
+__all__ = (
+    "DEFAULT_FABRIC",
+    "DEFAULT_PREFIX",
+    "DEFAULT_PRIORITY",
+    "MAX_PRIORITY",
+    "NAME",
+    "PATH",
+    "PORT",
+    "PRIORITY",
+    "SETTINGS",
+    "Settings",
+    "fabric_problems",
+    "fabrics_of",
+    "is_name",
+    "is_path",
+    "is_port",
+    "is_prefix",
+    "is_priority",
+    "read_int",
+    "settings_of",
+    "settings_problems",
+)

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Before a subnet manager ends: another one takes over, so that the fabric is not without a master until standbys notice.
+
+That takes opensm about 40 s by itself (it polls the master every 10 s and gives up after 4 times). A master with the lowest
+priority hands over at once, to a standby with a higher one.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+
+INTERVAL_SECONDS = 0.5
+STANDBY = 2
+LOWEST = 0
+
+
+def master_on(run: Runner, port: Port) -> _sminfo.SmInfo | None:
+    """The master of the fabric of C(port), if it is bound to that very port."""
+    answer = _sminfo.query(run, port.device, port.port)
+    return answer if answer is not None and answer.is_master and answer.guid == port.port_guid else None
+
+
+def heirs(run: Runner, port: Port, own: t.Collection[str]) -> list[str]:
+    """Port GUIDs of the subnet managers that stand by on other hosts. One of the lowest priority would not be handed to."""
+    records = _saquery.sm_records(run, port.device, port.port) or ()
+    return [record.guid for record in records if record.guid not in own and record.state == STANDBY and record.priority > LOWEST]
+
+
+def bound_to(unit: str, found: Found, ports: t.Sequence[Port], free: t.Collection[str]) -> list[Port]:
+    """The ports that a unit or process may be bound to. Of one that is not ours, all that no instance of ours has."""
+    text = found.files.get(conf_path(fabric_of(unit)), "") if fabric_of(unit) else ""
+    guid = parse_conf(text).get("guid", "")
+    return [port for port in ports if (port.port_guid == guid if guid else port.port_guid in free) and port.infiniband and port.phys_state == "LinkUp"]
+
+
+def without_heir(run: Runner, units: t.Sequence[str], found: Found, ports: t.Sequence[Port], taken: t.Collection[str], patience: float) -> dict[str, str]:
+    """Of the C(units) that are about to be stopped for good, those that nobody would follow, and why.
+
+    C(taken): GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, nothing is kept.
+    """
+    kept: dict[str, str] = {}
+    own = {port.port_guid for port in ports}
+    for unit in units:
+        for port in bound_to(unit, found, ports, own - set(taken)):
+            try:
+                alone = (
+                    port.port_guid not in taken
+                    and run.has("sminfo")
+                    and run.has("saquery")
+                    and _stays_alone(run, port, own, patience, unit if fabric_of(unit) else "")
+                )
+            except RdmaError:
+                alone = False
+            if alone:
+                kept[unit] = "on port %s it is master, and no other subnet manager stands by" % port.name
+    return kept
+
+
+def _stays_alone(run: Runner, port: Port, own: t.Collection[str], patience: float, unit: str) -> bool:
+    """C(unit): of ours, which can be told to look at the fabric anew; "" for others."""
+    deadline = time.monotonic() + patience
+    while True:
+        if master_on(run, port) is None or heirs(run, port, own):
+            return False
+        if unit:
+            # A master may have missed one that stands by when that came. Its sweep finds it.
+            run(["systemctl", "reload", unit])
+            unit = ""
+        if time.monotonic() >= deadline:
+            return True
+        time.sleep(INTERVAL_SECONDS)
+
+
+def _await_successor(run: Runner, port: Port, patience: float) -> bool:
+    deadline = time.monotonic() + patience
+    while master_on(run, port) is not None:
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(INTERVAL_SECONDS)
+    return True
+
+
+def hand_over(module: AnsibleModule, run: Runner, unit: str, ports: t.Sequence[Port], patience: float) -> None:
+    """Let a standby take over from a unit of ours, if it is master and there is one; else it does nothing.
+
+    The unit's priority is lowered for that, and its file put back: what is in it counts at the next start.
+    """
+    fabric = fabric_of(unit)
+    path = conf_path(fabric)
+    text = read_text(path) if fabric else ""
+    own = {port.port_guid for port in ports}
+    for port in ports:
+        try:
+            if not text or not run.has("sminfo") or not run.has("saquery") or master_on(run, port) is None or not heirs(run, port, own):
+                continue
+        except RdmaError:
+            continue
+        lowered = file_change(path, text, with_key(text, "sm_priority", LOWEST))
+        if lowered is None:
+            continue
+        try:
+            apply_file(module, lowered, mode=0o600)
+            run(["systemctl", "reload", unit])
+            # Where it does not come about, the standbys notice by themselves when it has ended.
+            _await_successor(run, port, patience)
+        finally:
+            apply_file(module, lowered._replace(before=lowered.after, after=text), mode=0o600)
+
+
+__all__ = ("bound_to", "hand_over", "heirs", "master_on", "without_heir")

@@ -1,0 +1,174 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Names of nodes by node GUID, for the log of opensm and for the diagnostics. Pure.
+
+The file is shared with its administrator: what stands outside of our lines is kept, and counts where both name a node.
+Format: cl_nodenamemap.c of opensm, ibdiag_common.c of infiniband-diags. Both drop the whole file for a line that does
+not begin with a number, take the first of two lines for one GUID, end a name at a quote or C(#), and read lines of up
+to 255 characters.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+
+# Where the diagnostics of rdma-core look without being told; opensm is told.
+DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
+VARIABLE = "opensm_node_names"
+
+BEGIN = "# BEGIN rdma.ofed: lines up to END are overwritten\n"
+END = "# END rdma.ofed\n"
+
+_LINE = 255
+# A number in C notation, and what may come after it.
+_NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
+
+
+class Named(t.NamedTuple):
+    """What a host contributes."""
+
+    hcas: t.Mapping[str, str]
+    """Node GUID of each HCA by its name, C({"mlx5_0": "0x..."})."""
+    known: bool = True
+    """False where nothing is known of the host in this run: the names that it has in the file stay."""
+
+
+def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> Named:
+    """The HCAs of a host: the declared C(opensm_node_guids) (names to GUIDs), else those of its C(rdma) fact on InfiniBand."""
+    declared = variables.get("opensm_node_guids")
+    if isinstance(declared, dict) and declared:
+        return Named({str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)})
+    if facts is None:
+        return Named({}, False)
+    infiniband = {port.get("device") for port in facts.get("ports", ()) if port.get("link_layer") == "InfiniBand"}
+    # A virtual function is no node of its own in the fabric.
+    return Named(
+        {
+            hca["name"]: normal_guid(hca["node_guid"])
+            for hca in facts.get("hcas", ())
+            if hca.get("name") in infiniband and not hca.get("virtual") and is_guid(hca.get("node_guid"))
+        }
+    )
+
+
+def _line(guid: str, name: str) -> str:
+    return '%s "%s"\n' % (guid, name)
+
+
+def is_name(value: t.Any) -> bool:
+    """Can it stand between quotes?"""
+    return (
+        isinstance(value, str)
+        and bool(value.strip())
+        and value.isprintable()
+        and '"' not in value
+        and "#" not in value
+        and len(_line("0x" + 16 * "0", value)) < _LINE
+    )
+
+
+def parse_line(line: str) -> tuple[str, str] | None:
+    """GUID and name of a line as the tools read it; None for a comment, an empty line, and one that they don't understand."""
+    match = _NUMBER.match(line)
+    if match is None:
+        return None
+    digits = match.group(1)
+    # C takes a leading zero for octal.
+    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits.startswith("0") else 10
+    try:
+        guid = int(digits, base)
+    except ValueError:
+        return None
+    names = [word for word in re.split(r'["#]', match.group(2)) if word]
+    return "0x%016x" % guid, names[0] if names else ""
+
+
+def parse(text: str) -> dict[str, str]:
+    """Names by GUID, as the tools see them."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        pair = parse_line(line)
+        if pair is not None and pair[1]:
+            found.setdefault(*pair)
+    return found
+
+
+def _sections(text: str) -> tuple[str, str]:
+    """What is foreign, and our lines without their frame."""
+    before, begin, rest = text.partition(BEGIN)
+    if not begin:
+        return text, ""
+    ours, end, after = rest.partition(END)
+    # Without its end, nobody can tell whose the rest is: nothing of the administrator's may get lost.
+    return (before + after, ours) if end else (before + rest, "")
+
+
+def broken_lines(text: str) -> list[str]:
+    """Foreign lines for which the tools drop the whole file, with their numbers."""
+    return [
+        "line %d: %s" % (number, describe(line))
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith("#") and parse_line(line) is None
+    ]
+
+
+def wanted(hosts: t.Mapping[str, Named], declared: t.Mapping[str, str] | None = None) -> dict[str, str]:
+    """Names by GUID: C(node1 mlx5_0), as the kernel's node description has it, and the declared ones, which count more."""
+    names = {guid: "%s %s" % (host, hca) for host, named in hosts.items() for hca, guid in named.hcas.items()}
+    names.update({normal_guid(guid): name for guid, name in (declared or {}).items()})
+    return names
+
+
+def problems(hosts: t.Mapping[str, Named], declared: t.Any = None) -> list[Problem]:
+    """Names that can't be written, and GUIDs of two HCAs."""
+    found = []
+    owners: dict[str, str] = {}
+    for host, named in hosts.items():
+        for hca, guid in named.hcas.items():
+            name = "%s %s" % (host, hca)
+            owner = owners.setdefault(guid, name)
+            if owner != name:
+                found.append(Problem("opensm_node_guids of %s" % host, guid, "a node GUID of its own", "%s has it, too" % owner))
+            if not is_name(name):
+                found.append(Problem("inventory host", name, "a name without quotes, # and control characters"))
+    if declared is None or declared in ({}, ""):
+        return found
+    if not isinstance(declared, dict):
+        return [*found, Problem(VARIABLE, declared, "a mapping of node GUIDs to names")]
+    for guid, name in declared.items():
+        if not is_guid(guid):
+            hint = "quote it: without quotes YAML reads a number" if isinstance(guid, int) else ""
+            found.append(Problem("%s.%s" % (VARIABLE, label(guid)), guid, 'a node GUID in the form "0x0002c90300f00010"', hint))
+        if not is_name(name):
+            found.append(Problem("%s.%s" % (VARIABLE, label(guid)), name, "a name of up to 230 characters without quotes, # and control characters"))
+    return found
+
+
+def render(found: str, hosts: t.Mapping[str, Named], declared: t.Mapping[str, str] | None = None) -> str:
+    """The file as it shall be: what is foreign in C(found) first, then our lines, by name. "" where there would be none.
+
+    Names of hosts of which nothing is known stay: a run with --limit must not take the others' names away.
+    """
+    foreign, ours = _sections(found)
+    names = wanted(hosts, declared)
+    silent = {host for host, named in hosts.items() if not named.known}
+    for guid, name in parse(ours).items():
+        # The last word is the HCA; a host's name in an inventory can have blanks.
+        if guid not in names and name.rsplit(" ", 1)[0] in silent:
+            names[guid] = name
+    taken = parse(foreign)
+    lines = [_line(guid, name) for guid, name in sorted(names.items(), key=lambda item: (item[1], item[0])) if guid not in taken]
+    if foreign and not foreign.endswith("\n"):
+        foreign += "\n"
+    return foreign + BEGIN + "".join(lines) + END if lines else foreign
+
+
+__all__ = ("BEGIN", "DEFAULT_PATH", "END", "VARIABLE", "Named", "broken_lines", "node_guids", "parse", "parse_line", "problems", "render", "wanted")

@@ -1,0 +1,285 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Options of opensm by key, on top of the template that the installed opensm writes. Pure.
+
+The template is the authority: builds differ in their keys (a vendor's has more), in their defaults and in the engines
+that they route with. What it holds is also what each key takes: its value shows the kind, its comment the choices.
+Nothing is ever taken from another version.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+
+# How opensm shows a text that is not set.
+UNSET = "(null)"
+HIDDEN = "(hidden)"
+
+# opensm reads a line into a buffer of this size, with its end; the rest would become a line of its own.
+_LINE = 1022
+
+_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]{1,64}|0|[1-9][0-9]{0,19})\Z")
+_PAIR = re.compile(r"[0-9]{1,5} [0-9]{1,5}\Z")
+_RATIO = re.compile(r"[0-9]{1,5}:[0-9]{1,5}\Z")
+
+# In comments of the template: "[off|local|loopback]", "Values are both, out, in and off", "Supported engines: minhop, updn".
+_BRACKETS = re.compile(r"\[([A-Za-z]\w*(?:\|\w+)+)\]")
+_VALUES = re.compile(r"Values are ([a-z]+(?:, [a-z]+)* and [a-z]+)(?: |\Z)")
+_ENGINES = re.compile(r"Supported engines: ([\w-]+(?:, *[\w-]+)*)")
+# A vendor's list: "dfsssp (EXPERIMENTAL), ar_updn (AR)".
+_REMARK = re.compile(r" *\([A-Z]+\)")
+
+# Understood by opensm, and not listed in its template.
+_MORE_CHOICES = {"routing_engine": ("no_fallback",)}
+
+# Narrower than what the kind says; outside of it opensm takes its default and goes on (osm_subn_verify_config).
+_RANGES: t.Mapping[str, tuple[tuple[int, int], ...]] = {
+    "console_port": ((1, 65535),),
+    "fdr10": ((0, 2),),
+    "force_link_speed": ((0, 7), (15, 15)),
+    "force_link_speed_ext": ((0, 7), (30, 31)),
+    "force_link_width": ((0, 31), (255, 255)),
+    "lash_start_vl": ((0, 15),),
+    "lmc": ((0, 7),),
+    "m_key_lease_period": ((0, 65535),),
+    "m_key_protection_level": ((0, 3),),
+    "max_op_vls": ((0, 5),),
+    "max_reverse_hops": ((0, 65535),),
+    "max_wire_smps": ((0, 0x7FFFFFFF),),
+    "max_wire_smps2": ((0, 0x7FFFFFFF),),
+    "nue_max_num_vls": ((0, 15),),
+    "perfmgr_max_outstanding_queries": ((1, 0xFFFFFFFF),),
+    "perfmgr_sweep_time_s": ((1, 65535),),
+    "sm_priority": ((0, 15),),
+    "sm_sl": ((0, 15),),
+    "subnet_timeout": ((0, 31),),
+}
+
+
+class Option(t.NamedTuple):
+    """One key of the template."""
+
+    key: str
+    default: str
+    kind: str
+    """C(boolean), C(hex), C(number), C(signed), C(pair), C(ratio), C(choice), C(choices) or C(text)."""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """Of numbers: what the field of opensm holds, as far as the template tells."""
+        if self.key in _RANGES:
+            return _RANGES[self.key]
+        if self.kind == "signed":
+            return ((-0x80000000, 0x7FFFFFFF),)
+        digits = len(self.default) - 2 if self.kind == "hex" else 8
+        return ((0, 16 ** (digits if digits > 1 else 8) - 1),)
+
+
+def is_true(value: t.Any) -> bool:
+    """Of what passes for a boolean."""
+    return str(value).lower() in ("1", "true", "yes", "on")
+
+
+def is_secret(key: str) -> bool:
+    """Keys that protect the fabric: m_key, sm_key, sa_key, cc_key, and what vendors add to them, also to make keys of."""
+    return key.endswith(("_key", "_seed"))
+
+
+def split(line: str) -> tuple[str, str] | None:
+    """Key and value of a line as opensm reads it; None for a comment or an empty one. A C(#) ends a line anywhere."""
+    words = line.split("#", 1)[0].split(None, 1)
+    if not words:
+        return None
+    value = words[1].strip() if len(words) == 2 else ""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    return words[0], value
+
+
+def _kind(key: str, value: str, comment: str) -> tuple[str, tuple[str, ...]]:
+    """Kind and choices, from the default value and the comment above the key."""
+    if value in ("TRUE", "FALSE"):
+        return "boolean", ()
+    for kind, pattern in (("hex", r"0x[0-9a-fA-F]+\Z"), ("number", r"[0-9]+\Z"), ("signed", r"-[0-9]+\Z")):
+        if re.match(pattern, value):
+            return kind, ()
+    if _PAIR.match(value):
+        return "pair", ()
+    if _RATIO.match(value):
+        return "ratio", ()
+    engines = _ENGINES.search(_REMARK.sub("", comment))
+    if engines:
+        return "choices", tuple(engine.strip() for engine in engines.group(1).split(",")) + _MORE_CHOICES.get(key, ())
+    brackets, listed = _BRACKETS.search(comment), _VALUES.search(comment)
+    choices: tuple[str, ...] = ()
+    if brackets:
+        choices = tuple(brackets.group(1).split("|"))
+    elif listed:
+        choices = tuple(re.findall(r"[a-z]+", listed.group(1).replace(" and ", ", ")))
+    return ("choice", choices) if value in choices else ("text", ())
+
+
+def parse_template(text: str) -> dict[str, Option]:
+    """The keys of a template, in its order. The comment of a key is the block of lines right above it."""
+    options: dict[str, Option] = {}
+    comment: list[str] = []
+    for line in text.splitlines():
+        found = split(line)
+        if found is None:
+            comment = [*comment, line.strip("# \t")] if line.startswith("#") else []
+            continue
+        key, value = found
+        options[key] = Option(key, value, *_kind(key, value, " ".join(comment)))
+        comment = []
+    return options
+
+
+def template_command(path: str) -> list[str]:
+    """The command that writes the template to C(path). Without C(-F) opensm would read its present configuration first,
+    and give that as the defaults."""
+    return ["opensm", "-F", "/dev/null", "-c", path]
+
+
+def _is_line(value: t.Any, key: str) -> bool:
+    """Would opensm read this text back as it is?"""
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        return False
+    text = str(value)
+    return bool(text) and text.isprintable() and "#" not in text and split("%s %s" % (key, text)) == (key, text) and len(key) + len(text) < _LINE
+
+
+def _number(value: t.Any, signed: bool = False) -> int | None:
+    """The number that C(strtoul) with any base would read; None for others. A leading zero would make it octal."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if not isinstance(value, str):
+        return None
+    negative = signed and value.startswith("-")
+    digits = value[1:] if negative else value
+    if not _NUMBER.match(digits):
+        return None
+    return -int(digits, 0) if negative else int(digits, 0)
+
+
+def words(value: t.Any) -> list[t.Any]:
+    """A list, or a text of words with commas or blanks between them."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return [word for word in re.split(r"[,\s]+", value) if word] if isinstance(value, str) else [value]
+
+
+def _as_choice(value: t.Any, choices: t.Sequence[str]) -> t.Any:
+    """YAML reads a bare C(off) as a boolean."""
+    word = {False: "off", True: "on"}[value] if isinstance(value, bool) else value
+    return word if word in choices else value
+
+
+def _unset(value: t.Any, option: Option) -> bool:
+    """Not set, where opensm can do without: with others it takes the name of no file for a file's name, or falls over."""
+    return value in (None, "", UNSET) and option.default == UNSET and option.kind in ("text", "choices")
+
+
+def _inwords(option: Option) -> str:
+    kind = option.kind
+    if kind in ("hex", "number", "signed"):
+        form = "0x%x" if kind == "hex" else "%d"
+        parts = [form % low if low == high else "%s to %s" % (form % low, form % high) for low, high in option.ranges]
+        return "a number, %s" % " or ".join(parts)
+    return {
+        "boolean": ALLOWED,
+        "pair": 'a service level and a value, such as "3 10", or a list of them',
+        "ratio": "two numbers with a colon, such as 0:0",
+        "choice": ", ".join(option.choices),
+        "choices": "one or more of %s, in the order in which they are tried" % ", ".join(option.choices),
+        "text": "a text of one line, without # and without blanks at its ends",
+    }[kind]
+
+
+def _good(option: Option, value: t.Any) -> bool:
+    kind = option.kind
+    if _unset(value, option):
+        return True
+    if kind == "boolean":
+        return is_boolean(value)
+    if kind in ("hex", "number", "signed"):
+        number = _number(value, kind == "signed")
+        return number is not None and any(low <= number <= high for low, high in option.ranges)
+    if kind == "pair":
+        items = value if isinstance(value, (list, tuple)) else [value]
+        return bool(items) and all(isinstance(item, str) and _PAIR.match(item) for item in items)
+    if kind == "ratio":
+        return isinstance(value, str) and _RATIO.match(value) is not None
+    if kind == "choice":
+        return _as_choice(value, option.choices) in option.choices
+    if kind == "choices":
+        chosen = words(value)
+        return bool(chosen) and all(word in option.choices for word in chosen) and len(set(chosen)) == len(chosen)
+    return _is_line(value, option.key)
+
+
+def _lines(option: Option, value: t.Any) -> list[str]:
+    """The lines of a checked value; only a pair can have several."""
+    kind = option.kind
+    if _unset(value, option):
+        texts = [UNSET]
+    elif kind == "boolean":
+        texts = ["TRUE" if is_true(value) else "FALSE"]
+    elif kind in ("hex", "number", "signed"):
+        number = _number(value, kind == "signed") or 0
+        texts = ["0x%0*x" % (len(option.default) - 2, number) if kind == "hex" else "%d" % number]
+    elif kind == "pair":
+        texts = list(value) if isinstance(value, (list, tuple)) else [value]
+    elif kind == "choices":
+        texts = [",".join(words(value))]
+    else:
+        texts = [str(_as_choice(value, option.choices))]
+    return ["%s %s" % (option.key, text) for text in texts]
+
+
+def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option], names: t.Mapping[str, str] | None = None) -> list[Problem]:
+    """What is wrong with the values by key. C(names): the variable that a key comes from, if not opensm_options."""
+    found = []
+    for key, value in declared.items():
+        name = (names or {}).get(key) or "opensm_options.%s" % label(key)
+        shown = HIDDEN if isinstance(key, str) and is_secret(key) and value is not None else value
+        if key not in options:
+            near = difflib.get_close_matches(key, options, n=1) if isinstance(key, str) else []
+            known = near[0] if near else "one of the %d keys that this opensm knows" % len(options)
+            found.append(Problem(name, shown, known, "the opensm on this host has no such key: opensm -F /dev/null -c FILE writes all that it has"))
+        elif not _good(options[key], value):
+            found.append(Problem(name, shown, _inwords(options[key]), "this opensm has %s" % options[key].default if not is_secret(key) else ""))
+    return found
+
+
+def render(template: str, declared: t.Mapping[str, t.Any], names: t.Mapping[str, str] | None = None) -> str:
+    """The template with the declared keys set in their places, and all else as it was. Raises InvalidInput."""
+    options = parse_template(template)
+    wrong = problems(declared, options, names)
+    if wrong:
+        raise InvalidInput(wrong)
+    lines: list[str] = []
+    done: set[str] = set()
+    for line in template.splitlines():
+        found = split(line)
+        if found is None or found[0] not in declared:
+            lines.append(line)
+        elif found[0] not in done:
+            done.add(found[0])
+            lines += _lines(options[found[0]], declared[found[0]])
+    return HEADER + "\n".join(lines) + "\n"
+
+
+__all__ = ("HIDDEN", "UNSET", "Option", "is_secret", "is_true", "parse_template", "problems", "render", "split", "template_command", "words")

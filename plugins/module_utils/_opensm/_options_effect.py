@@ -1,0 +1,155 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What a new configuration needs before a running opensm goes by it, and how it is shown without its secrets. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, split
+
+NOTHING = "nothing"
+SIGHUP = "sighup"
+RESTART = "restart"
+_ORDER = (NOTHING, SIGHUP, RESTART)
+
+# Taken over when the file is read again: at SIGHUP, and at every heavy sweep for any other reason. These are the keys
+# with can_update in the table opt_tbl of osm_subnet.c (opensm 3.3.24, https://github.com/linux-rdma/opensm). All others,
+# a vendor's too, are read at the start only.
+_LIVE_TEXT = """
+accum_log_file babbling_port_policy congestion_control connect_roots consolidate_ipv6_snm_req disable_multicast
+do_mesh_analysis drop_event_subscriptions enable_quirks exit_on_fatal fdr10 force_heavy_sweep force_link_speed
+force_link_speed_ext force_link_width force_log_flush fsync_high_avail_files head_of_queue_lifetime
+honor_guid2lid_file ignore_other_sm ipoib_mcgroup_creation_validation keep_pkey_indexes lash_start_vl
+leaf_head_of_queue_lifetime leaf_vl_stall_count local_phy_errors_threshold log_flags log_max_size log_prefix m_key
+m_key_lease_period m_key_lookup m_key_protection_level max_msg_fifo_timeout max_op_vls max_rate_enum
+max_smps_timeout max_wire_smps max_wire_smps2 mcgroup_join_validation no_clients_rereg no_partition_enforcement
+nue_max_num_vls overrun_errors_threshold packet_life_time part_enforce polling_retry_number
+port_profile_switch_nodes port_shifting qos quasi_ftree_indexing reassign_lids sa_db_dump sa_key scatter_ports
+sm_assigned_guid sm_inactive sm_key sm_priority sm_sl sminfo_polling_timeout subnet_timeout
+suppress_sl2vl_mad_status_errors sweep_interval sweep_on_trap torus_config use_mfttop use_optimized_slvl
+use_original_extended_sa_rates_only vl_stall_count
+cc_sw_cong_setting_control_map cc_sw_cong_setting_victim_mask cc_sw_cong_setting_credit_mask
+cc_sw_cong_setting_threshold cc_sw_cong_setting_packet_size cc_sw_cong_setting_credit_starvation_threshold
+cc_sw_cong_setting_credit_starvation_return_delay cc_sw_cong_setting_marking_rate cc_ca_cong_setting_port_control
+cc_ca_cong_setting_control_map cc_ca_cong_setting_ccti_timer cc_ca_cong_setting_ccti_increase
+cc_ca_cong_setting_trigger_threshold cc_ca_cong_setting_ccti_min cc_cct
+"""
+_QOS = ["qos_%s%s" % (ports, name) for ports in ("", "ca_", "sw0_", "swe_", "rtr_") for name in ("max_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl")]
+LIVE = frozenset([*_LIVE_TEXT.split(), *_QOS])
+
+# Files beside opensm.conf whose content opensm reads again at a heavy sweep: partitions in osm_prtn_make_partitions, the
+# policy in osm_qos_setup, the roots whenever routes are computed (osm_ucast_updn.c, osm_ucast_ftree.c). The names of
+# nodes are read once (osm_opensm.c), and no restart is worth a name in a log.
+_FILES: t.Mapping[str, str] = {"partitions": SIGHUP, "qos_policy": SIGHUP, "root_guids": SIGHUP, "node_names": NOTHING}
+
+
+def is_live(key: str) -> bool:
+    """Does opensm take a new value of this key over without a restart?"""
+    return key in LIVE
+
+
+def _normal(value: str) -> str:
+    """0x0a, 0x0A and 10 are the same to opensm."""
+    try:
+        return str(int(value, 0))
+    except ValueError:
+        return value
+
+
+def values(text: str) -> dict[str, tuple[str, ...]]:
+    """What a configuration says, by key. Several values only where the key stands several times."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        pair = split(line)
+        if pair is not None:
+            found[pair[0]] = (*found.get(pair[0], ()), _normal(pair[1]))
+    return found
+
+
+def changed_keys(old: str, new: str) -> list[str]:
+    """The keys that have another value, have come or have gone; sorted. Comments and spelling don't count."""
+    before, after = values(old), values(new)
+    return sorted(key for key in {**before, **after} if before.get(key) != after.get(key))
+
+
+def plan(old: str, new: str, running: bool) -> str:
+    """What makes an opensm that runs with C(old) go by C(new): NOTHING, SIGHUP or RESTART.
+
+    An opensm that found no file at its start does not look for one later. A key that has gone keeps its value until the
+    process ends.
+    """
+    keys = changed_keys(old, new) if running else []
+    if not keys:
+        return NOTHING
+    after = values(new)
+    return SIGHUP if old and all(is_live(key) and key in after for key in keys) else RESTART
+
+
+def file_effect(kind: str, old: str, new: str, running: bool) -> str:
+    """The same for the content of another file; C(kind): partitions, qos_policy, root_guids, node_names."""
+    return _FILES[kind] if running and old != new else NOTHING
+
+
+def strongest(effects: t.Iterable[str]) -> str:
+    """What does for all of them."""
+    return max(effects, key=_ORDER.index, default=NOTHING)
+
+
+def separates(old: str, new: str) -> bool:
+    """Is C(sm_key) another one? Managers with different keys ignore each other (osm_sminfo_rcv.c), and each would be master.
+
+    So standbys stop before the master gets the key, and start with it afterwards.
+    """
+    return "sm_key" in changed_keys(old, new)
+
+
+def redact(old: str, new: str) -> tuple[str, str]:
+    """Both texts for a diff: secrets are hidden, and still seen to change."""
+    before, after = values(old), values(new)
+
+    def hide(text: str, mark: bool) -> str:
+        lines = []
+        for line in text.splitlines(keepends=True):
+            pair = split(line)
+            if pair is not None and is_secret(pair[0]):
+                differs = mark and before.get(pair[0]) != after.get(pair[0])
+                lines.append("%s %s\n" % (pair[0], "(hidden, another one)" if differs else HIDDEN))
+            else:
+                lines.append(line)
+        return "".join(lines)
+
+    return hide(old, False), hide(new, bool(old))
+
+
+def redact_diff(diff: t.Sequence[t.Mapping[str, str]], paths: t.Collection[str]) -> list[dict[str, str]]:
+    """The C(diff) of a module's result, with the secrets of the configurations at C(paths) hidden."""
+    shown = []
+    for entry in diff:
+        if entry.get("before_header") in paths:
+            before, after = redact(entry["before"], entry["after"])
+            shown.append({**entry, "before": before, "after": after})
+        else:
+            shown.append(dict(entry))
+    return shown
+
+
+__all__ = (
+    "LIVE",
+    "NOTHING",
+    "RESTART",
+    "SIGHUP",
+    "changed_keys",
+    "file_effect",
+    "is_live",
+    "plan",
+    "redact",
+    "redact_diff",
+    "separates",
+    "strongest",
+    "values",
+)

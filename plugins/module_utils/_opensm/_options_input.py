@@ -1,0 +1,178 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The variables of role opensm that end up in opensm.conf and in the files that it names. Pure.
+
+What needs no template is checked here, on the controller before a run too; what the installed opensm takes, by
+C(_options.problems) on the host.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, is_true, words
+
+_KEY = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\Z")
+
+# Variables of their own, and the keys that they set.
+FIRST_CLASS: t.Mapping[str, str] = {
+    "opensm_routing_engine": "routing_engine",
+    "opensm_qos": "qos",
+    "opensm_sm_key": "sm_key",
+    "opensm_log_max_size": "log_max_size",
+    "opensm_log_flags": "log_flags",
+}
+
+# Keys that are no business of opensm_options, and what to do instead.
+RESERVED: t.Mapping[str, str] = {
+    **{key: "set %s instead" % variable for variable, key in FIRST_CLASS.items()},
+    "daemon": "leave it out: the unit keeps opensm in the foreground, where systemd sees it end",
+    "dump_files_dir": "leave it out: each instance has a directory of its own",
+    "guid": "set opensm_port or opensm_port_guid instead",
+    "ignore_other_sm": "leave it out: with it, a fabric gets two masters",
+    "log_file": "set opensm_log_file instead",
+    "node_name_map_name": "set opensm_node_names instead",
+    "partition_config_file": "set opensm_partitions instead",
+    "qos_policy_file": "set opensm_qos_policy instead",
+    "root_guid_file": "set opensm_root_guids instead",
+    "sm_inactive": "leave it out: with it, a fabric has no master",
+    "sm_priority": "set opensm_priority instead",
+    "subnet_prefix": "set the subnet_prefix of its fabric in opensm_fabrics instead",
+}
+
+# The engines that start from roots, as the template says of the key root_guid_file, and those known not to.
+_ROOTED = ("updn", "dnup", "ftree")
+_ROOTLESS = ("minhop", "file", "lash", "dor", "torus-2QoS", "nue", "dfsssp", "sssp", "no_fallback")
+# A level of logging is a byte of bits, a log of this many MB has long filled any disk.
+_MAX_FLAGS = 0xFF
+_MAX_LOG = 0xFFF
+
+
+class Paths(t.NamedTuple):
+    """Where the files of an instance are; "" for one that it has not."""
+
+    partitions: str = ""
+    root_guids: str = ""
+    qos_policy: str = ""
+    node_names: str = ""
+
+
+def _is_set(value: t.Any) -> bool:
+    """A role hands an empty default on; False and 0 are values."""
+    return not (value is None or (isinstance(value, (str, list, tuple, dict)) and not value))
+
+
+def _whole(value: t.Any, highest: int) -> bool:
+    if isinstance(value, bool):
+        return False
+    if isinstance(value, str):
+        return re.match(r"(0x[0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9})\Z", value) is not None and int(value, 0) <= highest
+    return isinstance(value, int) and 0 <= value <= highest
+
+
+def _is_key(value: t.Any) -> bool:
+    """64 bits. Without quotes YAML makes a number of it, and an option of type str a decimal text of that."""
+    if isinstance(value, str) and _KEY.match(value):
+        value = int(value, 0)
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+
+
+def _guid_problems(guids: t.Any, engines: t.Any) -> list[Problem]:
+    name = "opensm_root_guids"
+    if not isinstance(guids, (list, tuple)):
+        return [Problem(name, guids, "a list of node GUIDs of switches")]
+    hint = "quote it: without quotes YAML reads a number"
+    found = [
+        Problem("%s[%d]" % (name, index), guid, 'a node GUID in the form "0x0002c90300f00030"', hint if isinstance(guid, int) else "")
+        for index, guid in enumerate(guids)
+        if not is_guid(guid)
+    ]
+    if not _is_set(engines) or all(engine in _ROOTLESS for engine in words(engines)):
+        found.append(Problem("opensm_routing_engine", engines or None, "one with %s" % ", ".join(_ROOTED), "the others take no notice of opensm_root_guids"))
+    return found
+
+
+def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    found = []
+    for name, secret in (("opensm_options", False), ("opensm_secret_options", True)):
+        declared = variables.get(name)
+        if not _is_set(declared):
+            continue
+        if not isinstance(declared, dict):
+            found.append(Problem(name, HIDDEN if secret else declared, "a mapping of keys of opensm.conf to values"))
+            continue
+        for key, value in declared.items():
+            named = "%s.%s" % (name, label(key))
+            shown = HIDDEN if secret or (isinstance(key, str) and is_secret(key)) else value
+            if key in RESERVED:
+                found.append(Problem(named, shown, RESERVED[key]))
+            elif isinstance(key, str) and is_secret(key) != secret:
+                other = "opensm_options" if secret else "opensm_secret_options"
+                found.append(Problem(named, shown, "the same in %s" % other, "keys ending in _key or _seed are secret, and only they"))
+    return found
+
+
+def problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with the variables, by their role names, as far as that shows without a template."""
+    checks: t.Sequence[tuple[str, t.Callable[[t.Any], bool], str]] = (
+        ("opensm_qos", is_boolean, ALLOWED),
+        ("opensm_qos_policy", lambda value: isinstance(value, str), "the text of a QoS policy"),
+        ("opensm_log_max_size", lambda value: _whole(value, _MAX_LOG), "a size in MB, 0 (no limit) to %d" % _MAX_LOG),
+        ("opensm_log_flags", lambda value: _whole(value, _MAX_FLAGS), "a byte of flags, 0x00 to 0xff"),
+        ("opensm_routing_engine", lambda value: all(isinstance(word, str) for word in words(value)), "names of routing engines"),
+    )
+    found = [Problem(name, variables[name], allowed) for name, good, allowed in checks if _is_set(variables.get(name)) and not good(variables[name])]
+    if _is_set(variables.get("opensm_sm_key")) and not _is_key(variables["opensm_sm_key"]):
+        found.append(Problem("opensm_sm_key", HIDDEN, 'a number of 64 bits in the form "0x0000000000000001"'))
+    if _is_set(variables.get("opensm_root_guids")):
+        found += _guid_problems(variables["opensm_root_guids"], variables.get("opensm_routing_engine"))
+    if _is_set(variables.get("opensm_qos_policy")) and not is_true(variables.get("opensm_qos")):
+        found.append(Problem("opensm_qos", variables.get("opensm_qos"), "true", "opensm reads opensm_qos_policy with QoS only"))
+    return found + _option_problems(variables)
+
+
+def declared(variables: t.Mapping[str, t.Any], paths: Paths) -> dict[str, t.Any]:
+    """Checked variables as keys of opensm.conf, for C(_options.render): the files that are declared, and the values."""
+    keys: dict[str, t.Any] = {key: variables[name] for name, key in FIRST_CLASS.items() if _is_set(variables.get(name))}
+    for name, key, path in (
+        ("opensm_partitions", "partition_config_file", paths.partitions),
+        ("opensm_root_guids", "root_guid_file", paths.root_guids),
+        ("opensm_qos_policy", "qos_policy_file", paths.qos_policy),
+    ):
+        if path and _is_set(variables.get(name)):
+            keys[key] = path
+    if paths.node_names:
+        keys["node_name_map_name"] = paths.node_names
+    for name in ("opensm_options", "opensm_secret_options"):
+        keys.update(variables.get(name) or {})
+    return keys
+
+
+def names(variables: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """The variable that each key of C(declared) comes from, for the words of its problems."""
+    found = {key: name for name, key in FIRST_CLASS.items()}
+    found.update({key: "opensm_secret_options.%s" % label(key) for key in variables.get("opensm_secret_options") or {}})
+    return found
+
+
+def root_guids_text(guids: t.Sequence[str]) -> str:
+    """The file of checked GUIDs, one a line; "" (no file) without any."""
+    unique = sorted({normal_guid(guid) for guid in guids})
+    return HEADER + "".join(guid + "\n" for guid in unique) if unique else ""
+
+
+def qos_policy_text(policy: str) -> str:
+    """The file of a policy; "" (no file) without any."""
+    return HEADER + policy.rstrip() + "\n" if policy.strip() else ""
+
+
+__all__ = ("FIRST_CLASS", "RESERVED", "Paths", "declared", "names", "problems", "qos_policy_text", "root_guids_text")

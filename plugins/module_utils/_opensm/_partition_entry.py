@@ -1,0 +1,179 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Partitions as the inventory declares them: what one entry may say. Pure.
+
+An entry is a mapping: name, pkey, ipoib, rate, mtu, sl, scope, membership, members, isolate. A member is a mapping with
+one of host, group, port_guid and keyword, and its membership if that is not the partition's.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
+    MTUS,
+    RATES,
+    SCOPES,
+    is_guid,
+    mtu_code,
+    normal_guid,
+    pkey_base,
+    rate_code,
+    scope_code,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import KEYWORDS, MEMBERSHIPS
+
+VARIABLE = "opensm_partitions"
+
+# opensm keeps 31 characters; a first digit would make the name a P_Key.
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,30}\Z")
+
+WHO = ("host", "group", "port_guid", "keyword")
+_KEYS = ("name", "pkey", "ipoib", "rate", "mtu", "sl", "scope", "membership", "members", "isolate")
+_IPOIB_ONLY = ("rate", "mtu", "scope")
+_MAX_SL = 15
+
+
+class Member(t.NamedTuple):
+    """Who is meant, before hosts are resolved to ports."""
+
+    kind: str
+    """One of WHO."""
+    name: str
+    """A host, a group, a keyword, or a GUID in its normal form."""
+    membership: str
+
+
+class Partition(t.NamedTuple):
+    """A checked entry. Numbers are the codes that partitions.conf takes, None where opensm's default does."""
+
+    name: str
+    pkey: int
+    """Without the membership bit."""
+    ipoib: bool = False
+    rate: int | None = None
+    mtu: int | None = None
+    sl: int | None = None
+    scopes: tuple[int, ...] = ()
+    members: tuple[Member, ...] = ()
+    isolate: bool = False
+    """Limited members are meant not to reach each other."""
+
+
+def _unknown(where: str, entry: t.Mapping[t.Any, t.Any], keys: t.Sequence[str]) -> list[Problem]:
+    found = []
+    for key in entry:
+        if key not in keys:
+            near = difflib.get_close_matches(key, keys, n=1) if isinstance(key, str) else []
+            found.append(Problem("%s.%s" % (where, label(key)), entry[key], near[0] if near else ", ".join(keys), "there is no such key"))
+    return found
+
+
+def _sl(value: t.Any) -> int | None:
+    if isinstance(value, str) and re.match(r"[0-9]{1,2}\Z", value):
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_SL else None
+
+
+def _scopes(value: t.Any) -> list[t.Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _member_problems(where: str, member: t.Any) -> list[Problem]:
+    if not isinstance(member, dict):
+        example = "{keyword: %s}" % member if isinstance(member, str) and member in KEYWORDS else "{host: node1}"
+        return [Problem(where, member, "a mapping such as %s" % example)]
+    found = _unknown(where, member, (*WHO, "membership"))
+    named = [kind for kind in WHO if member.get(kind) is not None]
+    if len(named) != 1:
+        return [*found, Problem(where, member, "exactly one of %s" % ", ".join(WHO))]
+    kind, value = named[0], member[named[0]]
+    if kind == "keyword" and value not in KEYWORDS:
+        found.append(Problem("%s.keyword" % where, value, ", ".join(KEYWORDS)))
+    elif kind == "port_guid" and not is_guid(value):
+        hint = "quote it: without quotes YAML reads a number" if isinstance(value, int) else "that is not the node GUID"
+        found.append(Problem("%s.port_guid" % where, value, 'a port GUID in the form "0x7cfe90030016aef1"', hint))
+    elif not isinstance(value, str) or not value:
+        found.append(Problem("%s.%s" % (where, kind), value, "the name of a %s of the inventory" % kind))
+    if member.get("membership") is not None and member["membership"] not in MEMBERSHIPS:
+        found.append(Problem("%s.membership" % where, member["membership"], ", ".join(MEMBERSHIPS)))
+    return found
+
+
+def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
+    checks: tuple[tuple[str, t.Callable[[t.Any], bool], str], ...] = (
+        ("rate", lambda value: rate_code(value) is not None, "a rate in Gb/s: %s" % ", ".join("%g" % rate for rate in sorted(RATES))),
+        ("mtu", lambda value: mtu_code(value) is not None, "an MTU in bytes: %s" % ", ".join(str(mtu) for mtu in MTUS)),
+        ("sl", lambda value: _sl(value) is not None, "a service level from 0 to %d" % _MAX_SL),
+        (
+            "scope",
+            lambda value: bool(_scopes(value)) and all(scope_code(item) is not None for item in _scopes(value)),
+            "one or more of %s, or numbers from 1 to 15" % ", ".join(SCOPES),
+        ),
+        ("ipoib", is_boolean, ALLOWED),
+        ("isolate", is_boolean, ALLOWED),
+        ("membership", lambda value: value in MEMBERSHIPS, ", ".join(MEMBERSHIPS)),
+    )
+    found = [Problem("%s.%s" % (where, key), entry[key], allowed) for key, good, allowed in checks if entry.get(key) is not None and not good(entry[key])]
+    if not is_true(entry.get("ipoib")):
+        found += [
+            Problem("%s.%s" % (where, key), entry[key], "nothing without ipoib: true", "it is a property of the broadcast group of IPoIB")
+            for key in _IPOIB_ONLY
+            if entry.get(key) is not None
+        ]
+    return found
+
+
+def entry_problems(where: str, entry: t.Any) -> list[Problem]:
+    """What is wrong with one entry by itself; C(where) is its path, C(opensm_partitions[0])."""
+    if not isinstance(entry, dict):
+        return [Problem(where, entry, "a mapping with %s" % ", ".join(_KEYS))]
+    found = _unknown(where, entry, _KEYS)
+    name = entry.get("name")
+    if not isinstance(name, str) or not _NAME.match(name):
+        found.append(Problem("%s.name" % where, name, "a name of up to 31 letters, digits, dots, dashes and underscores, not beginning with a digit"))
+    if pkey_base(entry.get("pkey")) is None:
+        hint = "0x8000 and 0 leave no partition: the highest bit is the membership of a port" if entry.get("pkey") in (0, 0x8000, "0", "0x0", "0x8000") else ""
+        found.append(Problem("%s.pkey" % where, entry.get("pkey"), "a P_Key from 0x0001 to 0x7fff, or the same with the membership bit", hint))
+    found += _values(where, entry)
+    members = entry.get("members")
+    if not isinstance(members, (list, tuple)) or not members:
+        return [*found, Problem("%s.members" % where, members, "a list of at least one member", "opensm drops a partition without members")]
+    for index, member in enumerate(members):
+        found += _member_problems("%s.members[%d]" % (where, index), member)
+    return found
+
+
+def _read_member(member: t.Mapping[str, t.Any], default: str) -> Member:
+    kind = next(kind for kind in WHO if member.get(kind) is not None)
+    name = member[kind]
+    return Member(kind, normal_guid(name) if kind == "port_guid" else str(name), str(member.get("membership") or default))
+
+
+def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
+    """A checked entry. Who is named without a membership has the partition's, which is C(full) if that has none either."""
+    scope = entry.get("scope")
+    default = entry.get("membership") or "full"
+    return Partition(
+        name=str(entry["name"]),
+        pkey=pkey_base(entry["pkey"]) or 0,
+        ipoib=is_true(entry.get("ipoib")),
+        rate=rate_code(entry.get("rate")),
+        mtu=mtu_code(entry.get("mtu")),
+        sl=_sl(entry.get("sl")),
+        scopes=tuple(sorted({scope_code(item) or 0 for item in _scopes(scope)})) if scope is not None else (),
+        members=tuple(_read_member(member, default) for member in entry["members"]),
+        isolate=is_true(entry.get("isolate")),
+    )
+
+
+__all__ = ("VARIABLE", "WHO", "Member", "Partition", "entry_problems", "read_entry")

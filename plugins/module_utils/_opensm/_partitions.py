@@ -1,0 +1,287 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""From declared partitions to partitions.conf, with hosts of the inventory resolved to their ports. Pure.
+
+opensm drops a file with an error whole, and everybody is a full member of the one default partition then; a partition
+that it can't fill it leaves out without a word. So all that can be wrong is found here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
+    VARIABLE,
+    WHO,
+    Member,
+    Partition,
+    entry_problems,
+    read_entry,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import DEFAULT_PKEY, KEYWORDS
+
+# Many hosts each, which want to talk to each other; switches and routers don't.
+_MANY = ("ALL", "ALL_CAS")
+_OTHERS = "every port that is not named"
+
+
+class Inventory(t.NamedTuple):
+    """What the members of partitions are looked up in, for one fabric."""
+
+    groups: t.Mapping[str, t.Collection[str]]
+    """Hosts of each group; C(all) has every host."""
+    guids: t.Mapping[str, t.Collection[str]] | None = None
+    """Port GUIDs of each host, from C(port_guids). None before anything is gathered: then nobody is missed."""
+    elsewhere: t.Collection[str] = ()
+    """Hosts without a port on this fabric: members of groups are passed over, hosts named one by one refused."""
+
+
+class Resolved(t.NamedTuple):
+    """A partition by ports."""
+
+    keywords: tuple[tuple[str, str], ...]
+    """Keyword and membership, from the most general to C(SELF)."""
+    ports: tuple[tuple[str, str, str], ...]
+    """GUID, membership and host ("" for a bare GUID), by GUID."""
+
+
+def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, ports: t.Collection[str] = ()) -> tuple[str, ...]:
+    """The port GUIDs of a host: the declared C(opensm_port_guids), else those of the InfiniBand ports in its C(rdma) fact.
+
+    C(ports) are the names (C(mlx5_0/1)) of its ports on the fabric, if only some are. One too many does no harm: opensm
+    passes over a port that is not on its fabric.
+    """
+    declared = variables.get("opensm_port_guids")
+    if isinstance(declared, (list, tuple)) and declared:
+        return tuple(normal_guid(guid) for guid in declared if is_guid(guid))
+    return tuple(
+        port["port_guid"]
+        for port in (facts or {}).get("ports", ())
+        if port.get("link_layer") == "InfiniBand" and is_guid(port.get("port_guid")) and (not ports or port.get("name") in ports)
+    )
+
+
+def _hosts(member: Member, inventory: Inventory) -> list[str]:
+    if member.kind == "host":
+        return [member.name]
+    return [host for host in inventory.groups.get(member.name, ()) if host not in inventory.elsewhere] if member.kind == "group" else []
+
+
+def _claims(partition: Partition, inventory: Inventory) -> dict[str, dict[str, tuple[str, str, str]]]:
+    """Of each GUID, by kind of member: membership, host, and the name by which it is a member. The last one of a kind stays."""
+    found: dict[str, dict[str, tuple[str, str, str]]] = {}
+    for member in partition.members:
+        if member.kind == "port_guid":
+            found.setdefault(member.name, {})["port_guid"] = (member.membership, "", member.name)
+        for host in _hosts(member, inventory):
+            for guid in (inventory.guids or {}).get(host, ()):
+                found.setdefault(guid, {})[member.kind] = (member.membership, host, member.name)
+    return found
+
+
+def resolve(partition: Partition, inventory: Inventory) -> Resolved:
+    """A checked partition by ports. Who names more precisely counts: a port GUID before a host, a host before a group."""
+    keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
+    ports = []
+    for guid, kinds in sorted(_claims(partition, inventory).items()):
+        membership = next(kinds[kind][0] for kind in ("port_guid", "host", "group") if kind in kinds)
+        ports.append((guid, membership, next((kinds[kind][1] for kind in ("host", "group") if kind in kinds), "")))
+    return Resolved(tuple((name, keywords[name]) for name in KEYWORDS if name in keywords), tuple(ports))
+
+
+def _lookup(where: str, member: Member, inventory: Inventory, everybody: t.Collection[str]) -> list[Problem]:
+    """Members that are not in the inventory, not on the fabric, or without a known port."""
+    known: t.Collection[str] = everybody if member.kind == "host" else inventory.groups
+    if member.kind in ("host", "group") and member.name not in known:
+        near = difflib.get_close_matches(member.name, [str(name) for name in known], n=1)
+        return [
+            Problem(
+                "%s.%s" % (where, member.kind),
+                member.name,
+                near[0] if near else "a %s of the inventory" % member.kind,
+                "the inventory has no such %s" % member.kind,
+            )
+        ]
+    if member.kind == "host" and member.name in inventory.elsewhere:
+        return [Problem("%s.host" % where, member.name, "a host with a port on this fabric")]
+    if inventory.guids is None:
+        return []
+    unknown = [host for host in _hosts(member, inventory) if not inventory.guids.get(host)]
+    if not unknown:
+        return []
+    some = ", ".join(unknown[:5]) + (" and %d more" % (len(unknown) - 5) if len(unknown) > 5 else "")
+    hint = "gather the facts of %s first (rdma.ofed.rdma_facts, without --limit), or set opensm_port_guids for it" % some
+    return [Problem("%s.%s" % (where, member.kind), member.name, "hosts whose port GUIDs are known", hint)]
+
+
+def _twice(where: str, partition: Partition) -> list[Problem]:
+    """The same member with two memberships; groups that overlap are found by C(_overlaps)."""
+    seen: dict[tuple[str, str], str] = {}
+    found = []
+    for index, member in enumerate(partition.members):
+        held = seen.setdefault((member.kind, member.name), member.membership)
+        if held != member.membership:
+            found.append(Problem("%s.members[%d]" % (where, index), member.membership, held, "%s is in the list before, as %s" % (member.name, held)))
+    return found
+
+
+def _overlaps(where: str, partition: Partition, inventory: Inventory) -> list[Problem]:
+    """Hosts that two groups give different memberships, and that are not named themselves."""
+    held: dict[str, Member] = {}
+    named = {member.name for member in partition.members if member.kind == "host"}
+    for member in partition.members:
+        for host in _hosts(member, inventory) if member.kind == "group" else ():
+            other = held.setdefault(host, member)
+            if other.membership != member.membership and host not in named:
+                text = "%s is %s by group %s and %s by group %s" % (host, other.membership, other.name, member.membership, member.name)
+                return [Problem("%s.members" % where, text, "one membership for each host", "name the host itself, too: that counts before its groups")]
+    return []
+
+
+def _default_problems(where: str, partition: Partition) -> list[Problem]:
+    """In the default partition every subnet manager must be a full member."""
+    keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
+    # opensm begins with ALL=limited, SELF=full.
+    if next((keywords[name] for name in ("SELF", "ALL_CAS", "ALL") if name in keywords), "full") != "limited":
+        return []
+    return [
+        Problem("%s.members" % where, "SELF=limited", "{keyword: SELF, membership: full}", "limited members could not talk to the subnet manager's own port")
+    ]
+
+
+def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> list[Problem]:
+    """Pairs of members that can't talk to each other, because both are limited."""
+    keywords, ports = resolve(partition, inventory)
+    members = [(name, membership, name in _MANY) for name, membership in keywords]
+    members += [(host or guid, membership, False) for guid, membership, host in ports]
+    if inventory.guids is None:
+        members += [(member.name, member.membership, member.kind == "group") for member in partition.members if member.kind in ("host", "group")]
+    if partition.pkey == DEFAULT_PKEY and not any(name in _MANY for name, _membership, _many in members):
+        members.append((_OTHERS, "limited", True))
+    # Two ports of one host are one member: each of them has the other's host behind it.
+    limited = {name: many for name, membership, many in members if membership == "limited"}
+    if len(limited) < 2 and not any(limited.values()):
+        return []
+    some = any(membership != "limited" for _name, membership, _many in members)
+    pair = "%s and %s" % tuple([*limited, "another one of them"][:2])
+    if not some:
+        return [
+            Problem("%s.members" % where, "%s, all limited" % pair, "at least one full member", "two limited members can't talk to each other, so nobody could")
+        ]
+    if partition.isolate:
+        return []
+    hint = "two limited members can't talk to each other; if that is meant, set isolate: true"
+    if _OTHERS in limited:
+        hint += "; in the default partition opensm makes a limited member of whoever has no rule: name {keyword: ALL} for the others"
+    return [Problem("%s.members" % where, "%s, both limited" % pair, "full membership for one of them", hint)]
+
+
+def _shared(inventory: Inventory) -> list[Problem]:
+    """Port GUIDs of two hosts: a copied host_vars file, or facts of a node whose HCA has moved."""
+    owners: dict[str, str] = {}
+    found = []
+    for host, guids in (inventory.guids or {}).items():
+        for guid in guids:
+            owner = owners.setdefault(guid, host)
+            if owner != host:
+                found.append(Problem("opensm_port_guids of %s" % host, guid, "a port GUID of its own", "%s has it, too" % owner))
+    return found
+
+
+def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
+    """Names and P_Keys that stand twice, and the Default rule."""
+    found = []
+    keys: dict[int, int] = {}
+    names: dict[str, int] = {}
+    for index, entry in enumerate(entries):
+        where = "%s[%d]" % (variable, index)
+        first = keys.setdefault(entry.pkey, index)
+        if first != index:
+            hint = "%s[%d] (%s) has it, too; 0x%04x and 0x%04x are one partition" % (variable, first, entries[first].name, entry.pkey, entry.pkey | 0x8000)
+            found.append(Problem("%s.pkey" % where, "0x%04x" % entry.pkey, "a P_Key of its own", hint))
+        first = names.setdefault(entry.name.lower(), index)
+        if first != index:
+            found.append(Problem("%s.name" % where, entry.name, "a name of its own", "%s[%d] has it, too" % (variable, first)))
+        if entry.name.lower() == "default" and entry.pkey != DEFAULT_PKEY:
+            found.append(Problem("%s.pkey" % where, "0x%04x" % entry.pkey, "0x7fff", "Default is the name of that partition"))
+    if DEFAULT_PKEY not in keys:
+        rule = "{name: Default, pkey: 0x7fff, ipoib: true, members: [{keyword: ALL}]}"
+        hint = "without a rule for 0x7fff every port becomes a limited member of the default partition, and no two of them can talk"
+        found.append(Problem(variable, [entry.name for entry in entries], "a list with %s or the like" % rule, hint))
+    return found
+
+
+def problems(declared: t.Any, inventory: Inventory | None = None, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> list[Problem]:
+    """What is wrong with C(opensm_partitions). Without an inventory, hosts and groups are taken as they are.
+
+    C(allow_both), C(qos): what opensm.conf says of allow_both_pkeys and qos; without them a membership of C(both) is full,
+    and a service level 0. C(variable): where the user wrote them.
+    """
+    if declared is None or declared in ([], ""):
+        return []
+    if not isinstance(declared, (list, tuple)):
+        return [Problem(variable, declared, "a list of partitions")]
+    found = [problem for index, entry in enumerate(declared) for problem in entry_problems("%s[%d]" % (variable, index), entry)]
+    if found:
+        return found
+    entries = [read_entry(entry) for entry in declared]
+    found = _across(entries, variable)
+    everybody: frozenset[str] = frozenset()
+    if inventory is not None:
+        inventory = inventory._replace(elsewhere=frozenset(inventory.elsewhere))
+        everybody = frozenset(inventory.groups.get("all", ()))
+        found += _shared(inventory)
+    for index, entry in enumerate(entries):
+        where = "%s[%d]" % (variable, index)
+        if entry.sl and not qos:
+            found.append(Problem("%s.sl" % where, entry.sl, "0 without opensm_qos: true", "opensm puts 0 in its place"))
+        if not allow_both and any(member.membership == "both" for member in entry.members):
+            found.append(Problem("%s.members" % where, "both", "full, limited", "opensm makes it full without opensm_options.allow_both_pkeys: true"))
+        if entry.pkey == DEFAULT_PKEY:
+            found += _default_problems(where, entry)
+        found += _twice(where, entry)
+        if inventory is None:
+            found += _talk_problems(where, entry, Inventory({}))
+            continue
+        missing = [problem for at, member in enumerate(entry.members) for problem in _lookup("%s.members[%d]" % (where, at), member, inventory, everybody)]
+        found += missing or [*_overlaps(where, entry, inventory), *_talk_problems(where, entry, inventory)]
+    return found
+
+
+def _definition(partition: Partition, resolved: Resolved) -> str:
+    """One definition, a member a line, so that a diff shows who comes and goes; opensm reads lines of up to 4094 characters."""
+    flags = ["ipoib"] if partition.ipoib else []
+    flags += ["%s=%d" % (key, value) for key, value in (("rate", partition.rate), ("mtu", partition.mtu), ("sl", partition.sl)) if value is not None]
+    flags += ["scope=%d" % scope for scope in partition.scopes]
+    head = ",".join(["%s=0x%04x" % (partition.name, partition.pkey), *flags])
+    # In order: what comes later counts. SELF is last, wherever its port is named before.
+    general = [(name, membership, "") for name, membership in resolved.keywords if name != "SELF"]
+    own = [(name, membership, "") for name, membership in resolved.keywords if name == "SELF"]
+    members = [*general, *resolved.ports, *own]
+    if not members:
+        return "# %s has no members.\n" % head
+    lines = []
+    for index, (who, membership, host) in enumerate(members):
+        comment = " # %s" % "".join(letter if letter.isprintable() else "?" for letter in host) if host else ""
+        lines.append("    %s=%s%s%s\n" % (who, membership, ";" if index == len(members) - 1 else ",", comment))
+    return "%s :\n%s" % (head, "".join(lines))
+
+
+def render(declared: t.Any, inventory: Inventory, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
+    """The text of partitions.conf; "" (no file: everybody is in the default partition) without any. Raises InvalidInput."""
+    wrong = problems(declared, inventory, allow_both, qos, variable)
+    if wrong:
+        raise InvalidInput(wrong)
+    entries = [read_entry(entry) for entry in declared or ()]
+    return "\n".join([HEADER, *(_definition(entry, resolve(entry, inventory)) for entry in entries)]) if entries else ""
+
+
+__all__ = ("WHO", "Inventory", "Resolved", "port_guids", "problems", "render", "resolve")

@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Everything about subnet managers that a node can tell: those of its own, and those that its ports see. Reads only."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import known_host, missing, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import CONF, SETTINGS, conf_path, fabric_of, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+
+TOOLS = ("sminfo", "saquery", "smpquery")
+
+
+def fabric_names(found: Found) -> list[str]:
+    """The fabrics that this host has an instance for."""
+    prefix, suffix = SETTINGS + "/", "/" + CONF
+    return sorted(path[len(prefix) : -len(suffix)] for path in found.files if path.startswith(prefix) and path.endswith(suffix))
+
+
+def instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any]]:
+    """The subnet managers of this host: our instances, then whatever else runs."""
+    ours = {unit_name(fabric): fabric for fabric in fabric_names(found)}
+    names = sorted({*ours, *found.running})
+    units = show_units(run, names) if systemd and names else {}
+    rows = []
+    for name in names:
+        conf = parse_conf(found.files.get(conf_path(fabric_of(name)), "")) if fabric_of(name) else {}
+        unit = units.get(name)
+        rows.append(
+            {
+                "unit": name,
+                "fabric": ours.get(name, ""),
+                "active": unit.active if unit else "inactive",
+                "enabled": name in found.enabled,
+                "pid": unit.main_pid if unit else 0,
+                "port_guid": conf.get("guid", ""),
+                "priority": int(conf["sm_priority"]) if conf.get("sm_priority", "").isdigit() else None,
+                "log_file": conf.get("log_file", ""),
+            }
+        )
+    rest: dict[str, t.Any] = {"unit": "", "fabric": "", "active": "active", "enabled": False, "port_guid": "", "priority": None, "log_file": ""}
+    return rows + [{**rest, "pid": pid} for pid in found.strays]
+
+
+def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, own: t.Collection[str], hosts: t.Sequence[str]) -> dict[str, t.Any]:
+    description = _smpquery.node_description(run, port.device, port.port, manager.lid)
+    return {
+        "port_guid": manager.guid,
+        "lid": manager.lid,
+        "priority": manager.priority,
+        "state": manager.state_name,
+        "activity": manager.activity,
+        "node_description": description,
+        "host": known_host(description, hosts),
+        "here": manager.guid in own,
+    }
+
+
+def fabric_on(run: Runner, port: Port, own: t.Collection[str], hosts: t.Sequence[str], names: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
+    """What one port sees of its fabric. Where it can't be asked, C(problem) says why."""
+    base: dict[str, t.Any] = {"port": port.name, "port_guid": port.port_guid, "fabric": names.get(port.port_guid, "")}
+    base.update(
+        state=port.state, phys_state=port.phys_state, lid=port.lid, sm_lid=port.sm_lid, subnet_prefix=_prefix(port), master=None, alive=False, managers=[]
+    )
+    absent = [tool for tool in TOOLS if not run.has(tool)]
+    if absent:
+        return {**base, "problem": "%s not installed" % ", ".join(absent)}
+    try:
+        view = see(run, port, root)
+        managers = [_manager(run, port, manager, own, hosts) for manager in view.managers or ()]
+        master = alive = None
+        if view.answer is not None and view.answer.is_master:
+            # Each answer is a datagram of its own, and counts: a counter that stays is one of nobody.
+            again = _sminfo.query(run, port.device, port.port)
+            alive = again is not None and again.activity != view.answer.activity
+            master = _manager(run, port, view.answer, own, hosts)
+        problem = missing(view) or ("" if alive else "the master answers, and its activity count stays: it hangs")
+        return {**base, "master": master, "alive": bool(alive), "managers": managers, "problem": problem}
+    except RdmaError as exc:
+        # The tools of infiniband-diags explain themselves over several lines.
+        return {**base, "problem": "; ".join(exc.msg.splitlines())}
+
+
+def _prefix(port: Port) -> str:
+    groups = port.gid.split(":")
+    return "0x%s" % "".join(groups[:4]) if len(groups) == 8 else ""
+
+
+def report(run: Runner, wanted: t.Sequence[str], hosts: t.Sequence[str], systemd: bool, root: str = "/") -> dict[str, t.Any]:
+    """The module's result. C(wanted): names of ports, none for all InfiniBand ports; raises InvalidInput for one that is not there."""
+    started = time.monotonic()
+    ports = [port for port in read_ports(root) if port.infiniband]
+    known = {port.name: port for port in ports}
+    wrong = [
+        Problem("ports[%d]" % index, name, ", ".join(known) or "none: this host has no InfiniBand port")
+        for index, name in enumerate(wanted)
+        if name not in known
+    ]
+    if wrong:
+        raise InvalidInput(wrong)
+    found = look(run, root)
+    own = instances(run, found, systemd)
+    names = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
+    guids = {port.port_guid for port in ports}
+    fabrics = [fabric_on(run, port, guids, hosts, names, root) for port in ports if not wanted or port.name in wanted]
+    return {"fabrics": fabrics, "instances": own, "masked": list(found.masked), "seconds": round(time.monotonic() - started, 2)}
+
+
+__all__ = ("fabric_on", "instances", "report")

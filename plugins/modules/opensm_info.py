@@ -1,0 +1,165 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: opensm_info
+short_description: Who manages the fabrics that a node is on
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Asks through each InfiniBand port which subnet manager is master, which others the master knows, and whether it is alive.
+  - Says which subnet managers this node runs, whoever started them.
+  - Where a port can't be asked, because nothing is installed or the link is down, it says why, and does not fail.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.info
+options:
+  ports:
+    description: The ports to ask through, in the notation of C(rdma link), such as V(mlx5_0/1). Where empty, all InfiniBand ports.
+    type: list
+    elements: str
+    default: []
+  known_hosts:
+    description: Names of the hosts of the inventory. A manager whose node description begins with one of them gets it as C(host).
+    type: list
+    elements: str
+    default: []
+requirements:
+  - infiniband-diags, to ask the fabric
+notes:
+  - A second master on a fabric that is split in two can't be seen from the other half.
+seealso:
+  - module: rdma.ofed.opensm
+"""
+
+EXAMPLES = r"""
+- name: Look at the subnet managers
+  rdma.ofed.opensm_info:
+    known_hosts: "{{ groups['rdma'] }}"
+  register: managers
+
+- name: Name the master of the first port
+  ansible.builtin.debug:
+    msg: "{{ managers.fabrics[0].master.node_description }}"
+"""
+
+RETURN = r"""
+fabrics:
+  description: What each port sees.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    port:
+      description: The port.
+      type: str
+    port_guid:
+      description: Its port GUID.
+      type: str
+    fabric:
+      description: Name of the fabric, where an instance of M(rdma.ofed.opensm) is bound to this port, else empty.
+      type: str
+    state:
+      description: Of the port, such as V(ACTIVE).
+      type: str
+    phys_state:
+      description: Of its link, such as V(LinkUp).
+      type: str
+    lid:
+      description: LID of the port.
+      type: int
+    sm_lid:
+      description: LID of the subnet manager that configured it; V(0) where none did.
+      type: int
+    subnet_prefix:
+      description: Upper half of its GIDs.
+      type: str
+    master:
+      description:
+        - The master, with C(port_guid), C(lid), C(priority), C(state), C(activity), C(node_description), C(host) and C(here).
+        - None where nobody answers.
+      type: dict
+    alive:
+      description: Did the activity count of the master rise between two questions?
+      type: bool
+    managers:
+      description: All subnet managers that the master knows, itself included, in the same form.
+      type: list
+      elements: dict
+    problem:
+      description: What keeps the fabric from having exactly one master that is alive, in words; empty where it has one.
+      type: str
+  sample:
+    - port: mlx5_0/1
+      port_guid: "0x7cfe90030016aef1"
+      fabric: ib
+      state: ACTIVE
+      phys_state: LinkUp
+      lid: 1
+      sm_lid: 1
+      subnet_prefix: "0xfe80000000000000"
+      alive: true
+      problem: ""
+      master: {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 14, state: MASTER, activity: 4711, node_description: node1 mlx5_0, host: node1, here: true}
+      managers:
+        - {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 14, state: MASTER, activity: 4711, node_description: node1 mlx5_0, host: node1, here: true}
+        - {port_guid: "0x7cfe90030016aef9", lid: 3, priority: 13, state: STANDBY, activity: 81, node_description: node2 mlx5_0, host: node2, here: false}
+instances:
+  description: The subnet managers of this node. Without C(unit), a process that no unit started.
+  returned: success
+  type: list
+  elements: dict
+  sample:
+    - unit: rdma-opensm@ib.service
+      fabric: ib
+      active: active
+      enabled: true
+      pid: 811
+      port_guid: "0x7cfe90030016aef1"
+      priority: 14
+      log_file: /var/log/opensm/ib/opensm.log
+masked:
+  description: The units of packages that can't be started.
+  returned: success
+  type: list
+  elements: str
+  sample: [opensm.service, opensm@.service, opensmd.service]
+seconds:
+  description: How long it took.
+  returned: success
+  type: float
+  sample: 0.11
+"""
+
+import os
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._report import report
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "ports": {"type": "list", "elements": "str", "default": []},
+            "known_hosts": {"type": "list", "elements": "str", "default": []},
+        },
+        supports_check_mode=True,
+    )
+    try:
+        systemd = os.path.isdir("/run/systemd/system")
+        result = report(ModuleRunner(module), module.params["ports"], module.params["known_hosts"], systemd)
+    except RdmaError as exc:
+        module.fail_json(msg=exc.msg, **exc.details)
+    module.exit_json(changed=False, **result)
+
+
+if __name__ == "__main__":
+    main()

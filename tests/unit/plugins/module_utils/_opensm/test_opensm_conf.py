@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, render_conf, with_key
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART, SIGHUP
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, fabric_of, file_effect, rotation_text
+from hypothesis import given
+from hypothesis import strategies as st
+
+keys = st.from_regex(r"[a-z_][a-z0-9_]{0,20}", fullmatch=True)
+values = st.from_regex(r"[A-Za-z0-9/._-]{1,20}", fullmatch=True)
+
+
+@given(st.dictionaries(keys, values))
+def test_what_is_written_is_read(wanted: dict[str, str]) -> None:
+    assert parse_conf(render_conf(wanted)) == wanted
+
+
+@given(st.dictionaries(keys, values), keys, values)
+def test_one_key_is_changed_and_no_other(wanted: dict[str, str], key: str, value: str) -> None:
+    assert parse_conf(with_key(render_conf(wanted), key, value)) == {**wanted, key: value}
+
+
+def test_comments_and_blanks_are_nothing() -> None:
+    assert parse_conf("# SM priority\n\nsm_priority 14 # high\nsm_key\t0x1\nlog_prefix (null)\n") == {
+        "sm_priority": "14",
+        "sm_key": "0x1",
+        "log_prefix": "(null)",
+    }
+
+
+def test_files_of_an_instance_and_others() -> None:
+    assert file_effect("/x/partitions.conf", "a", "b") == SIGHUP
+    assert file_effect("/x/partitions.conf", "a", "a") == NOTHING
+    assert file_effect("/x/opensm.conf", "sm_priority 14\n", "sm_priority 13\n") == SIGHUP
+    assert file_effect("/x/opensm.conf", "guid 0x1\n", "guid 0x2\n") == RESTART
+    assert file_effect("/x/other", "a", "b") == RESTART
+
+
+def test_units_and_their_fabrics() -> None:
+    assert fabric_of("rdma-opensm@ib.1.service") == "ib.1"
+    assert fabric_of("opensm@0x1.service") == fabric_of("process opensm 7") == ""
+
+
+def test_each_log_is_rotated_and_opened_anew() -> None:
+    text = rotation_text([Instance("ib", "0x1", 14), Instance("storage", "0x2", 14, "/var/log/sm.log")])
+    assert "/var/log/opensm/ib/opensm.log {" in text and "/var/log/sm.log {" in text
+    assert "systemctl kill --signal=USR1 rdma-opensm@storage.service" in text

@@ -1,0 +1,139 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pathlib
+import time
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path
+
+OURS = "0x0000000000100001"
+THEIRS = "0x0000000000100002"
+PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid=OURS, link_layer="InfiniBand", phys_state="LinkUp")
+OTHER = Port("mlx5_1/1", "mlx5_1", 1, port_guid="0x0000000000100009", link_layer="InfiniBand", phys_state="LinkUp")
+UNIT = "rdma-opensm@ib.service"
+RECORD = "SMInfoRecord dump:\n" + "".join("\t\t%s\n" % line for line in ("LID...%d", "GUID...%s", "ActCount...1", "Priority...%d", "SMState...%d"))
+
+
+class Module:
+    def selinux_enabled(self) -> bool:
+        return False
+
+    def atomic_move(self, source: str, target: str) -> None:
+        pathlib.Path(source).replace(target)
+
+
+class Fabric:
+    """We are master, until systemd tells our process to read a file that has a lower priority than the standby."""
+
+    def __init__(self, conf: pathlib.Path | None = None, standby: int | None = 13, answers: bool = True) -> None:
+        self.conf, self.standby, self.answers = conf, standby, answers
+        self.master = OURS
+        self.missed: int | None = None
+        """Priority of a standby that only a sweep finds."""
+        self.calls: list[str] = []
+
+    def has(self, tool: str) -> bool:
+        return True
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.calls.append(" ".join(argv))
+        if argv[0] == "sminfo":
+            text = "sminfo: sm lid 1 sm guid %s, activity count 1 priority 14 state 3 SMINFO_MASTER\n" % self.master
+            return Output(0, text, "") if self.answers else Output(1, "", "sminfo: iberror: failed: Failed to open device")
+        if argv[0] == "saquery":
+            return Output(0, RECORD % (1, OURS, 14, 3) + (RECORD % (2, THEIRS, self.standby, 2) if self.standby is not None else ""), "")
+        assert argv[:2] == ["systemctl", "reload"]
+        if self.missed is not None:
+            self.standby, self.missed = self.missed, None
+        if self.conf and self.standby is not None and self.standby > int(parse_conf(self.conf.read_text())["sm_priority"]):
+            self.master = THEIRS
+        return Output(0, "", "")
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", sleep)
+
+
+@pytest.fixture
+def conf(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    path = tmp_path / "opensm.conf"
+    path.write_text("guid %s\nsm_priority 14\n" % OURS)
+    monkeypatch.setattr(_handover, "conf_path", lambda fabric: str(path))
+    return path
+
+
+def test_a_standby_takes_over_and_the_file_is_as_before(conf: pathlib.Path) -> None:
+    fabric, before = Fabric(conf), conf.read_text()
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, [PORT], 30)
+    assert fabric.master == THEIRS
+    assert fabric.calls.count("systemctl reload " + UNIT) == 1
+    assert read_text(str(conf)) == before
+
+
+def test_without_a_standby_nothing_is_given_away(conf: pathlib.Path) -> None:
+    fabric = Fabric(conf, standby=None)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, [PORT], 30)
+    assert not any(call.startswith("systemctl") for call in fabric.calls)
+
+
+def test_who_is_not_master_has_nothing_to_give(conf: pathlib.Path) -> None:
+    fabric = Fabric(conf)
+    fabric.master = THEIRS
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, [PORT], 30)
+    assert not any(call.startswith("systemctl") for call in fabric.calls)
+
+
+def test_a_unit_of_a_package_is_not_told_anything() -> None:
+    fabric = Fabric()
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, "opensm.service", [PORT], 30)
+    assert not any(call.startswith("systemctl") for call in fabric.calls)
+
+
+def test_the_ports_that_a_unit_can_be_bound_to() -> None:
+    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    free = {OTHER.port_guid}
+    assert _handover.bound_to(UNIT, found, [PORT, OTHER], free) == [PORT]
+    assert _handover.bound_to("opensm.service", found, [PORT, OTHER], free) == [OTHER]
+    assert _handover.bound_to("process opensm 7", found, [PORT, OTHER._replace(phys_state="Polling")], free) == []
+
+
+@pytest.mark.parametrize(
+    ("fabric", "taken", "kept"),
+    [
+        (Fabric(standby=None), [], True),
+        (Fabric(standby=13), [], False),
+        (Fabric(standby=0), [], True),
+        (Fabric(standby=None), [OURS], False),
+        (Fabric(standby=None, answers=False), [], False),
+    ],
+)
+def test_the_only_master_stays(fabric: Fabric, taken: list[str], kept: bool) -> None:
+    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    result = _handover.without_heir(fabric, [UNIT], found, [PORT], taken, 30)
+    assert list(result) == ([UNIT] if kept else [])
+
+
+def test_a_standby_that_was_missed_is_found() -> None:
+    fabric = Fabric(standby=None)
+    fabric.missed = 13
+    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    assert _handover.without_heir(fabric, [UNIT], found, [PORT], [], 30) == {}
+    assert fabric.calls.count("systemctl reload " + UNIT) == 1
