@@ -59,7 +59,7 @@ def test_a_node_that_fails_is_left_out_and_the_others_of_its_batch_come_back(hos
     wanted = [{"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 4}}]
     status, output = play(host, "--limit", "node1,node2,node4", drain="drain_fails.yml", rdma_serial=2, hca_firmware_config=wanted)
     assert status != 0
-    assert (service(node("node1")), service(node("node2")), service(node("node4"))) == (["drained", "back"], ["drained"], [])
+    assert (service(node("node1")), service(node("node2")), service(node("node4"))) == (["drained", "back"], ["drained"], []), output
     assert "The jobs on it do not end. It was left out of service (drained)" in output
     assert "NUM_OF_VFS: 16 -> 4 (needs device_reset)" in output
     assert module(node("node1"), "mlxfwreset")["pending"] == []
