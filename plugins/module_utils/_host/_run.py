@@ -49,12 +49,11 @@ class ModuleRunner:
 
     def __init__(self, module: AnsibleModule) -> None:
         self._module = module
-        self._paths: dict[str, str | None] = {}
 
     def _find(self, tool: str) -> str | None:
-        if tool not in self._paths:
-            self._paths[tool] = self._module.get_bin_path(tool, opt_dirs=["/usr/sbin", "/sbin"])
-        return self._paths[tool]
+        # Looked up each time: what a module installs or removes makes tools come and go while it runs.
+        path: str | None = self._module.get_bin_path(tool, opt_dirs=["/usr/sbin", "/sbin"])
+        return path
 
     def has(self, tool: str) -> bool:
         return self._find(tool) is not None

@@ -66,6 +66,16 @@ def test_a_command_has_a_time_limit_and_no_shell() -> None:
     assert module.calls == [["timeout", "--kill-after=5", "3", "/usr/sbin/ibstat", "-p"]]
 
 
+def test_tools_come_and_go_while_a_module_runs() -> None:
+    run, module = runner(0, "", "")
+    assert not run.has("ofed_info")
+    module.tools = ("ibstat", "ofed_info")
+    assert run.has("ofed_info")
+    module.tools = ()
+    with pytest.raises(Unsupported, match="ibstat is not installed"):
+        run(["ibstat"])
+
+
 def test_a_failure_quotes_command_status_and_text() -> None:
     run, _module = runner(1, "", "ibpanic: no\n")
     with pytest.raises(CommandFailed, match=r"^ibstat -p failed with exit status 1: ibpanic: no$"):
