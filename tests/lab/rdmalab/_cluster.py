@@ -132,9 +132,20 @@ def _containers(settings: Settings) -> list[str]:
     return own_containers(docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", form), settings.prefix, str(REPOSITORY))
 
 
+def _dead(settings: Settings) -> list[str]:
+    """Those whose removal was interrupted: they keep their names, and nothing can start them."""
+    states = [word for state in ("dead", "removing") for word in ("--filter", "status=" + state)]
+    return docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, *states, "--format", "{{.Names}}").split()
+
+
 def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: str) -> None:
     """Idempotent. C(text) is the wanted topology; where nobody C(asked) for it, the one of the lab that is there stays."""
     present = _containers(settings)
+    dead = _dead(settings)
+    if dead:
+        say("removing what is left of %s" % ", ".join(dead))
+        docker("rm", "--force", "--volumes", *dead, timeout=300)
+        present = _containers(settings)
     if present and settings.topology.exists() and settings.topology.read_text(encoding="utf-8") != text:
         if asked:
             raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
