@@ -21,7 +21,9 @@ from ._settings import Settings
 from ._topology import Node, Topology
 
 BOOT_SECONDS = 300
-SSH_OPTIONS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR")
+# A machine whose network goes down before its sshd says good-bye leaves the other end waiting for ever.
+_ALIVE = ("-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=6")
+SSH_OPTIONS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", *_ALIVE)
 _PARAMETERS = "/sys/module/ibdummy/parameters/"
 # RDMA devices get other names once rdma-core's udev rules are there: their number is what counts.
 _BOOTED = "systemctl is-system-running; ls /sys/class/infiniband | wc -l; cat /proc/uptime"
@@ -34,7 +36,7 @@ def folder(lab: Settings, node: Node) -> pathlib.Path:
 def ssh(lab: Settings, node: Node, *command: str) -> list[str]:
     """The command line that runs a command on a node, or a shell. It ends when the node goes away without a word."""
     port = str(_qemu.load(folder(lab, node)).ssh_port)
-    options = ["-i", str(lab.machines / "key"), "-p", port, *SSH_OPTIONS, "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5"]
+    options = ["-i", str(lab.machines / "key"), "-p", port, *SSH_OPTIONS, "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
     return ["ssh", *options, "root@127.0.0.1", *([shlex.join(command)] if command else [])]
 
 
