@@ -85,7 +85,7 @@ class Walk:
             self._fault("%s: no answer to a new connection" % when)
 
     def learn(self, *states: str) -> None:
-        """What each state looks like when nothing disturbs. The first of them must be what the node is in."""
+        """What each state looks like when nothing disturbs."""
         for state in states:
             self._run(state, "undisturbed")
             self._looks[state] = self._agent.look()["snapshot"]
@@ -137,25 +137,53 @@ class Walk:
         self._say("%s, %s: killed after %.1f s, whole after %.1f s" % (state, when, done.seconds, again.seconds))
 
 
-@pytest.fixture(scope="module")
-def walks(stacks: Cluster) -> collections.abc.Iterator[dict[str, concurrent.futures.Future[Walk]]]:
+Walks = t.Dict[str, "concurrent.futures.Future[Walk]"]
+
+
+def walked(lab: Cluster, way: t.Callable[[Walk], None]) -> collections.abc.Iterator[Walks]:
     """All nodes at once; each test waits for its own."""
 
     def go(node: str) -> Walk:
-        with Agent(stacks.inventory, node) as agent:
+        with Agent(lab.inventory, node) as agent:
             walk = Walk(agent)
-            walk.learn("absent", "ports", "bond", "ports")
-            walk.back_and_forth("ports", "bond")
-            walk.within_commands("ports", "bond")
-            walk.back_and_forth("ports", "absent")
+            way(walk)
             return walk
 
     with concurrent.futures.ThreadPoolExecutor(len(NODES)) as pool:
         yield {node: pool.submit(go, node) for node in NODES}
 
 
+def between_ports_and_bond(walk: Walk) -> None:
+    walk.learn("ports", "bond", "ports")
+    walk.back_and_forth("ports", "bond")
+    walk.within_commands("ports", "bond")
+
+
+def between_ports_and_nothing(walk: Walk) -> None:
+    # A node that never had anything is not the same: its interfaces have not joined a group yet.
+    walk.learn("ports", "absent", "ports")
+    walk.back_and_forth("ports", "absent")
+
+
+@pytest.fixture(scope="module")
+def to_bond(stacks: Cluster) -> collections.abc.Iterator[Walks]:
+    yield from walked(stacks, between_ports_and_bond)
+
+
+@pytest.fixture(scope="module")
+def to_nothing(stacks: Cluster) -> collections.abc.Iterator[Walks]:
+    yield from walked(stacks, between_ports_and_nothing)
+
+
 @pytest.mark.parametrize("node", NODES, ids=list(NODES.values()))
-def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(walks: dict[str, concurrent.futures.Future[Walk]], node: str) -> None:
-    walk = walks[node].result()
+def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(to_bond: Walks, node: str) -> None:
+    walk = to_bond[node].result()
     assert walk.faults == []
     assert walk.kills > 20
+
+
+@pytest.mark.parametrize("node", NODES, ids=list(NODES.values()))
+def test_a_removal_that_is_killed_anywhere_is_made_good_by_the_next(to_nothing: Walks, node: str) -> None:
+    walk = to_nothing[node].result()
+    assert walk.faults == []
+    assert walk.kills > 15
