@@ -96,11 +96,13 @@ class Walk:
             self._say("%s: %s" % (state, self._looks[state]["links"]))
             self._check_management("%s, undisturbed" % state)
 
-    def _run(self, state: str, when: str) -> Execution:
-        done = self._agent.run(self._states[state])
-        if done.result.get("failed"):
+    def _judged(self, done: Execution, state: str, when: str) -> Execution:
+        if not done.killed and done.result.get("failed"):
             self._fault("%s, %s: %s" % (state, when, done.result["msg"]))
         return done
+
+    def _run(self, state: str, when: str) -> Execution:
+        return self._judged(self._agent.run(self._states[state]), state, when)
 
     def back_and_forth(self, one: str, other: str, fine: bool = False) -> None:
         """From C(one), where the node is, to C(other) and back, killed before one step after the other of each way."""
@@ -128,7 +130,7 @@ class Walk:
 
     def _converge(self, state: str, when: str, done: Execution) -> None:
         self.kills += done.killed
-        again = self._run(state, when) if done.killed else done
+        again = self._run(state, when) if done.killed else self._judged(done, state, when)
         left = self._agent.settled(self._looks[state])
         self._check_management("%s, %s" % (state, when))
         if left:
