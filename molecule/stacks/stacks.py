@@ -61,7 +61,9 @@ def begin(host: Host, log: pathlib.Path, **options: t.Any) -> subprocess.Popen[b
 def module(host: Host, name: str, check: bool = False, **options: t.Any) -> Result:
     """The whole result of a module on a node, whether it failed or not; C(said) is what it showed while it ran."""
     node = host.backend.host
-    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed." + name, "-a", json.dumps(options)]
+    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed." + name]
+    # An empty mapping would be taken for words that no module understands.
+    argv += ["-a", json.dumps(options)] if options else []
     env = _environment(ANSIBLE_STDOUT_CALLBACK="ansible.posix.json", ANSIBLE_LOAD_CALLBACK_PLUGINS="1")
     done = subprocess.run([*argv, *(["--check"] if check else [])], env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr

@@ -155,6 +155,12 @@ options:
       - The election then decides. The module is content with exactly one master, whichever it is.
     type: bool
     default: false
+  stack_replaced:
+    description:
+      - The driver stack is replaced in this very run, so what runs here runs what was replaced.
+      - The module finds that out by itself, too. In check mode it can't, because nothing was replaced yet.
+    type: bool
+    default: false
 requirements:
   - opensm and infiniband-diags, where O(instances) has any
   - systemd
@@ -287,6 +293,7 @@ def main() -> None:
             "wait_timeout": {"type": "int", "default": 60},
             "known_hosts": {"type": "list", "elements": "str", "default": []},
             "allow_foreign_master": {"type": "bool", "default": False},
+            "stack_replaced": {"type": "bool", "default": False},
         },
         # "Nothing runs here" is said, and not merely left out.
         required_if=[("state", "present", ["instances"])],

@@ -165,7 +165,7 @@ def read_job(name: str, root: str = "/") -> State | None:
     found = state_of(_content(directory + "/job.json"), _content(directory + "/state.json"), running, "/%s/%s/log" % (JOBS, name), time.time())
     if found is None or not found.running or not found.stage:
         return found
-    return found._replace(detail=" ".join(read_text(directory + "/progress").split())[:_MOST_DETAIL])
+    return found._replace(detail=" ".join(read_text("%s/progress.%d" % (directory, found.step)).split())[:_MOST_DETAIL])
 
 
 def read_log(name: str, root: str = "/") -> str:

@@ -71,12 +71,16 @@ def perform(step: t.Mapping[str, t.Any], log: t.IO[bytes], limit: float) -> int:
         return TIMED_OUT
 
 
+def _forget(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+
+
 def work(directory: str) -> None:
     """All steps until one fails; those marked C(always) in any case, so that nothing stays mounted."""
     with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
         job = json.load(stream)
     path = os.path.join(directory, "state.json")
-    progress = os.path.join(directory, "progress")
     started = time.time()
     end = time.monotonic() + job["timeout"]
     state: dict[str, t.Any] = {"id": job["id"], "started": started, "finished": 0, "rc": 0, "failed": "", "stage": "", "step": 0}
@@ -84,15 +88,17 @@ def work(directory: str) -> None:
         for number, step in enumerate(job["steps"], 1):
             if state["failed"] and not step["always"]:
                 continue
+            # A file of its own for each step: else what one has told could be read as told by the next.
+            progress = os.path.join(directory, "progress.%d" % number)
+            _forget(progress)
             if not state["failed"]:
                 state.update(stage=step["stage"], step=number)
                 save(path, state)
             # What cleans up gets a minute even where the time is over.
             left = end - time.monotonic()
             limit = min(step["timeout"] or left, max(left, 60) if step["always"] else left)
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(progress)
             rc = perform({**step, "environment": {**step["environment"], PROGRESS: progress}}, log, limit)
+            _forget(progress)
             if rc not in step["ok"] and not state["failed"]:
                 state.update(rc=rc, failed=step["stage"])
         log.flush()

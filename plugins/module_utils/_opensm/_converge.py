@@ -136,7 +136,7 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     # A host that runs none may have no port, and needs none.
     ports = read_ports()
     bounds = _bind(params, ports)
-    found = look(run)
+    found = look(run, stack_replaced=params["stack_replaced"])
     template = read_template(run) if bounds else ""
     bounds = [bound._replace(instance=configured(bound.instance, params, template)) for bound in bounds]
     instances = [bound.instance for bound in bounds]

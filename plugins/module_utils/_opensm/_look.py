@@ -110,14 +110,18 @@ def runs_replaced(pid: int, root: str = "/") -> bool:
     return program.endswith(_DELETED) or _LIBRARIES.search(read_text(os.path.join(place, "maps"))) is not None
 
 
-def look(run: Runner, root: str = "/") -> Found:
-    """One systemctl, the rest is read from files. Without a running systemd there are no running units."""
+def look(run: Runner, root: str = "/", stack_replaced: bool = False) -> Found:
+    """One systemctl, the rest is read from files. Without a running systemd there are no running units.
+
+    C(stack_replaced): count all of our units as running what was replaced, as in check mode, where it still is on disk.
+    """
     running: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
     if os.path.isdir(below(root, "/run/systemd/system")):
         shown = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", "opensm*", "rdma-opensm@*"]).stdout)
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.active in ("active", "activating", "reloading")))
-        replaced = tuple(name for name in running if _OWN.match(name) and shown[name].main_pid and runs_replaced(shown[name].main_pid, root))
+        own = [name for name in running if _OWN.match(name) and shown[name].main_pid]
+        replaced = tuple(name for name in own if stack_replaced or runs_replaced(shown[name].main_pid, root))
     fabrics = _listdir(below(root, SETTINGS))
     settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
     contents = {path: read_text(below(root, path)) for path in [TEMPLATE, ROTATION, *settings]}

@@ -47,6 +47,7 @@ DEFAULTS: dict[str, t.Any] = {
     "wait_timeout": 60,
     "known_hosts": ["node1", "node2"],
     "allow_foreign_master": False,
+    "stack_replaced": False,
 }
 
 
@@ -76,7 +77,7 @@ class Tools:
 @pytest.fixture(autouse=True)
 def node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_converge, "read_ports", lambda: (PORT,))
-    monkeypatch.setattr(_converge, "look", lambda run: Found())
+    monkeypatch.setattr(_converge, "look", lambda run, stack_replaced=False: Found())
     monkeypatch.setattr(_converge, "read_template", lambda run: "")
 
 
@@ -151,7 +152,7 @@ def test_other_hosts_never_ask_the_fabric(params: dict[str, t.Any]) -> None:
 def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     unit = "rdma-opensm@ib.service"
     done: list[str] = []
-    monkeypatch.setattr(_converge, "look", lambda run: Found(running=(unit,), enabled=(unit,)))
+    monkeypatch.setattr(_converge, "look", lambda run, stack_replaced=False: Found(running=(unit,), enabled=(unit,)))
     monkeypatch.setattr(_converge, "without_heir", lambda *_: {unit: "nobody stands by"} if alone else {})
     monkeypatch.setattr(_converge, "apply", lambda module, run, plan, before_end: done.extend(change.words() for change in plan.changes))
     result = _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=[])), Tools())

@@ -109,6 +109,13 @@ def test_a_stack_was_replaced_under_it(tmp_path: pathlib.Path, program: str, map
     assert look(Systemctl(), str(tmp_path)).replaced == (("rdma-opensm@second.service",) if replaced else ())
 
 
+def test_a_stack_that_is_replaced_in_this_run_takes_all_of_ours_along(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "run/systemd/system").mkdir(parents=True)
+    found = look(Systemctl(), str(tmp_path), stack_replaced=True)
+    assert found.replaced == ("rdma-opensm@second.service",)
+    assert set(found.replaced) < set(found.running)
+
+
 def test_files_boot_links_and_masks(tmp_path: pathlib.Path) -> None:
     root = str(tmp_path)
     put(tmp_path, TEMPLATE, "unit")
