@@ -115,7 +115,7 @@ def test_a_shell_reads_what_we_read(backend: str, shell: str, tmp_path: pathlib.
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
-@settings(derandomize=True, max_examples=60)
+@settings(max_examples=settings.default.max_examples + 10)
 def test_quoting_is_read_back(value: str) -> None:
     assert assignments("\n".join(lines_of([("NAME", value)]))) == {"NAME": value}
 
@@ -151,7 +151,7 @@ TARGETS = st.lists(
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_records_give_back_what_was_rendered(backend: str) -> None:
     @given(TARGETS)
-    @settings(derandomize=True, max_examples=60, deadline=None)
+    @settings(max_examples=settings.default.max_examples + 10)
     def check(targets: list[Target]) -> None:
         found = BACKENDS[backend].records(BACKENDS[backend].render(targets))
         assert {name: (sorted(record.addresses), record.mtu) for name, record in found.items()} == {

@@ -224,7 +224,7 @@ def _records(stack: t.Any, files: t.Mapping[str, str]) -> dict[str, Record]:
     ids=["networkd", "ifupdown", "networkmanager", "netplan-networkd", "netplan-networkmanager"],
 )
 def test_every_stack_gives_back_what_it_was_told(stack: t.Any, render: t.Callable[[t.Sequence[Target]], dict[str, str]]) -> None:
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(max_examples=settings.default.max_examples + 10)
     @given(nodes())
     def check(targets: tuple[Target, ...]) -> None:
         files = render(targets)

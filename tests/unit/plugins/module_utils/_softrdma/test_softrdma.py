@@ -128,7 +128,7 @@ def test_wrong_state() -> None:
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=6))
-@settings(derandomize=True, max_examples=60, deadline=None)
+@settings(max_examples=settings.default.max_examples + 10)
 def test_no_input_raises(value: t.Any) -> None:
     _input.problems({"soft_rdma_links": value, "soft_rdma_state": value})
     _input.problems({"soft_rdma_links": [{"name": value, "type": value, "netdev": value}]})

@@ -63,7 +63,7 @@ def sourced(folder: pathlib.Path, text: str) -> dict[str, str]:
     return dict(zip(KEYS, done.stdout.decode().split("\0")))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(st.lists(st.sampled_from(LINES), max_size=6), st.booleans(), st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=3))
 def test_bash_reads_what_is_wanted_and_nothing_else_changes(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], newline: bool, wanted: dict[str, str]
@@ -81,7 +81,7 @@ def test_bash_reads_what_is_wanted_and_nothing_else_changes(
             assert line in left
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(st.lists(st.sampled_from(LINES), max_size=6))
 def test_a_known_value_is_what_bash_has(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
     text = "\n".join(lines)
