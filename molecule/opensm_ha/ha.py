@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -29,6 +30,18 @@ PROBE = """
 rm -f /tmp/probe.stop
 ask() { timeout 1 sminfo -t 200 "$1" 2>/dev/null | grep -q SMINFO_MASTER && echo 1 || echo 0; }
 while [ ! -e /tmp/probe.stop ]; do echo "sample $(date +%%s.%%N) $(ask %(one)s) $(ask %(two)s) $(ask %(one)s)"; done
+"""
+
+
+# The installed package in a later version, without scripts.
+NEXT_PACKAGE = """
+set -e
+rm -rf /tmp/next && mkdir -p /tmp/next/DEBIAN
+dpkg-query -s opensm | sed -e '/^Status:/d' -e '/^Conffiles:/,/^[A-Z]/{/^Conffiles:/d; /^ /d}' -e 's/^Version: .*/&+next/' >/tmp/next/DEBIAN/control
+dpkg -L opensm | while read -r path; do [ -d "$path" ] || [ ! -e "$path" ] || cp --archive --parents "$path" /tmp/next; done
+dpkg-deb --build --root-owner-group /tmp/next /tmp/next.deb >/dev/null
+DEBIAN_FRONTEND=noninteractive dpkg --install --force-confold /tmp/next.deb
+rm -r /tmp/next /tmp/next.deb
 """
 
 
@@ -126,6 +139,12 @@ def lid(node: str) -> int:
 
 def lids() -> dict[str, int]:
     return {node: lid(node) for node in NODES}
+
+
+def pkeys(node: str) -> set[int]:
+    """The P_Key table of the first port of a node, as the fabric has it."""
+    answer = shell(WITNESS, "smpquery pkeys %d 1" % lid(node))
+    return {int(word, 16) for word in re.findall(r"0x[0-9a-fA-F]{4}\b", answer)} - {0}
 
 
 @contextlib.contextmanager

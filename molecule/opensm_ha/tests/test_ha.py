@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import time
 
@@ -107,6 +108,40 @@ def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) ->
     ha.site("--tags", "opensm")
     ha.wait_for_master("node1", SECONDS_TO_RETURN)
     assert set(ha.managers()) == set(ha.NODES)
+
+
+def test_a_partition_is_changed_without_a_restart() -> None:
+    default = {"name": "Default", "pkey": 0x7FFF, "ipoib": True, "members": [{"keyword": "ALL"}]}
+    storage = {"name": "storage", "pkey": 0x0001, "members": [{"host": "node2"}, {"host": "node3", "membership": "limited"}]}
+    before = {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES}
+    assert {node: ha.pkeys(node) & {0x0001, 0x8001} for node in ha.NODES} == {node: set() for node in ha.NODES}
+    for partitions, wanted in (([default, storage], {"node2": {0x8001}, "node3": {0x0001}}), ([default], {})):
+        ha.site("--tags", "opensm", "--extra-vars", json.dumps({"opensm_partitions": partitions}))
+        deadline = time.monotonic() + SECONDS_TO_RETURN
+        while (found := {node: ha.pkeys(node) & {0x0001, 0x8001} for node in ha.NODES}) != {**{node: set() for node in ha.NODES}, **wanted}:
+            assert time.monotonic() < deadline, found
+            time.sleep(0.5)
+    ha.site("--tags", "opensm")
+    assert {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES} == before
+
+
+def test_opensm_itself_is_upgraded_under_a_running_fabric() -> None:
+    """As a package manager does it: the program is another file afterwards, and nobody was told."""
+    before = {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES}
+    lids = ha.lids()
+    for node in ha.NODES:
+        ha.shell(node, ha.NEXT_PACKAGE)
+    assert {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES} == before
+    with ha.probing("node1", "node2") as samples:
+        ha.site("--tags", "opensm,fabric_check")
+    report("opensm upgraded", samples)
+    assert ha.masters_at_once(samples) == 0
+    assert ha.longest_gap(samples) < 5
+    assert ha.lids() == lids
+    test_one_is_master_and_two_stand_by()
+    after = {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES}
+    assert not set(after.items()) & set(before.items())
+    assert "changed=0" in ha.site("--tags", "opensm", "--limit", "node1").split("PLAY RECAP")[1]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["run", "check mode"])

@@ -76,8 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     command("inventory", lambda s, _: print(s.inventory), "the path of the inventory")
     command("image", _show_image, "build the node image if it is missing, and print its tag")
     command("recipe", _show_recipe, "how a node's container is made, as JSON")
-    sub = command("topology", lambda _, a: print(_generate.generate(_hosts(a.nodes)), end=""), "print a topology file for so many nodes")
+    sub = command("topology", lambda _, a: print(_generate.generate(a.nodes, a.containers), end=""), "print a topology file for so many nodes")
     sub.add_argument("nodes", type=int)
+    sub.add_argument("--containers", type=int, default=0, metavar="N", help="run only the first N of them; the others are ports on the fabric")
     command("console", _console, "a command of ibsim's console, such as: help, dump, attached").add_argument("words", nargs=argparse.REMAINDER)
     _add_faults(command("fault", lambda _s, _a: 0, "break something, or mend it"))
     return parser

@@ -26,7 +26,8 @@ _NAMELESS = re.compile(r"^(MT\d+|Mellanox|ConnectX|NVIDIA|Aggregation)", re.IGNO
 # The first is the default; the last two are for virtual machines only.
 NETWORKS = ("networkd", "ifupdown", "networkmanager", "netplan")
 SUITES = ("bookworm", "trixie")
-_ALLOWED = {"network": NETWORKS, "suite": SUITES}
+# A host without a container is there for the fabric only: its ports answer, and nobody can log in.
+_ALLOWED = {"network": NETWORKS, "suite": SUITES, "container": ("yes", "no")}
 
 
 class Link(t.NamedTuple):
@@ -117,7 +118,7 @@ def parse(text: str, source: str = "topology") -> Topology:
     problems += ["'# lab %s' names a host that is not in the file" % name for name in (*attributes, *adapters) if name.partition("/")[0] not in hosts]
     if problems:
         raise LabError("%s is not usable as a fabric:\n  %s" % (source, "\n  ".join(problems)))
-    return Topology(tuple(devices), nodes)
+    return Topology(tuple(devices), tuple(node for node in nodes if attributes.get(node.name, {}).get("container") != "no"))
 
 
 def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> list[str]:

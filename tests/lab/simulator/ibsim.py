@@ -9,11 +9,20 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import select
 import subprocess
 import time
 
 PROMPT = b"sim> "
+
+
+def limits(topology: str) -> list[str]:
+    """The options that make room for a large fabric: ibsim takes up to 2048 nodes, 256 switches and 13312 ports by itself."""
+    widths = [(kind, int(ports)) for kind, ports in re.findall(r"^(Switch|Ca)\s+(\d+)", topology, re.MULTILINE)]
+    switches = sum(1 for kind, _ports in widths if kind == "Switch")
+    needed = {"-N": (len(widths), 2048), "-S": (switches, 256), "-P": (sum(ports + 1 for _kind, ports in widths), 13312)}
+    return [word for option, (count, room) in needed.items() if count > room for word in (option, str(count))]
 
 
 class Ibsim:
@@ -24,7 +33,7 @@ class Ibsim:
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        argv = ["ibsim", "-s", "-r", "-l", str(self.port), str(self.topology)]
+        argv = ["ibsim", "-s", "-r", *limits(self.topology.read_text(encoding="utf-8")), "-l", str(self.port), str(self.topology)]
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.read(10)
         for command in self.standing():

@@ -78,6 +78,15 @@ def test_generated_fabrics_are_sound(hosts: int) -> None:
     assert len({hca.guid for node in topology.nodes for hca in node.hcas}) == hosts
 
 
+def test_hosts_that_are_ports_on_the_fabric_only() -> None:
+    topology = _topology.parse(_generate.generate(2000, 3))
+    assert [(node.name, node.network) for node in topology.nodes] == [("node1", "networkd"), ("node2", "networkd"), ("node3", "ifupdown")]
+    assert sum(1 for device in topology.devices if device.kind == "Ca") == 2000
+    assert max(switch.ports for switch in topology.switches) <= 254
+    with pytest.raises(LabError, match="# lab node4' names a host that is not in the file"):
+        _topology.parse("# lab node4 container=no\n" + _generate.generate(3))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

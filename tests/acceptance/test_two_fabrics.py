@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Hosts with a port on each of two fabrics: each fabric has a master and a standby of its own, and swapped cables are found."""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import json
+import pathlib
+import re
+import subprocess
+import typing as t
+
+import records
+import yaml
+from cluster import BIN, Cluster, environment
+from common import ROOT
+from conftest import converge
+
+STORAGE_PREFIX = "0xfe80000000000001"
+NODES = ("node1", "node2", "node3")
+SHARED = {
+    "rdma_fabrics": {"ib": ["mlx5_0/1"], "storage": ["mlx5_1/1"]},
+    "opensm_fabrics": {"storage": {"subnet_prefix": STORAGE_PREFIX}},
+    "opensm_standby": True,
+    "ipoib_interfaces": [],
+}
+
+
+@contextlib.contextmanager
+def two_fabrics(topology: str, folder: pathlib.Path) -> collections.abc.Iterator[tuple[Cluster, pathlib.Path]]:
+    """A lab, and an inventory in which node1 is designated for the one fabric and node2 for the other."""
+    cluster = Cluster("rdma-%s" % topology)
+    try:
+        cluster.command("up", "--topology", topology)
+        inventory = yaml.safe_load(cluster.inventory.read_text(encoding="utf-8"))
+        for own in inventory["all"]["children"]["rdma"]["hosts"].values():
+            own.pop("ipoib_interfaces", None)
+        inventory["all"]["vars"] = {**inventory["all"].get("vars", {}), **SHARED}
+        inventory["all"]["children"]["rdma"].get("vars", {}).pop("ipoib_interfaces", None)
+        ranks = {"node1": {"ib": 1, "storage": 2}, "node2": {"ib": 2, "storage": 1}}
+        inventory["all"]["children"]["opensm"]["hosts"] = {node: {"opensm_rank": rank} for node, rank in ranks.items()}
+        path = folder / "inventory.yml"
+        path.write_text(yaml.safe_dump(inventory), encoding="utf-8")
+        yield cluster, path
+    finally:
+        cluster.command("down")
+
+
+def seen(inventory: pathlib.Path, node: str) -> dict[str, dict[str, t.Any]]:
+    """What opensm_info says on a node, by port."""
+    argv = [str(BIN / "ansible"), "-i", str(inventory), node, "-m", "rdma.ofed.opensm_info", "-a", json.dumps({"known_hosts": ["node1", "node2", "node3"]})]
+    env = {**environment(), "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"}
+    done = subprocess.run(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    fabrics = json.loads(done.stdout)["plays"][0]["tasks"][0]["hosts"][node]["fabrics"]
+    return {fabric["port"]: fabric for fabric in fabrics}
+
+
+def states(inventory: pathlib.Path, node: str, port: str) -> dict[str, str]:
+    """State of each subnet manager of the fabric of a port, by host."""
+    fabric = seen(inventory, node)[port]
+    assert fabric["problem"] == "", fabric
+    return {manager["host"]: manager["state"] for manager in fabric["managers"]}
+
+
+def instances(cluster: Cluster, node: str) -> dict[str, str]:
+    """The process of each of our units, by name of the unit."""
+    units = cluster.shell(node, "systemctl list-units --no-legend --plain 'rdma-opensm@*' | cut -d ' ' -f 1").stdout.split()
+    return {unit: cluster.shell(node, "systemctl show -p MainPID --value %s" % unit).stdout.strip() for unit in units}
+
+
+def test_each_fabric_has_its_own_master(tmp_path: pathlib.Path) -> None:
+    with two_fabrics("two-fabrics", tmp_path) as (cluster, inventory):
+        predicted = converge(cluster, "--check", inventory=inventory)
+        done = converge(cluster, inventory=inventory)
+        assert records.differences(predicted.events, done.events) == []
+        assert records.changes(converge(cluster, inventory=inventory).events) == {}
+        for node in NODES:
+            assert states(inventory, node, "mlx5_0/1") == {"node1": "MASTER", "node2": "STANDBY"}
+            assert states(inventory, node, "mlx5_1/1") == {"node2": "MASTER", "node1": "STANDBY"}
+        for node in ("node1", "node2"):
+            assert sorted(instances(cluster, node)) == ["rdma-opensm@ib.service", "rdma-opensm@storage.service"]
+        assert instances(cluster, "node3") == {}
+        prefixes = {port: fabric["subnet_prefix"] for port, fabric in seen(inventory, "node3").items()}
+        assert prefixes == {"mlx5_0/1": "0xfe80000000000000", "mlx5_1/1": STORAGE_PREFIX}
+        verified = cluster.play("verify", inventory=inventory)
+        assert verified.status == 0, verified.output
+        move(cluster, inventory)
+
+
+def move(cluster: Cluster, inventory: pathlib.Path) -> None:
+    """The designation of one fabric moves, and the other one does not notice."""
+    changed = yaml.safe_load(inventory.read_text(encoding="utf-8"))
+    hosts: dict[str, t.Any] = changed["all"]["children"]["opensm"]["hosts"]
+    hosts["node1"]["opensm_rank"]["ib"], hosts["node2"]["opensm_rank"]["ib"] = 2, 1
+    inventory.write_text(yaml.safe_dump(changed), encoding="utf-8")
+    before = {node: instances(cluster, node)["rdma-opensm@storage.service"] for node in ("node1", "node2")}
+    converge(cluster, inventory=inventory)
+    assert states(inventory, "node3", "mlx5_0/1") == {"node2": "MASTER", "node1": "STANDBY"}
+    assert states(inventory, "node3", "mlx5_1/1") == {"node2": "MASTER", "node1": "STANDBY"}
+    assert {node: instances(cluster, node)["rdma-opensm@storage.service"] for node in before} == before
+
+
+def test_swapped_cables_are_found_and_named(tmp_path: pathlib.Path) -> None:
+    with two_fabrics("two-fabrics-swapped", tmp_path) as (cluster, inventory):
+        run = cluster.play("site", inventory=inventory)
+        assert run.status != 0, run.output
+        said = " ".join(run.output.split())
+        assert "which is declared on another fabric: a cable is in the wrong switch, or rdma_fabrics has the wrong port" in said, said
+        assert "port mlx5_1/1 is declared on fabric storage" in said or "port mlx5_0/1 is declared on fabric ib" in said, said
+        assert re.search(r"its master is at port GUID 0x0002c9030000[12]00[19]\b", said), said
