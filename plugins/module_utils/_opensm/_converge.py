@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._configure impor
     require_one_key,
     without_secrets,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known, guard
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known, Misplaced, guard
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import bound_to, hand_over, without_heir
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
@@ -161,14 +161,31 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
         hand_over(module, run, unit, bound_to(unit, found, ports, ()), params["wait_timeout"] / 2)
 
     apply(module, run, plan, before_end)
-    fabrics = _named(bounds)
+    fabrics, notes = _settled(run, bounds, found, params["wait_timeout"])
+    reasons += notes
+    return without_secrets({**plan.result(), "reasons": reasons, "fabrics": fabrics}, instances, found)
+
+
+def _settled(run: Runner, bounds: t.Sequence[Bound], found: Found, timeout: float) -> tuple[list[dict[str, t.Any]], list[str]]:
+    """The instances in the shape that the module returns, once their fabrics are managed, and what to tell of them."""
+    fabrics, notes = _named(bounds), []
+    wrong: list[Misplaced] = []
     for bound, entry in zip(bounds, fabrics):
-        settled = settle(run, bound.port, bound.instance, bound.known, params["wait_timeout"], bound.designated)
-        reasons += [settled.note] if settled.note else []
+        try:
+            settled = settle(run, bound.port, bound.instance, bound.known, timeout, bound.designated)
+        except Misplaced as exc:
+            # Cables that nobody could see before there was a subnet manager: it has no business in a fabric of others.
+            if bound.instance.unit not in found.running:
+                run(["systemctl", "disable", "--now", bound.instance.unit], timeout=120)
+            wrong.append(exc)
+            continue
+        notes += [settled.note] if settled.note else []
         answer = settled.view.answer
         if answer is not None:
             entry["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": answer.guid == bound.instance.guid}
-    return without_secrets({**plan.result(), "reasons": reasons, "fabrics": fabrics}, instances, found)
+    if wrong:
+        raise Refused(". ".join(exc.msg for exc in wrong), **wrong[0].details)
+    return fabrics, notes
 
 
 def _named(bounds: t.Sequence[Bound]) -> list[dict[str, t.Any]]:

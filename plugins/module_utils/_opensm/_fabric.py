@@ -19,6 +19,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
+class Misplaced(Refused):
+    """A port is in another fabric than it is declared on."""
+
+
 class Known(t.NamedTuple):
     """Who may be master besides this very port."""
 
@@ -137,19 +141,23 @@ def refuse(master: Master, fabric: str, port: Port) -> Refused:
     )
 
 
-def misplaced(guid: str, fabric: str, port: Port) -> Refused:
-    """The error for a port that is in another fabric than it is declared on."""
-    return Refused(
-        "port %s is declared on fabric %s, and its master is at port GUID %s, which is declared on another fabric: "
-        "a cable is in the wrong switch, or rdma_fabrics has the wrong port" % (port.name, fabric, guid)
+def require_own_fabric(run: Runner, port: Port, fabric: str, answer: _sminfo.SmInfo | None, known: Known) -> None:
+    """Raises Misplaced where the master that a port sees belongs to another fabric than the port does."""
+    if answer is None or not answer.is_master or answer.guid not in known.elsewhere:
+        return
+    master = identify(run, port, answer, known)
+    raise Misplaced(
+        "port %s (port GUID %s) is declared on fabric %s, and sees the master %s, which is declared on another fabric: "
+        "a cable is in the wrong switch, or rdma_fabrics has the wrong port. No subnet manager is left running here that was not running before"
+        % (port.name, port.port_guid, fabric, master),
+        master=master.details(),
     )
 
 
 def guard(run: Runner, port: Port, fabric: str, known: Known) -> Master | None:
     """Before a subnet manager is started: raises Refused for a stranger, and names the host of the inventory that is master now."""
     answer = _sminfo.query(run, port.device, port.port)
-    if answer is not None and answer.is_master and answer.guid in known.elsewhere:
-        raise misplaced(answer.guid, fabric, port)
+    require_own_fabric(run, port, fabric, answer, known)
     if answer is None or not answer.is_master or answer.guid in known.own:
         return None
     master = identify(run, port, answer, known)
@@ -158,4 +166,4 @@ def guard(run: Runner, port: Port, fabric: str, known: Known) -> Master | None:
     return master
 
 
-__all__ = ("Known", "Master", "View", "guard", "identify", "known_host", "misplaced", "missing", "outranks", "refuse", "see")
+__all__ = ("Known", "Master", "Misplaced", "View", "guard", "identify", "known_host", "missing", "outranks", "refuse", "require_own_fabric", "see")

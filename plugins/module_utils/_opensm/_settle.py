@@ -16,7 +16,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, misplaced, missing, outranks, refuse, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, missing, outranks, refuse, require_own_fabric, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
 
@@ -85,13 +85,14 @@ def _alive(run: Runner, port: Port, before: _sminfo.SmInfo) -> bool:
 def settle(run: Runner, port: Port, instance: Instance, known: Known, timeout: float, designated: str = "") -> Settled:
     """Wait until the fabric of an instance has one master and the instance its place; the error tells what was seen last.
 
-    Raises Refused where the master is a stranger that was not allowed.
+    Raises Refused where the master is a stranger that was not allowed, Misplaced where it is one of another fabric.
     """
     begun = time.monotonic()
     deadline = begun + timeout
     told = False
     while True:
         view = see(run, port)
+        require_own_fabric(run, port, instance.fabric, view.answer, known)
         found = verdict(view, instance, designated)
         if found.unknown and not told and time.monotonic() - begun >= timeout * PATIENCE:
             # The master hears of it once, when it comes: an answer that was lost then is not asked for again for a long time.
@@ -112,8 +113,6 @@ def settle(run: Runner, port: Port, instance: Instance, known: Known, timeout: f
 
 def _settled(run: Runner, port: Port, instance: Instance, known: Known, view: View, note: str) -> Settled:
     answer = view.answer
-    if answer is not None and answer.guid in known.elsewhere:
-        raise misplaced(answer.guid, instance.fabric, port)
     if answer is None or answer.guid in known.own:
         return Settled(view, note)
     master = identify(run, port, answer, known)
