@@ -72,8 +72,9 @@ def _start(*argv: str) -> subprocess.Popen[str]:
 
 
 def begin(inventory: str, playbook: str, *arguments: str) -> subprocess.Popen[str]:
-    """A run that goes on while the test does."""
-    return _start("ansible-playbook", "-i", inventory, "rdma.ofed.%s" % playbook, *arguments)
+    """A run that goes on while the test does, of a playbook of the collection or of a file."""
+    name = playbook if playbook.endswith(".yml") else "rdma.ofed.%s" % playbook
+    return _start("ansible-playbook", "-i", inventory, name, *arguments)
 
 
 def end(process: subprocess.Popen[str], fails: bool = False) -> str:

@@ -81,6 +81,17 @@ def test_hosts_in_jobs_of_their_own_at_once(tmp_path: pathlib.Path) -> None:
         assert ha.masters_at_once(samples) == 0
 
 
+def test_one_host_after_the_other(tmp_path: pathlib.Path) -> None:
+    moved = ha.designated(tmp_path, "node2", "node1", "node3")
+    for old, new, inventory in (("node1", "node2", moved), ("node2", "node1", ha.INVENTORY)):
+        with ha.probing(old, new) as samples:
+            ha.end(ha.begin(inventory, str(ha.PROJECT / "molecule/opensm_ha/serial.yml")))
+            ha.wait_for_master(new, SECONDS_TO_RETURN)
+        report("one host after the other", samples)
+        assert ha.masters_at_once(samples) == 0
+        assert ha.longest_gap(samples) < 5
+
+
 def test_a_host_alone_changes_nothing_for_the_others() -> None:
     for node in ("node2", "node3"):
         output = ha.site("--limit", node)
