@@ -27,6 +27,8 @@ if t.TYPE_CHECKING:
     Yield = t.Callable[[str], None]
     """Told the name of a unit or process that is about to end; it gives mastership away first."""
 
+# Where drop-ins of our units are.
+UNITS = SYSTEMD + "/rdma-opensm@"
 # opensm answers the signal between two steps of a sweep.
 GRACE_SECONDS = 15
 
@@ -61,7 +63,7 @@ def _mask(run: Runner, systemd: bool, unit: str, wanted: bool) -> None:
 def _remove_empty(path: str) -> None:
     """Other concerns keep files there, too; who removes the last one takes the directories along."""
     with contextlib.suppress(OSError):
-        while path.startswith(os.path.dirname(SETTINGS)):
+        while path.startswith((os.path.dirname(SETTINGS), UNITS)):
             os.rmdir(path)
             path = os.path.dirname(path)
 

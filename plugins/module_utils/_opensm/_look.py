@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
     SETTINGS,
     SYSTEMD,
     TEMPLATE,
+    silence_path,
 )
 
 if t.TYPE_CHECKING:
@@ -124,7 +125,8 @@ def look(run: Runner, root: str = "/", stack_replaced: bool = False) -> Found:
         replaced = tuple(name for name in own if stack_replaced or runs_replaced(shown[name].main_pid, root))
     fabrics = _listdir(below(root, SETTINGS))
     settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
-    contents = {path: read_text(below(root, path)) for path in [TEMPLATE, ROTATION, *settings]}
+    paths = [TEMPLATE, ROTATION, *settings, *(silence_path(fabric) for fabric in fabrics)]
+    contents = {path: read_text(below(root, path)) for path in paths}
     return Found(
         masked=read_masked(root),
         running=running,

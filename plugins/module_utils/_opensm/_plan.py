@@ -31,6 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
     fabric_of,
     file_effect,
     rotation_text,
+    silence_path,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
 
@@ -103,7 +104,7 @@ def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Col
     fabrics = {fabric_of(unit) for unit in stay} - {""}
     kept = {path for path in found.files if os.path.dirname(path) in {"%s/%s" % (SETTINGS, fabric) for fabric in fabrics}}
     if fabrics:
-        kept |= {TEMPLATE, ROTATION}
+        kept |= {TEMPLATE, ROTATION, *(silence_path(fabric) for fabric in fabrics)}
     names = _unnamed(found) if node_names is None else node_names
     return Plan(
         changes_of(

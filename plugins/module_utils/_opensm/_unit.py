@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ren
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import file_effect as content_effect
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import plan as conf_effect
@@ -70,6 +70,17 @@ RestrictSUIDSGID=true
 
 [Install]
 WantedBy=multi-user.target
+"""
+)
+
+# opensm tells its output and syslog of each key that is not at its default, secret ones too; where syslog takes nothing, it
+# tries the console. Its own log, which belongs to root alone, has all that is needed.
+SILENCE_TEXT = (
+    HEADER
+    + """\
+[Service]
+StandardOutput=null
+InaccessiblePaths=-/run/systemd/journal/dev-log -/dev/log -/dev/console
 """
 )
 
@@ -146,7 +157,8 @@ class Instance(t.NamedTuple):
     def files(self) -> dict[str, str]:
         """The files of the instance; "" for one that shall not be there."""
         texts = {CONF: self.conf(), PARTITIONS: self.partitions, ROOT_GUIDS: self.root_guids, QOS_POLICY: self.qos_policy}
-        return {self.path(name): text for name, text in texts.items()}
+        silence = SILENCE_TEXT if any(is_secret(key) for key in self.options) else ""
+        return {**{self.path(name): text for name, text in texts.items()}, silence_path(self.fabric): silence}
 
 
 def file_effect(path: str, before: str, after: str) -> str:
@@ -178,6 +190,11 @@ def conf_path(fabric: str) -> str:
     return "%s/%s/%s" % (SETTINGS, fabric, CONF)
 
 
+def silence_path(fabric: str) -> str:
+    """A drop-in of the unit of a fabric."""
+    return "%s/%s.d/rdma-ofed-secrets.conf" % (SYSTEMD, unit_name(fabric))
+
+
 __all__ = (
     "CONF",
     "FILES",
@@ -187,6 +204,7 @@ __all__ = (
     "ROOT_GUIDS",
     "ROTATION",
     "SETTINGS",
+    "SILENCE_TEXT",
     "SYSTEMD",
     "TEMPLATE",
     "UNIT_TEXT",
@@ -195,5 +213,6 @@ __all__ = (
     "fabric_of",
     "file_effect",
     "rotation_text",
+    "silence_path",
     "unit_name",
 )
