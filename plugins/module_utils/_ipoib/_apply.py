@@ -148,9 +148,9 @@ class Applier:
             if not change.what.startswith(PREFIX):
                 continue
             path = change.what[len(PREFIX) :]
-            # The unit is disabled while systemctl can still read what it is wanted by.
+            # The unit is disabled while systemd can still read what it is wanted by.
             if path == _boot.UNIT_PATH and not change.after:
-                self._run(["systemctl", "--no-reload", "disable", _boot.UNIT])
+                self._run(["systemctl", "disable", _boot.UNIT])
             rooted = change._replace(what=PREFIX + self._root.rstrip("/") + path)
             mode = 0o755 if path == _boot.SCRIPT_PATH else file_mode(path)
             saved = apply_file(self._module, rooted, mode, self._backup and path == _ifupdown.MAIN)
@@ -160,12 +160,10 @@ class Applier:
         return changed
 
     def _unit(self, decision: Decision, changed: t.Sequence[str]) -> None:
-        """With one reload of systemd for all of it: that is the longest of its steps on a node with many units."""
-        enable = any(change.what.startswith("service ") and change.after == "yes" for change in decision.plan.changes)
-        if enable:
-            self._run(["systemctl", "--no-reload", "enable", _boot.UNIT])
-        if enable or _boot.UNIT_PATH in changed:
+        if _boot.UNIT_PATH in changed:
             self._run(["systemctl", "daemon-reload"])
+        if any(change.what.startswith("service ") and change.after == "yes" for change in decision.plan.changes):
+            self._run(["systemctl", "enable", _boot.UNIT])
 
     def _forget(self, decision: Decision) -> None:
         """Tell former network stacks that their files have gone, before the one in use is told of its own."""

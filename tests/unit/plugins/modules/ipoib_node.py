@@ -286,7 +286,6 @@ class FakeNode:
         self.routes = [route for route in self.routes if route != row] + ([row] if add else [])
 
     def _systemctl(self, words: list[str]) -> None:
-        words = [word for word in words if word != "--no-reload"]
         if words[0] == "enable":
             self.enabled.add(words[1])
         elif words[0] == "disable":

@@ -66,8 +66,8 @@ def test_commands_on_networkd(tmp_path: pathlib.Path) -> None:
     node.appear("ib0")
     node.call(interfaces=IB0)
     assert node.argv == [
-        "systemctl --no-reload enable rdma-ofed-ipoib-mode.service",
         "systemctl daemon-reload",
+        "systemctl enable rdma-ofed-ipoib-mode.service",
         "ip link set dev ib0 mtu 65520",
         "networkctl reload",
     ]
@@ -81,7 +81,7 @@ def test_commands_on_networkd(tmp_path: pathlib.Path) -> None:
         "ip address del fd00:20::1/64 dev ib0",
         "ip link set dev ib0 mtu 2044",
         "ip link set dev ib0 down",
-        "systemctl --no-reload disable rdma-ofed-ipoib-mode.service",
+        "systemctl disable rdma-ofed-ipoib-mode.service",
         "systemctl daemon-reload",
         "networkctl reload",
     ]

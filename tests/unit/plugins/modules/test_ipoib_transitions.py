@@ -135,8 +135,8 @@ def test_commands_for_a_bond_on_networkd(tmp_path: pathlib.Path) -> None:
     node = new(tmp_path, "systemd-networkd")
     node.call(interfaces=[BOND])
     assert node.argv == [
-        "systemctl --no-reload enable rdma-ofed-ipoib-mode.service",
         "systemctl daemon-reload",
+        "systemctl enable rdma-ofed-ipoib-mode.service",
         "ip link set dev ib0 mtu 65520",
         "ip link set dev ib1 mtu 65520",
         "ip link add name bond0 type bond mode active-backup fail_over_mac active miimon 100",
