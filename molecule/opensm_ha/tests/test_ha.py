@@ -121,6 +121,22 @@ def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) ->
     assert set(ha.managers()) == set(ha.NODES)
 
 
+def test_the_key_of_the_subnet_is_in_files_of_root_alone() -> None:
+    key = "0x5eC2e75eC2e75eC2"
+    alone = {"opensm_standby": False}
+    ha.site("--tags", "opensm", "--extra-vars", json.dumps(alone))
+    said = ha.site("--tags", "opensm", "--diff", "--extra-vars", json.dumps({**alone, "opensm_sm_key": key}))
+    ha.wait_for_master("node1", SECONDS_TO_RETURN)
+    assert key.lower() in ha.shell("node1", "cat /etc/rdma-ofed/opensm/ib/opensm.conf").lower()
+    assert ha.shell("node1", "stat -c %a /etc/rdma-ofed/opensm/ib/opensm.conf") == "600"
+    assert key[2:].lower() not in said.lower()
+    assert key[2:].lower() not in ha.shell("node1", "journalctl --quiet --no-pager").lower()
+    ha.site("--tags", "opensm", "--extra-vars", json.dumps(alone))
+    assert ha.shell("node1", "ls /etc/systemd/system | grep -c rdma-opensm@ib", check=False) == "0"
+    ha.site("--tags", "opensm")
+    test_one_is_master_and_two_stand_by()
+
+
 def test_a_partition_is_changed_without_a_restart() -> None:
     default = {"name": "Default", "pkey": 0x7FFF, "ipoib": True, "members": [{"keyword": "ALL"}]}
     storage = {"name": "storage", "pkey": 0x0001, "members": [{"host": "node2"}, {"host": "node3", "membership": "limited"}]}
