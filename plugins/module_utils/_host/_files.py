@@ -36,6 +36,12 @@ def file_change(path: str, found: str, wanted: str, needs: str = "") -> Change |
     return Change(PREFIX + path, found, wanted, needs) if found != wanted else None
 
 
+def temporary_of(path: str) -> str:
+    """Where the content of a file is written first. One name for all runs: what one that was broken off has left is used by the next."""
+    directory, name = os.path.split(path)
+    return os.path.join(directory, ".%s.rdma-ofed" % name)
+
+
 def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup: bool = False) -> str | None:
     """Carry out a change of C(file_change); returns the path of the backup, if one was asked for and there was a file.
 
@@ -53,8 +59,7 @@ def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup:
         return saved
     directory = os.path.dirname(path)
     os.makedirs(directory, mode=0o755, exist_ok=True)
-    # One name for all runs: what one that was broken off has left is used by the next.
-    temporary = os.path.join(directory, ".%s.rdma-ofed" % os.path.basename(path))
+    temporary = temporary_of(path)
     if os.path.lexists(temporary):
         os.unlink(temporary)
     # Nobody else may read it before it has its permissions.
@@ -72,4 +77,4 @@ def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup:
     return saved
 
 
-__all__ = ("HEADER", "PREFIX", "apply_file", "file_change", "read_text")
+__all__ = ("HEADER", "PREFIX", "apply_file", "file_change", "read_text", "temporary_of")

@@ -16,7 +16,7 @@ import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, temporary_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _generated, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import NETPLAN, NETWORKD, WICKED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, family, route_text, unequal_routes
@@ -75,6 +75,9 @@ def _files(decision: Decision, node: Node) -> tuple[list[str], dict[str, str]]:
     lines, kept = [], {}
     for position, change in enumerate(change for change in decision.plan.changes if change.what.startswith(PREFIX)):
         path = change.what[len(PREFIX) :]
+        if change.after:
+            # A run that is killed between writing and moving leaves it.
+            lines.append("rm -f %s" % shlex.quote(temporary_of(path)))
         if not change.before:
             lines.append("rm -f %s" % shlex.quote(path))
             continue
