@@ -181,8 +181,14 @@ def snapshot() -> dict[str, t.Any]:
         # NetworkManager makes the metric of the number of the interface, which is another each time that it is made.
         "routes": sorted(re.sub(r"( linkdown| metric \d+)", "", line).strip() for line in routes if not line.startswith("fe80::")),
         "files": {path: _file(path) for folder in FOLDERS for path in sorted(_paths(folder))},
-        "stack": sorted(said("nmcli", "-t", "-f", "DEVICE,STATE,CONNECTION", "device").splitlines()) if os.path.exists("/usr/bin/nmcli") else [],
+        "stack": sorted(map(_held, said("nmcli", "-t", "-f", "DEVICE,STATE,CONNECTION", "device").splitlines())) if os.path.exists("/usr/bin/nmcli") else [],
     }
+
+
+def _held(line: str) -> str:
+    """What NetworkManager does with an interface. One that is down and has no connection is C(disconnected) or C(unavailable) by when
+    it was last looked at; whether it is down is told by the link itself."""
+    return re.sub(r":(disconnected|unavailable):$", ":without connection:", line)
 
 
 def _link(row: dict[str, t.Any]) -> dict[str, t.Any]:
