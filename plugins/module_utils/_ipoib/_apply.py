@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _generated, _ifupdown
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _generated, _ifupdown, _netplan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFCFG, IFUPDOWN, NETPLAN, NETWORKD, NETWORKMANAGER, WICKED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._drivers import driver_of
@@ -173,6 +173,8 @@ class Applier:
             paths = [path for path in gone if stack.name != self._backend and stack.is_ours(path, node.files.get(path, ""))]
             if paths and (stack.name != NETWORKD or self._found.evidence.active("systemd-networkd.service")):
                 driver_of(stack.name, self._tools, node.variant, ()).forget(paths)
+        if _generated.UNFINISHED in decision.plan.changes:
+            driver_of(NETPLAN, self._tools, node.variant, ()).forget([_netplan.PATH])
 
     def _settle(self, decision: Decision, driver: Driver) -> Decision:
         """Look until nothing is left to do."""

@@ -11,7 +11,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _rollback, _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _generated, _rollback, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFUPDOWN, NETWORKD, choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
@@ -70,6 +70,8 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
         return decide(seen.node, targets, backend or fallback, namings, rollback=options.rollback_timeout > 0)
 
     decision = judge(found)
+    if _generated.is_aside(root):
+        decision = decision._replace(plan=Plan((*decision.plan.changes, _generated.UNFINISHED)))
     result = dict(decision.plan.result(), backend=backend)
     netdevs = found.node.netdevs
     if decision.plan and not module.check_mode:

@@ -17,6 +17,8 @@ import glob
 import os
 import shutil
 
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+
 FOLDER = "/run/systemd/network"
 # Hidden, so nobody reads what is in it; of the same file system, so it can hold links.
 ASIDE = FOLDER + "/.rdma-ofed"
@@ -25,6 +27,15 @@ PATTERN = "10-netplan-*"
 # The same for a shell.
 SHELL_PUT_ASIDE = "mkdir -p %s; ln %s/%s %s/" % (ASIDE, FOLDER, PATTERN, ASIDE)
 SHELL_PUT_BACK = "for old in %s/*; do ! cmp -s $old %s/${old##*/} || mv -f $old %s/; done; rm -rf %s" % (ASIDE, FOLDER, FOLDER, ASIDE)
+
+
+# A run that was broken off at its end has nothing else left to do, and netplan may not have written its files again.
+UNFINISHED = Change("files of netplan, from a run that was broken off", "put aside", "as netplan makes them")
+
+
+def is_aside(root: str = "/") -> bool:
+    """Has a run been broken off before it put the files back?"""
+    return os.path.isdir(os.path.join(root, ASIDE[1:]))
 
 
 def put_aside(root: str = "/") -> None:
@@ -56,4 +67,4 @@ def _content(path: str) -> bytes | None:
         return None
 
 
-__all__ = ("ASIDE", "FOLDER", "SHELL_PUT_ASIDE", "SHELL_PUT_BACK", "put_aside", "put_back")
+__all__ = ("ASIDE", "FOLDER", "SHELL_PUT_ASIDE", "SHELL_PUT_BACK", "UNFINISHED", "is_aside", "put_aside", "put_back")
