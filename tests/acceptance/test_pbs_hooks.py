@@ -20,6 +20,7 @@ HOST, NODE = "node1", "node2"
 STANDIN = pathlib.Path(__file__).with_name("pbsnodes.sh").read_text(encoding="utf-8")
 STATE = "/var/lib/pbs-standin/%s" % NODE
 OURS = "rdma.ofed upgrade"
+DRAIN, UNDRAIN = "take_out_of_service", "bring_back_into_service"
 
 
 class Pbs(t.NamedTuple):
@@ -35,7 +36,7 @@ class Pbs(t.NamedTuple):
         """Is it offline, and its comment."""
         return self.do("test -e %s/offline && echo yes || true" % STATE) != "", self.do("cat %s/comment 2>/dev/null || true" % STATE)
 
-    def play(self, *arguments: str, hooks: tuple[str, ...] = ("drain", "undrain"), **variables: t.Any) -> Run:
+    def play(self, *arguments: str, hooks: tuple[str, ...] = (DRAIN, UNDRAIN), **variables: t.Any) -> Run:
         names = ("check_hooks", *hooks)
         tasks = [{"ansible.builtin.include_role": {"name": "rdma.ofed.node_service", "tasks_from": name}} for name in names]
         self.playbook.write_text(yaml.safe_dump([{"hosts": NODE, "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
@@ -64,9 +65,9 @@ def test_out_of_service_and_back_and_check_mode_foresees_it(pbs: Pbs) -> None:
     predicted = pbs.play("--check")
     assert predicted.status == 0, predicted.output
     assert pbs.node() == (False, "")
-    assert pbs.play(hooks=("drain",)).status == 0
+    assert pbs.play(hooks=(DRAIN,)).status == 0
     assert pbs.node() == (True, OURS)
-    done = pbs.play(hooks=("undrain",))
+    done = pbs.play(hooks=(UNDRAIN,))
     assert done.status == 0, done.output
     assert pbs.node() == (False, "")
     assert changed(predicted) == {"Take the node offline in PBS", "Bring the node back in PBS"}
