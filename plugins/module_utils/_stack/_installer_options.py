@@ -224,7 +224,7 @@ def _unknown(variable: str, name: str, version: str, family: str) -> Problem:
     near = _nearest(name, known)
     prefix = next((prefix for prefix in families if name.startswith(prefix)), "")
     hint = "the installer would take it for the name of a package, and say nothing" if prefix else "the installer would refuse it with exit status 22"
-    return Problem(variable, name, near or "an option of %s, see the README of the role" % where, hint)
+    return Problem(variable, name, near or "an option of %s: its own --help lists them" % where, hint)
 
 
 def _value_problem(variable: str, row: t.Sequence[str], value: str) -> list[Problem]:
