@@ -157,8 +157,8 @@ options:
     default: false
   stack_replaced:
     description:
-      - The driver stack is replaced in this very run, so what runs here runs what was replaced.
-      - The module finds that out by itself, too. In check mode it can't, because nothing was replaced yet.
+      - For check mode, in which nothing was replaced yet. The driver stack would be, so what runs here would run what was replaced.
+      - Otherwise the module finds that out by itself.
     type: bool
     default: false
 requirements:

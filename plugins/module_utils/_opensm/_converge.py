@@ -136,7 +136,8 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     # A host that runs none may have no port, and needs none.
     ports = read_ports()
     bounds = _bind(params, ports)
-    found = look(run, stack_replaced=params["stack_replaced"])
+    # The run itself sees what was replaced: a restart that came meanwhile, as by a reboot, needs none after it.
+    found = look(run, stack_replaced=params["stack_replaced"] and module.check_mode)
     template = read_template(run) if bounds else ""
     bounds = [bound._replace(instance=configured(bound.instance, params, template)) for bound in bounds]
     instances = [bound.instance for bound in bounds]
