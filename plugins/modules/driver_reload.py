@@ -15,7 +15,8 @@ author:
 description:
   - Compares the loaded modules of the RDMA stack with those on disk. Where they are the same build, it does nothing.
   - Where they differ, it unloads the loaded ones and loads the installed ones, with C(openibd) of MLNX_OFED and DOCA-OFED
-    where that is installed, else with C(modprobe). What was loaded before is loaded again, C(nvidia_peermem) included.
+    where that is installed, else with C(modprobe). What was loaded before is loaded again, C(nvidia_peermem) included,
+    or what did not come back is named.
   - Before that it looks who uses RDMA. File systems, storage sessions, processes with an RDMA device open, modules of others,
     virtual functions, a subnet manager, and the connection that manages the node over such an adapter are named, each with
     the way out. While there is any, the driver stays loaded, and what is pending is returned.
@@ -184,7 +185,7 @@ import os
 import platform
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import POLICIES
@@ -202,11 +203,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        result = converge(module, ModuleRunner(module), platform.release(), os.environ, pid=os.getpid())
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    module.exit_json(**result)
+    answer(module, lambda: converge(module, ModuleRunner(module), platform.release(), os.environ, pid=os.getpid()))
 
 
 if __name__ == "__main__":

@@ -190,8 +190,8 @@ adapters:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 
 
@@ -208,11 +208,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        result = converge(module, ThreadRunner(module), os.environ)
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    module.exit_json(**result)
+    answer(module, lambda: converge(module, ThreadRunner(module), os.environ))
 
 
 if __name__ == "__main__":

@@ -208,8 +208,8 @@ ports:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 
 
@@ -224,11 +224,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
-    try:
-        result = look(ThreadRunner(module), module.params["ports"], limits)
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    module.exit_json(**result)
+    answer(module, lambda: look(ThreadRunner(module), module.params["ports"], limits))
 
 
 if __name__ == "__main__":

@@ -275,9 +275,9 @@ not_burned:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import selector_options
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 
 
@@ -299,11 +299,7 @@ def main() -> None:
         required_if=[("state", "present", ["images", "versions"], True)],
         supports_check_mode=True,
     )
-    try:
-        result = converge(module, ThreadRunner(module))
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    module.exit_json(**result)
+    answer(module, lambda: converge(module, ThreadRunner(module)))
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ seconds:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._report import report
 
@@ -153,12 +153,8 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        systemd = os.path.isdir("/run/systemd/system")
-        result = report(ModuleRunner(module), module.params["ports"], module.params["known_hosts"], systemd)
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    module.exit_json(changed=False, **result)
+    systemd = os.path.isdir("/run/systemd/system")
+    answer(module, lambda: {"changed": False, **report(ModuleRunner(module), module.params["ports"], module.params["known_hosts"], systemd)})
 
 
 if __name__ == "__main__":

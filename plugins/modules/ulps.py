@@ -134,7 +134,7 @@ problems:
 import platform
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_apply import converge
 
@@ -150,11 +150,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        result = converge(module, ModuleRunner(module), platform.release())
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    module.exit_json(**result)
+    answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))
 
 
 if __name__ == "__main__":

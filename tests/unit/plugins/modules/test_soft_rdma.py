@@ -15,9 +15,9 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_soft_links
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import Link
+from module_files import ModuleFiles
 
 RELEASE = "6.1.0-50-amd64"
 RXE = {"name": "rxe0", "type": "rxe", "netdev": "eth0"}
@@ -25,7 +25,7 @@ SIW = {"name": "siw0", "type": "siw", "netdev": "eth1"}
 UNIT = "etc/systemd/system/rdma-ofed-link-rxe0.service"
 
 
-class Node:
+class Node(ModuleFiles):
     """A root directory, systemd and rdma as far as they matter, and AnsibleModule as far as the code uses it."""
 
     def __init__(self, root: pathlib.Path) -> None:
@@ -104,19 +104,8 @@ class Node:
 
 
 @pytest.fixture(name="node")
-def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    node = Node(tmp_path)
-
-    def apply_file(module: t.Any, change: Change) -> None:
-        path = pathlib.Path(change.what[len("file ") :])
-        if change.after:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(change.after, encoding="utf-8")
-        else:
-            path.unlink()
-
-    monkeypatch.setattr(_apply, "apply_file", apply_file)
-    return node
+def fresh_node(tmp_path: pathlib.Path) -> Node:
+    return Node(tmp_path)
 
 
 def test_check_mode_predicts_the_run_and_the_second_run_does_nothing(node: Node) -> None:
