@@ -18,15 +18,8 @@ description:
   - The answer comes from inventory alone, so it is the same on all hosts, in all runs, with C(--limit) and with C(serial).
   - Only variables of the hosts of group C(opensm) are read.
 positional: _input, hostvars, fabric
+extends_documentation_fragment: [rdma.ofed.inventory]
 options:
-  _input:
-    description: The variable C(groups).
-    type: dict
-    required: true
-  hostvars:
-    description: The variable C(hostvars).
-    type: dict
-    required: true
   fabric:
     description: Name of the fabric.
     type: str

@@ -17,15 +17,8 @@ description:
     O(rdma.ofed.opensm#module:partitions) and O(rdma.ofed.opensm#module:node_names).
   - It reads variables and facts of all hosts, so it is for the few hosts that run a subnet manager.
 positional: _input, hostvars, fabrics, hosts, variables
+extends_documentation_fragment: [rdma.ofed.inventory]
 options:
-  _input:
-    description: The variable C(groups).
-    type: dict
-    required: true
-  hostvars:
-    description: The variable C(hostvars).
-    type: dict
-    required: true
   fabrics:
     description: Names of fabrics.
     type: list

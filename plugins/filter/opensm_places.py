@@ -18,15 +18,8 @@ description:
     other hosts, by which a run recognises them, come from facts, as far as there are any.
   - Only variables of the host itself and of the hosts of group C(opensm) are read.
 positional: _input, hostvars, host, variables
+extends_documentation_fragment: [rdma.ofed.inventory]
 options:
-  _input:
-    description: The variable C(groups).
-    type: dict
-    required: true
-  hostvars:
-    description: The variable C(hostvars).
-    type: dict
-    required: true
   host:
     description: Name of the host.
     type: str
