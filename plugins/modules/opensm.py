@@ -256,7 +256,7 @@ fabrics:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._converge import converge
 
@@ -299,11 +299,7 @@ def main() -> None:
         required_if=[("state", "present", ["instances"])],
         supports_check_mode=True,
     )
-    try:
-        result = converge(module, ModuleRunner(module))
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    module.exit_json(**result)
+    answer(module, lambda: converge(module, ModuleRunner(module)))
 
 
 if __name__ == "__main__":

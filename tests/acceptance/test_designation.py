@@ -62,3 +62,20 @@ def test_the_designation_moves_and_there_are_never_two_masters(lab: Cluster, edi
         assert samples[-1] == (0, 1, 0)
         assert lab.play("verify", inventory=inventory).status == 0
         assert lab.shell(old, "systemctl is-enabled opensm").stdout.strip() == "masked"
+
+
+def test_what_somebody_started_on_another_host_is_stopped_once_ours_stands_by_and_the_run_ends_with_a_master(lab: Cluster) -> None:
+    guid = lab.shell("node3", "cat /sys/class/infiniband/*/ports/1/gids/0").stdout.strip()
+    stranger = hex(int(guid.replace(":", "")[16:], 16))
+    assert lab.shell("node3", "apt-get install -qq --yes opensm >/dev/null 2>&1 && opensm --daemon --priority 15 >/dev/null").returncode == 0
+    try:
+        ask = "for i in $(seq 60); do sminfo | grep -q 'guid %s,.*MASTER' && exit 0; sleep 0.5; done; sminfo; exit 1" % stranger
+        found = lab.shell("node2", ask)
+        assert found.returncode == 0, found.stdout
+        converge(lab)
+        after = lab.shell("node2", "sminfo").stdout
+        assert stranger not in after
+        assert "SMINFO_MASTER" in after
+        assert lab.shell("node3", "pgrep -x opensm").stdout == ""
+    finally:
+        lab.shell("node3", "pkill -x opensm; apt-get purge -qq --yes opensm >/dev/null 2>&1")

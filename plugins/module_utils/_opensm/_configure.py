@@ -14,6 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Named, broken_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import template_command
@@ -25,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 
@@ -74,12 +76,13 @@ def name_reasons(found: Found) -> list[str]:
     return ["the file of the names of nodes is dropped whole: %s" % line for line in broken_lines(found.node_names)]
 
 
-def require_one_key(run: Runner, instance: Instance, port: Port, found: Found) -> None:
+def require_one_key(run: Runner, instance: Instance, port: Port, found: Found, known: Known) -> None:
     """Managers with different keys ignore each other, and each would be master: raises Refused where that would come about."""
     path = instance.path(CONF)
     if instance.unit not in found.running or not separates(found.files.get(path, ""), instance.conf()):
         return
-    others = [record.guid for record in _saquery.sm_records(run, port.device, port.port) or () if record.guid != instance.guid]
+    records = _saquery.sm_records(run, port.device, port.port) or ()
+    others = [identify(run, port, record, known).name for record in records if record.guid != instance.guid]
     if others:
         raise Refused(
             "opensm_sm_key of fabric %s is another one, and %s would not know this host any more: two masters. "

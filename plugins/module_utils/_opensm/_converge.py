@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import typing as t
 
@@ -24,7 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._configure impor
     without_secrets,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known, Misplaced, guard
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import bound_to, hand_over, without_heir
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import announce, bound_to, hand_over, masters, require_successors, without_heir
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
@@ -111,12 +112,13 @@ def _require_tools(run: Runner) -> None:
         raise Unsupported("the kernel module ib_umad is not loaded on this node (no %s): run the role kernel_modules first, or modprobe ib_umad" % UMAD)
 
 
-def _foreseen(run: Runner, bounds: t.Sequence[Bound]) -> list[str]:
+def _foreseen(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
     """For check mode: would the run be refused? On a bare node the fabric can't be asked yet, which is no failure."""
     reasons = []
-    for bound in bounds:
+    for bound in bounds if run.has("sminfo") and run.has("saquery") else ():
         try:
-            master = guard(run, bound.port, bound.instance.fabric, bound.known) if run.has("sminfo") else None
+            master = guard(run, bound.port, bound.instance.fabric, bound.known)
+            require_one_key(run, bound.instance, bound.port, found, bound.known)
         except Refused:
             raise
         except RdmaError:
@@ -145,13 +147,13 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     plan = plan_present(found, instances, (), node_names)
     coming = [bound for bound in bounds if bound.instance.unit in started(plan)]
     if module.check_mode:
-        return without_secrets({**plan.result(), "reasons": _foreseen(run, coming), "fabrics": _named(bounds)}, instances, found)
+        return without_secrets({**plan.result(), "reasons": _foreseen(run, bounds, found), "fabrics": _named(bounds)}, instances, found)
     if bounds:
         _require_tools(run)
     for bound in coming:
         guard(run, bound.port, bound.instance.fabric, bound.known)
     for bound in bounds:
-        require_one_key(run, bound.instance, bound.port, found)
+        require_one_key(run, bound.instance, bound.port, found, bound.known)
     reasons = name_reasons(found) if bounds else []
     kept = _kept(run, plan, found, ports, bounds, params["wait_timeout"] / 2)
     if kept:
@@ -161,19 +163,22 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     def before_end(unit: str) -> None:
         hand_over(module, run, unit, bound_to(unit, found, ports, ()), params["wait_timeout"] / 2)
 
+    left = masters(run, stopped(plan), found, ports, {port.port_guid for port in ports} - {bound.instance.guid for bound in bounds})
     apply(module, run, plan, before_end)
-    fabrics, notes = _settled(run, bounds, found, params["wait_timeout"])
+    require_successors(run, left, params["wait_timeout"])
+    fabrics, notes = _settled(module, run, bounds, found, params["wait_timeout"])
     reasons += notes
     return without_secrets({**plan.result(), "reasons": reasons, "fabrics": fabrics}, instances, found)
 
 
-def _settled(run: Runner, bounds: t.Sequence[Bound], found: Found, timeout: float) -> tuple[list[dict[str, t.Any]], list[str]]:
+def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], found: Found, timeout: float) -> tuple[list[dict[str, t.Any]], list[str]]:
     """The instances in the shape that the module returns, once their fabrics are managed, and what to tell of them."""
     fabrics, notes = _named(bounds), []
     wrong: list[Misplaced] = []
     for bound, entry in zip(bounds, fabrics):
         try:
-            settled = settle(run, bound.port, bound.instance, bound.known, timeout, bound.designated)
+            call = functools.partial(announce, module, run, bound.instance.unit)
+            settled = settle(run, bound.port, bound.instance, bound.known, timeout, call, bound.designated)
         except Misplaced as exc:
             # Cables that nobody could see before there was a subnet manager: it has no business in a fabric of others.
             if bound.instance.unit not in found.running:

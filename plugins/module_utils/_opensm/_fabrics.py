@@ -73,9 +73,14 @@ def read_int(value: t.Any) -> int | None:
     return None
 
 
-def is_priority(value: t.Any) -> bool:
+def priority_of(value: t.Any) -> int | None:
+    """The priority as a number; None for what opensm does not allow."""
     number = read_int(value)
-    return number is not None and number <= MAX_PRIORITY
+    return number if number is not None and number <= MAX_PRIORITY else None
+
+
+def is_priority(value: t.Any) -> bool:
+    return priority_of(value) is not None
 
 
 def fabrics_of(variables: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
@@ -98,10 +103,10 @@ def settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> Settings:
     declared = variables.get("opensm_fabrics")
     own = declared.get(fabric) if isinstance(declared, t.Mapping) else None
     own = own if isinstance(own, t.Mapping) else {}
-    priority = own.get("priority", variables.get("opensm_priority", DEFAULT_PRIORITY))
+    priority = priority_of(own.get("priority", variables.get("opensm_priority", DEFAULT_PRIORITY)))
     prefix = own.get("subnet_prefix") or DEFAULT_PREFIX
     return Settings(
-        read_int(priority) if is_priority(priority) else DEFAULT_PRIORITY,  # type: ignore[arg-type]
+        DEFAULT_PRIORITY if priority is None else priority,
         str(prefix).lower(),
         str(own.get("log_file") or variables.get("opensm_log_file") or ""),
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of
@@ -30,6 +30,8 @@ if t.TYPE_CHECKING:
 INTERVAL_SECONDS = 0.5
 STANDBY = 2
 LOWEST = 0
+# How long opensm may take to read its file again.
+READING_SECONDS = 1.0
 
 
 def master_on(run: Runner, port: Port) -> _sminfo.SmInfo | None:
@@ -98,6 +100,33 @@ def _await_successor(run: Runner, port: Port, patience: float) -> bool:
     return True
 
 
+def masters(run: Runner, units: t.Sequence[str], found: Found, ports: t.Sequence[Port], free: t.Collection[str]) -> list[Port]:
+    """The ports on which something that is about to be stopped is master. Where the fabric can't be asked, there are none."""
+    bound: list[Port] = []
+    for port in dict.fromkeys(port for unit in units for port in bound_to(unit, found, ports, free)):
+        try:
+            bound += [port] if run.has("sminfo") and master_on(run, port) is not None else []
+        except RdmaError:
+            continue
+    return bound
+
+
+def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> None:
+    """After masters were stopped: wait until others have taken over. What is not ours hands nothing over, and standbys poll."""
+    deadline = time.monotonic() + timeout
+    for port in ports:
+        while True:
+            answer = _sminfo.query(run, port.device, port.port)
+            if answer is not None and answer.is_master and answer.guid != port.port_guid:
+                break
+            if time.monotonic() >= deadline:
+                raise CommandFailed(
+                    "the fabric of port %s has had no master for %g s, since the one that was here was stopped, though another subnet manager stood by. "
+                    "Next: run this role on the designated host, and see its journalctl -u 'rdma-opensm@*'" % (port.name, timeout)
+                )
+            time.sleep(INTERVAL_SECONDS)
+
+
 def hand_over(module: AnsibleModule, run: Runner, unit: str, ports: t.Sequence[Port], patience: float) -> None:
     """Let a standby take over from a unit of ours, if it is master and there is one; else it does nothing.
 
@@ -125,4 +154,28 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, ports: t.Sequence[P
             apply_file(module, lowered._replace(before=lowered.after, after=text), mode=0o600)
 
 
-__all__ = ("bound_to", "hand_over", "heirs", "master_on", "without_heir")
+def announce(module: AnsibleModule, run: Runner, unit: str, told: int = 0) -> None:
+    """Tell the master of a standby of ours that it does not know, as opensm does by itself where the priority of a standby rises.
+
+    opensm says that it is there (IsSM) a moment before it can answer. A master that asks in between, as when the node has much to
+    do, waits in vain and asks no more until its next heavy sweep, of which none comes by itself.
+
+    Every second time, it is started anew: one that came at the same time as another standby may take that one for the master, and
+    tells it instead.
+    """
+    path = conf_path(fabric_of(unit))
+    text = read_text(path)
+    lowered = file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
+    if lowered is None or told % 2:
+        run(["systemctl", "restart", unit], timeout=120)
+        return
+    try:
+        apply_file(module, lowered, mode=0o600)
+        run(["systemctl", "reload", unit], ok=None)
+        time.sleep(READING_SECONDS)
+    finally:
+        apply_file(module, lowered._replace(before=lowered.after, after=text), mode=0o600)
+    run(["systemctl", "reload", unit], ok=None)
+
+
+__all__ = ("announce", "bound_to", "hand_over", "heirs", "master_on", "masters", "require_successors", "without_heir")

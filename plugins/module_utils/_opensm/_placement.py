@@ -136,6 +136,14 @@ def uncovered(members: t.Sequence[Member], fabrics: t.Mapping[str, str]) -> list
     ]
 
 
+def unmanaged(members: t.Sequence[Member], settings: t.Any) -> list[Problem]:
+    """Settings in C(opensm_fabrics) for a fabric that no member is on: nothing would ever read them."""
+    managed = sorted({member.fabric for member in members})
+    named = [fabric for fabric in settings if isinstance(fabric, str)] if isinstance(settings, t.Mapping) else []
+    hint = "no host of group %s is on such a fabric, by its rdma_fabrics or its fabric" % GROUP
+    return [Problem("opensm_fabrics", fabric, ", ".join(managed), hint) for fabric in named if fabric not in managed]
+
+
 def outsiders(members: t.Sequence[Member], hosts: t.Collection[str], group: str = ALL) -> list[Problem]:
     """Designated hosts that are none of C(hosts), those of C(group): all others would rest, and no play would start theirs."""
     names = frozenset(hosts)
@@ -211,4 +219,5 @@ __all__ = (
     "rank_problems",
     "read_members",
     "uncovered",
+    "unmanaged",
 )

@@ -105,7 +105,9 @@ def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Col
     kept = {path for path in found.files if os.path.dirname(path) in {"%s/%s" % (SETTINGS, fabric) for fabric in fabrics}}
     if fabrics:
         kept |= {TEMPLATE, ROTATION, *(silence_path(fabric) for fabric in fabrics)}
-    names = _unnamed(found) if node_names is None else node_names
+    # Who stays goes on reading that file.
+    unsaid = found.node_names if fabrics else _unnamed(found)
+    names = unsaid if node_names is None else node_names
     return Plan(
         changes_of(
             *_masks(found, True, stay),

@@ -17,6 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, missing, outranks, refuse, require_own_fabric, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import MAX_PRIORITY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
 
@@ -28,8 +29,8 @@ if t.TYPE_CHECKING:
 
 INTERVAL_SECONDS = 0.5
 STANDBY = 2
-# The part of the time to wait after which an instance that the master does not know is started anew.
-PATIENCE = 0.25
+# The part of the time to wait after which the master is told of an instance that it does not know, each time.
+PATIENCE = 0.15
 
 
 class Verdict(t.NamedTuple):
@@ -82,22 +83,26 @@ def _alive(run: Runner, port: Port, before: _sminfo.SmInfo) -> bool:
     return after is not None and (after.guid != before.guid or after.activity != before.activity)
 
 
-def settle(run: Runner, port: Port, instance: Instance, known: Known, timeout: float, designated: str = "") -> Settled:
+def settle(
+    run: Runner, port: Port, instance: Instance, known: Known, timeout: float, announce: t.Callable[[int], None] = lambda told: None, designated: str = ""
+) -> Settled:
     """Wait until the fabric of an instance has one master and the instance its place; the error tells what was seen last.
 
+    C(announce) tells the master of the instance, and is given how often it has done so.
     Raises Refused where the master is a stranger that was not allowed, Misplaced where it is one of another fabric.
     """
     begun = time.monotonic()
     deadline = begun + timeout
-    told = False
+    # Standbys that come at the same time have different priorities, and so don't stay in step.
+    patience = timeout * PATIENCE * (1 + (MAX_PRIORITY - instance.priority) / 10)
+    patient, told = begun + patience, 0
     while True:
         view = see(run, port)
         require_own_fabric(run, port, instance.fabric, view.answer, known)
         found = verdict(view, instance, designated)
-        if found.unknown and not told and time.monotonic() - begun >= timeout * PATIENCE:
-            # The master hears of it once, when it comes: an answer that was lost then is not asked for again for a long time.
-            run(["systemctl", "restart", instance.unit], timeout=120)
-            told = True
+        if found.unknown and patient <= time.monotonic() < deadline:
+            announce(told)
+            patient, told = time.monotonic() + patience, told + 1
         wrong = found.wait
         if not wrong and view.answer is not None and not _alive(run, port, view.answer):
             wrong = "%s answers as master, and its activity count stays at %d: it hangs" % (view.answer.guid, view.answer.activity)

@@ -35,7 +35,8 @@ PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
 # The process stays in the foreground, so systemd sees it die; a port that comes late (driver, cable) is a matter of
 # trying again, so there is no limit to the attempts. What it needs is files of root and management datagrams: no capability.
-# It may not be confined to device nodes by class: the name of that class differs between kernels.
+# It may not be confined to device nodes by class: the name of that class differs between kernels. What it writes is for root
+# alone: its log has the key of a manager that does not match.
 UNIT_TEXT = (
     HEADER
     + """\
@@ -58,6 +59,7 @@ Restart=always
 RestartSec=2
 TimeoutStopSec=20
 OOMScoreAdjust=-900
+UMask=0077
 LockPersonality=true
 NoNewPrivileges=true
 ProtectControlGroups=true

@@ -96,6 +96,20 @@ def test_check_mode_foresees_the_refusal() -> None:
     assert "node description 'MF0;switch'" in allowed["reasons"][0]
 
 
+def test_check_mode_foresees_the_refusal_of_what_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = Found(running=("rdma-opensm@ib.service",), enabled=("rdma-opensm@ib.service",))
+    monkeypatch.setattr(_converge, "look", lambda run, stack_replaced=False: ours)
+    with pytest.raises(Refused, match="MF0;switch"):
+        _converge.converge(t.cast(t.Any, Module()), Tools())
+
+    def refuse(*_arguments: t.Any) -> None:
+        raise Refused("another key")
+
+    monkeypatch.setattr(_converge, "require_one_key", refuse)
+    with pytest.raises(Refused, match="another key"):
+        _converge.converge(t.cast(t.Any, Module()), Tools(description="node2 mlx5_0"))
+
+
 def test_check_mode_names_the_host_that_is_master() -> None:
     result = _converge.converge(t.cast(t.Any, Module()), Tools(description="node2 mlx5_0"))
     assert result["reasons"][0].startswith("the master of fabric ib is node2 now")

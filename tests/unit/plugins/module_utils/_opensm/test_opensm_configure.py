@@ -14,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _configure
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_present, started
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
@@ -25,7 +26,8 @@ RECORD = "SMInfoRecord dump:\n\t\tLID...1\n\t\tGUID...%s\n\t\tActCount...1\n\t\t
 
 
 def fabric(*guids: str) -> t.Any:
-    return lambda argv, ok=(0,), timeout=60: Output(0, "".join(RECORD % guid for guid in guids), "")
+    records, description = "".join(RECORD % guid for guid in guids), "Node Description:..node2 mlx5_0\n"
+    return lambda argv, ok=(0,), timeout=60: Output(0, description if argv[0] == "smpquery" else records, "")
 
 
 def test_the_declared_keys_are_set_in_the_template() -> None:
@@ -68,10 +70,10 @@ def test_no_second_master_by_another_key() -> None:
     old = _configure.configured(INSTANCE, {}, TEMPLATE)
     new = _configure.configured(INSTANCE, {"sm_key": "0x00000000cafe0001"}, TEMPLATE)
     found = Found(running=(old.unit,), files=old.files())
-    with pytest.raises(Refused, match="opensm_sm_key of fabric ib"):
-        _configure.require_one_key(fabric(INSTANCE.guid, "0x0002c90300001011"), new, PORT, found)
-    _configure.require_one_key(fabric(INSTANCE.guid), new, PORT, found)
-    _configure.require_one_key(fabric("0x0002c90300001011"), old, PORT, found)
+    with pytest.raises(Refused, match="opensm_sm_key of fabric ib is another one, and node2 would not know this host"):
+        _configure.require_one_key(fabric(INSTANCE.guid, "0x0002c90300001011"), new, PORT, found, Known(hosts=("node2",)))
+    _configure.require_one_key(fabric(INSTANCE.guid), new, PORT, found, Known())
+    _configure.require_one_key(fabric("0x0002c90300001011"), old, PORT, found, Known())
     shown = _configure.without_secrets(plan_present(found, [new]).result(), [new], found)
     assert "cafe0001" not in str(shown) and "hidden" in str(shown["diff"])
 

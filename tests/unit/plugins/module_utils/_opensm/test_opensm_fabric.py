@@ -164,7 +164,7 @@ def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, 
     """The views are what is seen one after the other; the last one stays."""
     left = list(views)
     monkeypatch.setattr(_settle, "see", lambda run, port: left.pop(0) if len(left) > 1 else left[0])
-    return _settle.settle(fabric, PORT, instance, known, 5, "node1")
+    return _settle.settle(fabric, PORT, instance, known, 5, lambda told: fabric.told.append("announced %d" % told), "node1")
 
 
 def test_it_waits_until_the_fabric_is_managed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,12 +179,15 @@ def test_a_master_that_hangs_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
         settle(monkeypatch, fabric, MASTER, GOOD)
 
 
-def test_a_standby_that_the_master_does_not_know_is_started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_master_is_told_of_a_standby_that_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
     fabric = Fabric(THEM)
     unknown = View("ACTIVE", "LinkUp", THEM, (THEM,))
-    settled = settle(monkeypatch, fabric, STANDBY, *[unknown] * 6, unknown._replace(managers=(THEM, WE_STAND_BY)))
-    assert settled.note == ""
-    assert fabric.told == ["systemctl restart rdma-opensm@ib.service"]
+    settled = settle(monkeypatch, fabric, STANDBY, *[unknown] * 3, unknown._replace(managers=(THEM, WE_STAND_BY)))
+    assert (settled.note, fabric.told) == ("", ["announced 0"])
+    # It may ask too early again.
+    with pytest.raises(RdmaError, match="is not known to it"):
+        settle(monkeypatch, fabric, STANDBY, unknown)
+    assert fabric.told[1:4] == ["announced 0", "announced 1", "announced 2"]
 
 
 def test_it_says_who_is_still_master(monkeypatch: pytest.MonkeyPatch) -> None:

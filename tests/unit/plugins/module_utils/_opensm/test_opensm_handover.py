@@ -9,6 +9,7 @@ import time
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -88,6 +89,24 @@ def test_a_standby_takes_over_and_the_file_is_as_before(conf: pathlib.Path) -> N
     assert read_text(str(conf)) == before
 
 
+def test_a_standby_tells_of_itself_by_a_priority_that_rises(conf: pathlib.Path) -> None:
+    before, seen = conf.read_text(), []
+
+    def run(argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        seen.append((" ".join(argv), parse_conf(conf.read_text())["sm_priority"]))
+        return Output(0, "", "")
+
+    _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT)
+    assert seen == [("systemctl reload " + UNIT, "0"), ("systemctl reload " + UNIT, "14")]
+    assert conf.read_text() == before
+    _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT, 1)
+    assert seen[2:] == [("systemctl restart " + UNIT, "14")]
+    # None can rise above the lowest, whose own is that.
+    conf.write_text(before.replace("14", "0"))
+    _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT)
+    assert seen[3:] == [("systemctl restart " + UNIT, "0")]
+
+
 def test_without_a_standby_nothing_is_given_away(conf: pathlib.Path) -> None:
     fabric = Fabric(conf, standby=None)
     _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, [PORT], 30)
@@ -137,3 +156,30 @@ def test_a_standby_that_was_missed_is_found() -> None:
     found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
     assert _handover.without_heir(fabric, [UNIT], found, [PORT], [], 30) == {}
     assert fabric.calls.count("systemctl reload " + UNIT) == 1
+
+
+class Stopped(Fabric):
+    """A master of which nobody took over when it was stopped: the standby finds out by itself after some questions."""
+
+    def __init__(self, questions: int) -> None:
+        super().__init__()
+        self.questions = questions
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.questions -= 1
+        if self.questions >= 0:
+            return Output(1, "", "sminfo: iberror: failed: query")
+        self.master = THEIRS
+        return super().__call__(argv, ok, timeout)
+
+
+def test_what_is_stopped_and_was_master_is_waited_for() -> None:
+    found, stray = Found(strays=(7,)), ["process opensm 7"]
+    assert _handover.masters(Fabric(), stray, found, [PORT, OTHER], {OURS, OTHER.port_guid}) == [PORT]
+    assert _handover.masters(Fabric(answers=False), stray, found, [PORT], {OURS}) == []
+    assert _handover.masters(Fabric(), [], found, [PORT], {OURS}) == []
+    begun = time.monotonic()
+    _handover.require_successors(Stopped(80), [PORT], 60)
+    assert time.monotonic() - begun == 40
+    with pytest.raises(CommandFailed, match=r"the fabric of port mlx5_0/1 has had no master for 60 s"):
+        _handover.require_successors(Stopped(1000), [PORT], 60)

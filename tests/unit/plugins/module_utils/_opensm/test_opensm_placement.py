@@ -14,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
     outsiders,
     read_members,
     uncovered,
+    unmanaged,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -124,3 +125,13 @@ def test_what_members_of_the_play_say_themselves_is_not_said_again() -> None:
     members, problems = read_members({"opensm": ["node1", "node2"]}, hostvars, ["node1"])
     assert members == []
     assert [problem.variable for problem in problems] == ["fabric of node2", "opensm_rank of node2"]
+
+
+@pytest.mark.parametrize("settings", [None, {}, [], {"ib": {}}, {3: {}}])
+def test_settings_that_are_read_or_judged_elsewhere(settings: object) -> None:
+    assert unmanaged([Member("node1", "ib")], settings) == []
+
+
+def test_settings_of_a_fabric_that_nobody_is_on() -> None:
+    (problem,) = unmanaged([Member("node1", "ib"), Member("node1", "storage")], {"stroage": {"priority": 3}, "ib": {}})
+    assert str(problem).startswith("opensm_fabrics is 'stroage'; allowed: ib, storage (no host of group opensm is on such a fabric")

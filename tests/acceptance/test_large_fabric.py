@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A fabric with 2,000 ports of hosts: what the roles do on a node takes no longer for it, but for what opensm's own sweep takes."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import datetime
+import pathlib
+import re
+import time
+
+import records
+from cluster import Cluster, Run
+from conftest import converge
+
+PORTS = 2000
+# Two runs at the same time differ by that much.
+NOISE_SECONDS = 6
+SWEEP_SECONDS = 300
+_STAMP = re.compile(r"^(\w{3} \d\d \d\d:\d\d:\d\d) (\d{6}) ")
+
+
+def moment(line: str) -> datetime.datetime:
+    found = _STAMP.match(line)
+    assert found, line
+    # The log has no year, and a leap day needs one.
+    return datetime.datetime.strptime("2024 %s.%s" % found.groups(), "%Y %b %d %H:%M:%S.%f")
+
+
+def sweep_seconds(cluster: Cluster) -> float:
+    """From the start of opensm to its first complete sweep, as its log has it. The roles do not wait for that on other hosts."""
+    end = time.monotonic() + SWEEP_SECONDS
+    while True:
+        # It writes that line when the next important one comes, or when it opens the file anew.
+        script = "systemctl kill --signal=USR1 rdma-opensm@ib; sleep 1; cat /var/log/opensm/ib/opensm.log"
+        lines = cluster.shell("node1", script).stdout.splitlines()
+        up = next((line for line in lines if "SUBNET UP" in line), "")
+        if up:
+            return (moment(up) - moment(next(line for line in lines if _STAMP.match(line)))).total_seconds()
+        assert time.monotonic() < end, lines[-20:]
+
+
+def both(small: Cluster, large: Cluster) -> tuple[Run, Run]:
+    """A run on each, at the same time: whatever else the machine does slows down both."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(converge, (small, large))
+    return first, second
+
+
+def test_a_run_takes_no_longer_than_the_sweep_of_opensm_does(tmp_path: pathlib.Path) -> None:
+    small, large = Cluster("rdma-small"), Cluster("rdma-large")
+    topology = tmp_path / "large.topo"
+    topology.write_text(large.command("topology", str(PORTS), "--containers", "3"), encoding="utf-8")
+    try:
+        small.command("up", "--topology", "3-nodes")
+        large.command("up", "--topology", str(topology))
+        first = both(small, large)
+        sweep = sweep_seconds(large)
+        again = both(small, large)
+        seen = large.shell("node2", "ibhosts | wc -l").stdout.strip()
+    finally:
+        small.command("down")
+        large.command("down")
+    words = "first run %.0f s and %.0f s, unchanged run %.0f s and %.0f s, sweep %.1f s"
+    print(words % (*(run.seconds for run in (*first, *again)), sweep))
+    assert seen == str(PORTS)
+    assert [records.changes(run.events) for run in again] == [{}, {}]
+    assert first[1].seconds < first[0].seconds + sweep + NOISE_SECONDS
+    assert again[1].seconds < again[0].seconds + NOISE_SECONDS
