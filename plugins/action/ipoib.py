@@ -15,6 +15,10 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 
 MODULE = "rdma.ofed.ipoib"
+UNPROVEN = (
+    "no new connection has proved the change, so the node takes it back %d s after its beginning: %s. "
+    "Next: let ansible_host be an address that the change leaves in place, or run over another interface"
+)
 
 
 class ActionModule(ActionBase):
@@ -46,7 +50,5 @@ class ActionModule(ActionBase):
             answer = {"failed": True, "msg": "the node could not be reached over a new connection (%s)" % exc}
         result["rollback"] = {**rollback, "confirmed": not answer.get("failed")}
         if answer.get("failed"):
-            result.update(
-                failed=True, msg="the change was made, and the node takes it back %d s after its beginning: %s" % (rollback["seconds"], answer.get("msg", ""))
-            )
+            result.update(failed=True, msg=UNPROVEN % (rollback["seconds"], answer.get("msg", "")))
         return result

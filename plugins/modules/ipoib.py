@@ -228,7 +228,7 @@ problems:
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._configure import Options, configure
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import BACKENDS
@@ -246,10 +246,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        module.exit_json(**configure(module, ModuleRunner(module), Options(**module.params), os.environ))
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
+    answer(module, lambda: configure(module, ModuleRunner(module), Options(**module.params), os.environ))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-machines"
 @pytest.fixture(scope="session")
 def stacks() -> collections.abc.Iterator[Cluster]:
     """Four machines, one for each network stack. The tests on them come last: those of lab are down by then."""
-    yield from running(PREFIX + "-stacks", "stacks")
+    yield from running(PREFIX + "-stacks", "network-stacks")
 
 
 @pytest.fixture(scope="module")

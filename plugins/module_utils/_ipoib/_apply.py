@@ -169,8 +169,12 @@ class Applier:
         """Tell former network stacks that their files have gone, before the one in use is told of its own."""
         node = self._found.node
         gone = [change.what[len(PREFIX) :] for change in decision.plan.changes if change.what.startswith(PREFIX) and not change.after]
+        # As netplan's renderer, networkd is told once, in the end: told now, it would make the new bond by itself, and with ports that
+        # can't have its MTU yet. A bond that a port was refused by has an Ethernet's largest MTU from then on.
+        renders = self._backend == NETPLAN and node.variant.renderer != _netplan.NETWORKMANAGER
+        served = (self._backend, *([NETWORKD] if renders else []))
         for stack in every(node.variant):
-            paths = [path for path in gone if stack.name != self._backend and stack.is_ours(path, node.files.get(path, ""))]
+            paths = [path for path in gone if stack.name not in served and stack.is_ours(path, node.files.get(path, ""))]
             if paths and (stack.name != NETWORKD or self._found.evidence.active("systemd-networkd.service")):
                 driver_of(stack.name, self._tools, node.variant, ()).forget(paths)
         if _generated.UNFINISHED in decision.plan.changes:

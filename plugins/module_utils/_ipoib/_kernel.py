@@ -155,11 +155,14 @@ class Kernel:
             # Neither can be changed while the bond is up or has ports, and IPoIB ports are in no such bond.
             self._run(["ip", "link", "delete", "dev", name])
             netdev = None
+        if netdev is not None and target.mtu and netdev.mtu != target.mtu and not self._can_have(name, target.mtu):
+            self._run(["ip", "link", "delete", "dev", name])
+            netdev = None
         if netdev is None:
             self._add_bond(name, ["mode", _wanted.BOND_MODE, "fail_over_mac", _wanted.BOND_POLICY, *options])
         elif state is not None and state.miimon != bond.miimon:
             self._run(["ip", "link", "set", "dev", name, "type", "bond", *options])
-        if target.mtu and (netdev is None or netdev.mtu != target.mtu):
+        if target.mtu and netdev is None:
             self.set_mtu(name, target.mtu)
         members = netdev.members if netdev is not None else ()
         for port in members:
@@ -170,6 +173,16 @@ class Kernel:
             if port not in members and port in netdevs:
                 self._enter(port, name, netdevs[port])
         self._prefer(name, bond, state.primary if state is not None and netdev is not None else "", netdevs)
+
+    def _can_have(self, name: str, mtu: int) -> bool:
+        """Gives the bond the MTU. One that the first port was refused by is an Ethernet bond from then on, with 1500 as its largest MTU,
+        also with IPoIB ports: only a new one can have more. Seen with ports whose mode another program had not changed yet.
+        """
+        argv = ["ip", "link", "set", "dev", name, "mtu", str(mtu)]
+        done = self._run(argv, ok=None)
+        if done.rc != 0 and "device maximum" not in done.stderr:
+            raise failure(argv, done)
+        return done.rc == 0
 
     def _add_bond(self, name: str, options: t.Sequence[str]) -> None:
         kind = ["type", "bond", *options]

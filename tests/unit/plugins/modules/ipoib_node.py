@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ifupdown, _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._configure import Options, configure
+from module_files import ModuleFiles
 
 CAPABLE = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
 ENHANCED = "00:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
@@ -29,26 +30,11 @@ TOOLS = {
 }
 
 
-class FakeModule:
+class FakeModule(ModuleFiles):
     """As much of AnsibleModule as files need."""
 
     def __init__(self, check_mode: bool = False) -> None:
         self.check_mode = check_mode
-
-    def atomic_move(self, source: str, target: str) -> None:
-        created = not os.path.exists(target)
-        os.replace(source, target)
-        if created:
-            # The real one does the same: what the source was allowed to do is lost.
-            os.chmod(target, 0o644)
-
-    @staticmethod
-    def selinux_enabled() -> bool:
-        return False
-
-    def backup_local(self, path: str) -> str:
-        pathlib.Path(path + ".backup").write_text(pathlib.Path(path).read_text())
-        return path + ".backup"
 
 
 class FakeNode:
@@ -66,6 +52,7 @@ class FakeNode:
         self.outgoing = "ib0"
         self.timers: set[str] = set()
         self.lazy = False
+        self.spoilt: set[str] = set()
         self.tools = set(TOOLS.get(stack, ()))
         self.services = [UNITS.get(stack, stack)]
         self.break_at = 0
@@ -130,6 +117,7 @@ class FakeNode:
     def vanish(self, name: str) -> None:
         for port in self.members(name):
             self.unlink(port)
+        self.spoilt.discard(name)
         shutil.rmtree(self.net(name))
         del self.addresses[name]
         self.routes = [route for route in self.routes if route["dev"] != name]
@@ -187,6 +175,9 @@ class FakeNode:
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         words = list(argv)
         self._catch_up()
+        if words[:4] == ["ip", "link", "set", "dev"] and words[4] in self.spoilt and words[5] == "mtu":
+            assert ok is None, "a bond that has refused a port has an Ethernet's largest MTU"
+            return Output(2, "", "Error: mtu greater than device maximum.\n")
         if words == ["ip", "-j", "-d", "addr"]:
             return Output(0, json.dumps([self._row(name) for name in self.addresses]), "")
         if words[:2] == ["systemctl", "show"]:

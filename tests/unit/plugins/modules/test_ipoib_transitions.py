@@ -260,6 +260,33 @@ def test_an_interface_that_is_up_gets_its_name_at_the_next_start(tmp_path: pathl
     assert (again["changed"], again["pending"]) == (False, done["pending"])
 
 
+@pytest.mark.parametrize("ports", [(), ("ib0", "ib1")], ids=["empty", "with its ports"])
+def test_a_bond_that_has_refused_a_port_is_made_anew(tmp_path: pathlib.Path, ports: t.Sequence[str]) -> None:
+    """Another run, or another program, tried it with ports that could not have the bond's MTU."""
+    node = new(tmp_path, "ifupdown")
+    node.bond("bond0", {"mode": "active-backup 1", "fail_over_mac": "active 1", "miimon": "100"})
+    for port in ports:
+        node.link(port, "bond0")
+    node.spoilt.add("bond0")
+    assert node.call(interfaces=[BOND])["changed"]
+    assert (node.get("bond0", "mtu"), node.members("bond0")) == ("65520", ["ib0", "ib1"])
+    assert not node.call(interfaces=[BOND])["changed"]
+
+
+def test_netplan_s_renderer_hears_of_a_bond_when_its_ports_are_in_it(tmp_path: pathlib.Path) -> None:
+    """Also where files of its own go, as those beside a child. Told before, it would put the ports into a bond whose MTU they can't have yet."""
+    node = new(tmp_path, "netplan")
+    child = {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.21.0.1/24"]}
+    for interfaces in ([{"name": "ib0", "mode": "datagram"}, child, {"name": "ib1"}], [BOND]):
+        node.argv.clear()
+        # The node has no networkd that would do as it is told.
+        with contextlib.suppress(CommandFailed):
+            node.call(interfaces=interfaces)
+    assert "systemctl daemon-reload" in node.argv
+    last = max(index for index, words in enumerate(node.argv) if words.endswith("master bond0"))
+    assert node.argv.index("networkctl reload") > node.argv.index("netplan generate") > last
+
+
 def test_a_removal_broken_off_with_the_files_of_netplan_aside(tmp_path: pathlib.Path) -> None:
     """All else was done already: only the folder tells the next run that netplan and networkd have not been told."""
     node = new(tmp_path, "netplan")
