@@ -1,0 +1,106 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: fabric_ports
+short_description: Finds the ports of a fabric that went down while something was done to it
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Lists the active ports of the whole fabric, as this node sees them, before something is done to some of its nodes, and says afterwards which
+    are missing.
+  - The list is as long as the fabric is big, and stays on this node, in C(/var/lib/rdma.ofed/fabric/ports.json).
+  - Where the fabric can't be looked at, because C(iblinkinfo) is missing or no port is up, it says why, and does not fail.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.info
+attributes:
+  check_mode:
+    description: It keeps no list, and compares with the one that there is.
+options:
+  state:
+    description: V(remembered) keeps the list, V(compared) says what is missing since then.
+    type: str
+    choices: [remembered, compared]
+    required: true
+  wait:
+    description: For how many seconds ports may be missing. Ports of nodes that were just booted come back one after the other.
+    type: int
+    default: 0
+requirements:
+  - infiniband-diags
+notes:
+  - A switch counts as one port, whose GUID all of its ports have.
+  - It never reports a change, for the list is no part of what the node is declared to be.
+seealso:
+  - module: rdma.ofed.fabric_check
+"""
+
+EXAMPLES = r"""
+- name: List the active ports of the fabric
+  rdma.ofed.fabric_ports:
+    state: remembered
+  delegate_to: "{{ groups['opensm'] | first }}"
+
+- name: Look for those that are not active any more
+  rdma.ofed.fabric_ports:
+    state: compared
+    wait: 60
+  delegate_to: "{{ groups['opensm'] | first }}"
+  register: fabric
+  failed_when: fabric.gone | length > 0
+"""
+
+RETURN = r"""
+active:
+  description: How many ports are active now.
+  returned: success
+  type: int
+  sample: 128
+gone:
+  description: The ports that were active before.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    port_guid:
+      description: The port GUID.
+      type: str
+    node_description:
+      description: What the subnet manager knew the node by.
+      type: str
+  sample: [{port_guid: "0x7cfe90030016aef1", node_description: node1 mlx5_0}]
+reason:
+  description: Why the fabric could not be looked at, or there is nothing to compare it with; else empty.
+  returned: success
+  type: str
+  sample: iblinkinfo is not installed on this node
+"""
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._check._active_ports import compare, remember
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "state": {"type": "str", "choices": ["remembered", "compared"], "required": True},
+            "wait": {"type": "int", "default": 0},
+        },
+        supports_check_mode=True,
+    )
+    run = ModuleRunner(module)
+    remembers = module.params["state"] == "remembered"
+    answer(module, lambda: {"changed": False, **(remember(module, run) if remembers else compare(run, module.params["wait"]))})
+
+
+if __name__ == "__main__":
+    main()
