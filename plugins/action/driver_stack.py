@@ -19,9 +19,14 @@ import typing as t
 from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import progress
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_here
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import OTHER_FILE
 
 _INTERNAL = ("attach", "digest", "staged")
+# What the module tells of a bundle that it has not got.
+_NEEDED = ("bundle_needed", "bundle_release", "bundle_architecture")
 # A node that installs network drivers may be out of reach for some minutes.
 _PATIENCE_SECONDS = 600.0
 _PAUSE_SECONDS = 10.0
@@ -37,6 +42,29 @@ def sha256(path: str) -> str:
     return "sha256:" + total.hexdigest()
 
 
+def _wrong(path: str, digest: str, declared: str, answer: t.Mapping[str, t.Any]) -> str:
+    """Why a bundle on the controller is not the one that is meant; "" where it is."""
+    if not os.path.exists(path):
+        words = "ofed_bundle: there is no %s on the controller. Put it there, or set ofed_bundle_on: node if it is on the nodes; nothing was changed"
+        return words % path
+    if declared != digest:
+        words = "ofed_bundle: %s on the controller is not the file that is meant: its checksum is %s instead of %s. %s"
+        return words % (path, digest or "that of no file", declared, OTHER_FILE)
+    try:
+        check_here(path, str(answer.get("bundle_release", "")), str(answer.get("bundle_architecture", "")), " on the controller")
+    except RdmaError as exc:
+        return exc.msg
+    return ""
+
+
+def _packed(path: str, folder: str) -> str:
+    """An archive of a folder."""
+    archive = os.path.join(folder, "bundle.tar")
+    with tarfile.open(archive, "w") as stream:
+        stream.add(path, arcname="bundle")
+    return archive
+
+
 class ActionModule(ActionBase):
     """One execution of the module where there is nothing to do; else one each time that the progress is looked at."""
 
@@ -49,7 +77,7 @@ class ActionModule(ActionBase):
         arguments = {name: value for name, value in self._task.args.items() if name not in _INTERNAL}
         answer = self._call(arguments, task_vars)
         if answer.get("bundle_needed"):
-            answer = self._bring(arguments, task_vars)
+            answer = self._bring(arguments, answer, task_vars)
         result.update(self._wait(arguments, answer, task_vars))
         return result
 
@@ -57,22 +85,19 @@ class ActionModule(ActionBase):
         answer: dict[str, t.Any] = self._execute_module(module_name=self.module, module_args=arguments, task_vars=task_vars)
         return answer
 
-    def _bring(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Give the module the checksum of the bundle, and then, if it has not got that file, the file."""
+    def _bring(self, arguments: dict[str, t.Any], answer: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Give the module the checksum of the bundle, and then, if it has not got that file, the file. In check mode, only look at it."""
         path = str(arguments["bundle"])
-        if not os.path.exists(path):
-            return {"failed": True, "msg": "ofed_bundle: there is no %s on the controller. Nothing was changed" % path}
+        digest = sha256(path) if os.path.isfile(path) else ""
+        wrong = _wrong(path, digest, str(arguments.get("bundle_checksum") or digest).lower(), answer)
+        if wrong:
+            return {"failed": True, "msg": wrong}
+        if self._task.check_mode:
+            return {name: value for name, value in answer.items() if name not in _NEEDED}
         with tempfile.TemporaryDirectory() as folder:
-            if os.path.isdir(path):
-                archive = os.path.join(folder, "bundle.tar")
-                with tarfile.open(archive, "w") as stream:
-                    stream.add(path, arcname="bundle")
-                path = archive
-            digest = sha256(path)
-            declared = str(arguments.get("bundle_checksum") or digest).lower()
-            if declared != digest:
-                words = "ofed_bundle: %s is not the file that is meant: its checksum is %s instead of %s. Nothing was transferred, nothing was changed"
-                return {"failed": True, "msg": words % (path, digest, declared)}
+            if not digest:
+                path = _packed(path, folder)
+                digest = sha256(path)
             answer = self._call({**arguments, "digest": digest}, task_vars)
             if not answer.get("bundle_needed"):
                 return answer

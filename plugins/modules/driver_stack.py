@@ -279,7 +279,7 @@ problems:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import METHODS, ON
@@ -313,10 +313,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    try:
-        module.exit_json(**converge(module, ModuleRunner(module)))
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
+    answer(module, lambda: converge(module, ModuleRunner(module)))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,11 @@ import typing as t
 
 import pytest
 import records
-from stacks import DOCA, HERE, MANIFEST, NEW, OLD, PROJECT, STATE, THERE, Host, Options, archive, checksum, release, site
+from stacks import DOCA, HERE, MANIFEST, NEW, OLD, PROJECT, STATE, THERE, Host, Options, archive, checksum, module, release, site
 
 testinfra_hosts = ["ansible://node1"]
+
+GPU_UNIT = "rdma-ofed-gpudirect.service"
 
 
 class Leg(t.NamedTuple):
@@ -84,7 +86,7 @@ def test_the_second_run_changes_nothing(walked: Walked) -> None:
 def test_an_unchanged_run_costs_one_execution_for_the_stack(walked: Walked) -> None:
     executed = [name.rpartition(".")[2] for name in records.executions(walked.again)["node1"]]
     stack = "apt" if walked.leg.name == "inbox" else "driver_stack"
-    assert executed == ["rdma_facts", stack, "kernel_modules", "apt", "opensm", "ipoib", "fabric_check"]
+    assert executed == ["rdma_facts", stack, "kernel_modules", "apt", "opensm", "ipoib", "gpudirect", "fabric_check"]
 
 
 def test_the_declared_stack_is_there_and_whole(host: Host, walked: Walked) -> None:
@@ -95,6 +97,16 @@ def test_the_declared_stack_is_there_and_whole(host: Host, walked: Walked) -> No
     # Installed stacks know what they were asked for; of what brought them, nothing is left.
     left = host.check_output("find %s -mindepth 1 -maxdepth 1 -printf '%%f '" % STATE).split()
     assert sorted(left) == (["jobs"] if walked.leg.name == "inbox" else ["jobs", "stack.json"])
+
+
+def test_the_way_to_gpu_memory_follows_the_stack(host: Host, walked: Walked) -> None:
+    """The driver that opensm and the fabric check use stays loaded, so nvidia_peermem waits for the vendor's to be loaded at boot."""
+    by_vendor = walked.leg.name != "inbox"
+    assert host.file("/etc/systemd/system/" + GPU_UNIT).exists == by_vendor
+    assert (host.run("systemctl is-enabled --quiet " + GPU_UNIT).rc == 0) == by_vendor
+    found = module(host, "gpudirect", allow_container=True)
+    assert found["method"] == ("nvidia_peermem" if by_vendor else "dmabuf")
+    assert bool(found["pending"]) == by_vendor, found
 
 
 def test_nothing_of_the_vendor_is_left_on_the_way_back(host: Host, walked: Walked) -> None:

@@ -110,7 +110,8 @@ def decide_stack(packages: t.Mapping[str, str], ofed_info: str, loaded: str = ""
     kernel, kernel_version = _first(OFED_KERNEL, packages)
     inbox, inbox_version = _first(INBOX, packages)
     if kernel and not ofed_version:
-        ofed_version = ".".join("%02d" % part for part in _release(kernel_version))
+        match = _RELEASE.match(kernel_version)
+        ofed_version = "%s.%s" % match.groups() if match else ""
     if doca:
         return Stack("doca", _upstream(doca_version), "package %s %s" % (doca, doca_version), ofed_version, loaded)
     if spelling:

@@ -40,15 +40,6 @@ class Bundle(t.NamedTuple):
     arch: str = ""
 
 
-class Layout(t.NamedTuple):
-    """What an unpacked bundle says of itself."""
-
-    version: str
-    arch: str
-    distro: str
-    installer: bool
-
-
 def is_version(text: str) -> bool:
     return _VERSION_ALONE.match(text) is not None
 
@@ -153,18 +144,11 @@ def unpack_argv(form: str, path: str, into: str, loop: bool, tools: t.Collection
     return next((argv for tool, argv in known.items() if tool in tools), ())
 
 
-def read_layout(path: str) -> Layout:
-    """What is in an unpacked bundle; empty texts for files that are missing."""
-    version = attribute(path, ".mlnx") or attribute(path, "mlnx")
-    return Layout(version, attribute(path, ".arch"), attribute(path, "distro"), os.path.isfile(os.path.join(path, INSTALLER)))
-
-
 __all__ = (
     "DIRECTORY",
     "INSTALLER",
     "VERSION_WORDS",
     "Bundle",
-    "Layout",
     "distro_fits",
     "distro_of",
     "distro_to_tell",
@@ -172,7 +156,6 @@ __all__ = (
     "key_of",
     "misfit",
     "parse_name",
-    "read_layout",
     "release",
     "same_version",
     "unpack_argv",

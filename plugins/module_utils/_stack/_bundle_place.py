@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch i
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_here
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
 
 if t.TYPE_CHECKING:
@@ -30,6 +31,8 @@ FILES = bundles.DIRECTORY + "/files"
 _UNPACKERS = ("tar", "bsdtar", "xorriso", "7z")
 DOWNLOAD_STAGE = "downloading the bundle"
 _STAGE = "unpacking the bundle"
+_PUT_THERE = "Put it there, or set ofed_bundle_on: controller if that is where it is; nothing was changed"
+OTHER_FILE = "Copy it again, or correct ofed_bundle_checksum if this file is the right one; nothing was unpacked, nothing was changed"
 # What the steps of a place run.
 SCRIPTS = {"download.py": downloader}
 
@@ -69,20 +72,6 @@ def kept_file(source: Source, root: str = "/") -> str:
     return os.path.join(root, FILES.lstrip("/"), source.digest)
 
 
-def check_layout(path: str, version: str, arch: str) -> None:
-    """Refuse a folder that is no bundle of the release."""
-    found = bundles.read_layout(path)
-    if not os.path.isdir(path):
-        raise Refused("ofed_bundle: there is no folder %s on the node. Nothing was changed" % path)
-    if not found.version or not found.installer:
-        missing = bundles.INSTALLER if found.version else ".mlnx"
-        raise Refused("ofed_bundle: the folder %s has no %s, so it is no unpacked bundle of MLNX_OFED. Nothing was changed" % (path, missing))
-    if found.version != version:
-        raise Refused("ofed_bundle: the folder %s has the release %s, and %s is wanted. Nothing was changed" % (path, found.version, version))
-    if found.arch and found.arch != arch:
-        raise Refused("ofed_bundle: the folder %s is made for %s, and the node is %s. Nothing was changed" % (path, found.arch, arch))
-
-
 def _loop_works(root: str) -> bool:
     return read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
 
@@ -119,22 +108,27 @@ def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "
         form = "tar"
     path = source.location
     if form == "directory":
-        check_layout(path, version, arch)
+        if not os.path.isdir(path):
+            raise Refused("ofed_bundle: there is no folder %s on the node. %s" % (path, _PUT_THERE))
+        check_here(path, version, arch)
         return Place(path)
     if source.is_elsewhere:
         if not source.checksum:
             return None
         path = kept_file(source, root)
     elif not os.path.isfile(path):
-        raise Refused("ofed_bundle: there is no file %s on the node. Nothing was changed" % path)
+        raise Refused("ofed_bundle: there is no file %s on the node. %s" % (path, _PUT_THERE))
     tree = os.path.join(root, bundles.DIRECTORY.lstrip("/"), _key(source, path) if os.path.exists(path) or source.checksum else "")
     if os.path.isfile(os.path.join(tree, bundles.INSTALLER)):
         kept = [path] if source.is_elsewhere else []
         if form == "tar":
+            check_here(tree, version, arch)
             return Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
     wrong = mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
     if wrong and not source.is_elsewhere:
-        raise Refused("ofed_bundle: %s is not the file that is meant: %s. Nothing was unpacked, nothing was changed" % (path, wrong))
+        raise Refused("ofed_bundle: %s is not the file that is meant: %s. %s" % (path, wrong, OTHER_FILE))
+    if not wrong:
+        check_here(path, version, arch)
     place = _unpacking(run, form, path, tree, source.is_elsewhere, root)
     if not wrong:
         return place
@@ -177,4 +171,4 @@ def forget(root: str = "/") -> None:
     shutil.rmtree(os.path.join(root, bundles.DIRECTORY.lstrip("/")), ignore_errors=True)
 
 
-__all__ = ("DOWNLOAD_STAGE", "FILES", "SCRIPTS", "Source", "accept", "check_layout", "forget", "kept_file", "place_of", "prepare", "shown", "tidy")
+__all__ = ("DOWNLOAD_STAGE", "FILES", "OTHER_FILE", "SCRIPTS", "Source", "accept", "forget", "kept_file", "place_of", "prepare", "shown", "tidy")

@@ -163,12 +163,13 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
     return _result([Change(*row) for row in job.memo["changes"]], job, found)
 
 
-def _start(module: AnsibleModule, run: Runner, wanted: Wanted, draft: Draft, changes: t.Sequence[Change], root: str) -> dict[str, t.Any]:
+def _start(module: AnsibleModule, run: Runner, wanted: Wanted, draft: Draft, changes: t.Sequence[Change], tree: str, root: str) -> dict[str, t.Any]:
     for change in changes:
         if change.what.startswith(PREFIX):
             apply_file(module, change._replace(what=PREFIX + root.rstrip("/") + change.what[len(PREFIX) :]) if root != "/" else change)
     record = {**wanted.selection(), "repository_key": (module.params["repository_key"] or "") if "://" in (module.params["repository_key"] or "") else ""}
-    memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record, "bundle": places.shown(module.params["bundle"] or "")}
+    memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record}
+    memo.update(bundle=places.shown(module.params["bundle"] or ""), tree=tree)
     if not draft.steps:
         _configure(module, root)
         return _result(changes, None, look(run, root))
@@ -207,16 +208,16 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         draft = draft_of(wanted, found, place)
     extra = dependants(run, wanted, found, draft, root)
     changes = (*draft.changes, *changes_of(*extra), *_foreseen(module, root))
+    needed: dict[str, str] = {}
     if draft.needs_bundle:
-        there, missing = bundle(module, run, wanted.version, root)
-        if there is None:
-            return {**_result((), None, found), "bundle_needed": missing}
-        place = there
+        place, needed = bundle(module, run, wanted.version, root)
+        if needed and not module.check_mode:
+            return {**_result((), None, found), **needed}
     if module.check_mode:
-        return _result(changes, None, found)
+        return {**_result(changes, None, found), **needed}
     draft = draft_of(wanted, found, place, force=bool(extra))
     places.prepare(place)
-    return _start(module, run, wanted, draft, changes, root)
+    return _start(module, run, wanted, draft, changes, place.tree, root)
 
 
 __all__ = ("converge", "draft_of", "role_variables", "wanted_of")

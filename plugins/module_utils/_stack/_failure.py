@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import read_layout, way_out
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
@@ -45,8 +46,9 @@ def failure_of(job: State, root: str) -> CommandFailed:
             why = [line.strip() for line in output.splitlines() if line.strip()][-1]
         return CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, no package was changed" % (job.memo.get("bundle", ""), why), **details)
     if job.failed == mlnx.CHECK_STAGE:
-        wanted = job.memo.get("wanted", {}).get("version")
-        return CommandFailed("ofed_bundle: its file .mlnx does not say %s, the release that is wanted. Nothing was changed" % wanted, **details)
+        wanted, found = job.memo.get("wanted", {}).get("version"), read_layout(job.memo.get("tree", "")).version
+        words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
+        return CommandFailed(words % (job.memo.get("bundle", ""), found or "that it does not tell", wanted, way_out(found, wanted)), **details)
     lines = [line for line in output.rpartition("\n==> ")[2].splitlines()[1:] if line.strip()]
     lines = ([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]
     said = "it did not end in time; raise ofed_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))

@@ -47,18 +47,21 @@ def repository_key(parameters: Parameters, found: Found, root: str) -> str:
     return text
 
 
-def bundle(module: AnsibleModule, run: Runner, version: str, root: str) -> tuple[Place | None, str]:
-    """Where the bundle is, or what is missing for that: C(checksum) or C(transfer), by the action plugin."""
+def bundle(module: AnsibleModule, run: Runner, version: str, root: str) -> tuple[Place, dict[str, str]]:
+    """Where the bundle is, and, where the action plugin has to give something first, what: a part of the result.
+
+    C(bundle_needed) is C(checksum) or C(transfer). The release and the kind of processor let it look into the file before
+    that is sent, and in check mode instead.
+    """
     parameters = module.params
     source = places.Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
     if parameters["staged"]:
         places.accept(source, parameters["staged"], root)
     arch = os.uname().machine
     place = places.place_of(run, source, version, arch, root)
-    if place is not None or module.check_mode:
-        # In check mode, what has to be brought first can't be looked at.
-        return place or Place("/BUNDLE"), ""
-    return None, "transfer" if source.checksum else "checksum"
+    if place is not None:
+        return place, {}
+    return Place("/BUNDLE"), {"bundle_needed": "transfer" if source.checksum else "checksum", "bundle_release": version, "bundle_architecture": arch}
 
 
 __all__ = ("bundle", "repository_key")

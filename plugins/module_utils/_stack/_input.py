@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
 
 SOURCES = ("inbox", "mlnx_ofed", "doca")
 
-# By ID of os-release: the first supported version, and the first one after them. The role's vars/main.yml holds the same.
+# By ID of os-release: the first supported version, and the first one after them.
 SUPPORTED: Mapping[str, tuple[str, str]] = {
     "debian": ("11", "14"),
     "ubuntu": ("20.04", "24.10"),

@@ -155,14 +155,14 @@ def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") 
             raise Refused(unsigned(found))
         return _result((), found.target)
     place = Place("")
+    needed: dict[str, str] = {}
     if draft.way == "bundle":
-        there, missing = bundle(module, run, building.release_of(found), root)
-        if there is None:
-            return {**_result((), found.target), "bundle_needed": missing}
-        place = there
+        place, needed = bundle(module, run, building.release_of(found), root)
+        if needed and not module.check_mode:
+            return {**_result((), found.target), **needed}
     reasons = _check_prerequisites(run, found.manager, draft.prerequisites, module.check_mode)
     if module.check_mode:
-        return _result(draft.plan.changes, found.target, reasons=reasons)
+        return {**_result(draft.plan.changes, found.target, reasons=reasons), **needed}
     return _start(module, run, running, found, plan.draft_of(parameters["policy"], found, has_bundle, place), place, root)
 
 

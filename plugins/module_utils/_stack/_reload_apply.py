@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import parse_module_names, read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
@@ -23,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, parse_mounts, parse_swaps, read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._card_use import read_virtual_functions
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT as GPUDIRECT
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
@@ -30,6 +32,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INF
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_plan as plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_steps import ALIASES, loaded_again, steps
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -118,11 +121,13 @@ def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/
         listed=tuple(entry.name for path in (INFINIBAND_PATH, RDMA_PATH) for entry in parse_list(path, read_text(_at(root, path)))),
         openibd=is_openibd,
         conf=read_text(_at(root, openibd.PATH)) if is_openibd else "",
-        aliases=is_openibd and os.path.isfile(_at(root, plan.ALIASES)),
+        aliases=is_openibd and os.path.isfile(_at(root, ALIASES)),
         enclosed=machine.kind if machine.kind in ("container", "chroot") else "",
         drivers=frozenset(link_name(root, "sys/class/infiniband", name, "device/driver/module") for name in entries(root, "sys/class/infiniband")),
         interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
         services=_services(run, is_openibd, root),
+        # It may not have started yet: with the former driver, it can't.
+        gpudirect=GPUDIRECT if os.path.isdir(_at(root, "run/systemd/system")) and os.path.isfile(_at(root, UNIT_PATH)) else "",
     )
     return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root))
 
@@ -166,7 +171,7 @@ def _said(root: str) -> str:
 def _failed(before: Found, now: Found, job: State, root: str) -> dict[str, t.Any]:
     """The driver could not be unloaded. What there was is loaded again; where that failed too, only a reboot is left."""
     loaded = {module.name for module in now.modules}
-    missing = [name for name in plan.loaded_again(before) if name not in loaded and name in {module.name for module in before.modules}]
+    missing = [name for name in loaded_again(before) if name not in loaded and name in {module.name for module in before.modules}]
     held = ["%s has %d users" % (module.name, module.own_users) for module in now.modules if in_stack(module.name) and module.own_users]
     text = "%s failed: %s" % (job.failed, "; ".join([*([_said(root)] if _said(root) else []), *held]) or "exit status %d" % job.rc)
     if missing:
@@ -175,6 +180,12 @@ def _failed(before: Found, now: Found, job: State, root: str) -> dict[str, t.Any
     verdict = plan.Verdict("reboot", ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
     change = Change("driver", "as loaded", "as loaded, after an attempt to unload it")
     return _result((change,), verdict, now, job)
+
+
+def _left_out(before: Found, now: Found) -> tuple[str, ...]:
+    """What worked with the former driver, and does not with this one."""
+    words = "%s was loaded before, and can't be with this driver: build it anew; the role gpudirect says how"
+    return tuple(words % name for name in plan.not_again(before, now))
 
 
 def _aftermath(found: Found) -> tuple[str, ...]:
@@ -194,7 +205,7 @@ def _await(seconds: float, root: str) -> State:
 
 def carry_out(run: Runner, found: Found, wish: Wish, look_again: t.Callable[[], Found], timeout: float, root: str) -> dict[str, t.Any]:
     """Unload and load, as a job: it goes on if the connection does not survive it."""
-    todo = plan.steps(found, wish, timeout)
+    todo = steps(found, wish, timeout)
     memo = {"signature": plan.signature(found, attribute(root, "proc/sys/kernel/random/boot_id"))}
     jobs.start(run, JOB, todo, timeout, memo, root)
     job = _await(timeout + 30, root)
@@ -205,7 +216,7 @@ def carry_out(run: Runner, found: Found, wish: Wish, look_again: t.Callable[[], 
         names = ", ".join(module.name for module in plan.differing(now))
         raise CommandFailed("the driver was loaded anew, and %s is still another build than on disk; reboot the node. All output is in %s" % (names, job.log))
     changes = (Change("driver", "as loaded", "as installed"),)
-    return _result(changes, plan.Verdict("", _aftermath(found)), now, job)
+    return _result(changes, plan.Verdict("", (*_aftermath(found), *_left_out(found, now))), now, job)
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> dict[str, t.Any]:

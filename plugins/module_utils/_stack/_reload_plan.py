@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Whether the driver has to be loaded anew, what stands in the way, and in which steps it is done. Pure."""
+"""Whether the driver has to be loaded anew, and what stands in the way. Pure."""
 
 from __future__ import annotations
 
@@ -13,35 +13,17 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module, in_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import stop_allowed, value_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import stop_allowed
 
 POLICIES = ("never", "if_idle", "reboot", "force")
 OPENIBD = "/etc/init.d/openibd"
-ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
-STOPPING = "unloading "
 # openibd stops these even where it refuses to unload in the end.
 SERVICES = ("ibacm.service", "srp_daemon.service")
 # The cache of addresses. The kernel itself has it started, through a socket that holds ib_core as long as it is there.
 CACHE = ("ibacm.socket", "ibacm.service")
 # Goes with the vendor's stack, so it is no loss that a stack of the distribution has none.
 _COMPAT = "mlx_compat"
-_SWITCHED = {
-    "UMAD_LOAD": "ib_umad",
-    "UVERBS_LOAD": "ib_uverbs",
-    "IPOIB_LOAD": "ib_ipoib",
-    "RDMA_CM_LOAD": "rdma_cm",
-    "RDMA_UCM_LOAD": "rdma_ucm",
-    "SRP_LOAD": "ib_srp",
-}
-# What openibd unloads itself. Others that stand on these, it stops at.
-_BY_OPENIBD = frozenset(
-    (
-        *("eth_ipoib", "ib_cm", "ib_core", "ib_ipoib", "ib_iser", "ib_mad", "ib_sdp", "ib_srp", "ib_srp_target", "ib_ucm", "ib_umad", "ib_uverbs", "iw_cm"),
-        *("mlx4_core", "mlx4_en", "mlx4_ib", "mlx5_core", "mlx5_ib", "mlx_compat", "mlxfw", "rdma_cm", "rdma_rxe", "rdma_ucm", "rds", "rds_rdma", "rds_tcp"),
-    )
-)
 _WAYS_OUT: t.Mapping[str, str] = {
     "mount": "unmount it",
     "process": "stop it",
@@ -72,6 +54,8 @@ class Found(t.NamedTuple):
     """Is there a file in which openibd comments out the aliases of IPoIB?"""
     services: tuple[str, ...] = ()
     """Those of CACHE that run, and of SERVICES where openibd unloads the driver."""
+    gpudirect: str = ""
+    """The unit that loads the module for GPU memory, where there is one."""
     enclosed: str = ""
     """C(container) or C(chroot), where it is one."""
     interfaces: tuple[str, ...] = ()
@@ -197,13 +181,14 @@ def judge(found: Found, wish: Wish) -> Verdict:
     if not due or not any(in_stack(module.name) for module in found.modules):
         return Verdict()
     users = (*real_users(found), *ssh_user(found))
+    enclosed = _elsewhere(found, wish)
+    if enclosed:
+        # Nothing waits here: it is the host's driver that would.
+        return Verdict("refuse" if wish.policy == "force" else "", enclosed, users)
     if wish.policy == "never":
         return Verdict("wait", ("the policy is never",), users)
     if wish.policy == "reboot":
         return Verdict("reboot", ("the policy is reboot",), users)
-    enclosed = _elsewhere(found, wish)
-    if enclosed:
-        return Verdict("refuse" if wish.policy == "force" else "wait", enclosed, users)
     never = _never(found)
     if never:
         return Verdict("refuse" if wish.policy == "force" else "reboot", never, users)
@@ -222,48 +207,10 @@ def judge(found: Found, wish: Wish) -> Verdict:
     return Verdict("reload")
 
 
-def loaded_again(found: Found) -> tuple[str, ...]:
-    """The modules to load after the driver was unloaded: those of before that there are, and what rdma-core loads."""
-    order = tuple(reversed(unloading(found.modules)[0]))
-    off = {module for key, module in _SWITCHED.items() if found.openibd and value_of(found.conf, key) == "no"}
-    names = [*order, *(() if found.openibd else found.listed)]
-    known = found.available or frozenset(names)
-    return tuple(dict.fromkeys(name for name in names if name in known and name not in off))
-
-
-def _unload(name: str, found: Found, timeout: float) -> Step:
-    # modprobe needs the file, and the former vendor's mlx_compat has none any more.
-    argv = ("modprobe", "-r", name) if name in found.available else ("rmmod", name)
-    return Step(STOPPING + name, argv, timeout=timeout)
-
-
-def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
-    """Unload, load, and put right what a failure on the way would leave.
-
-    After a failed stop, openibd's start would try the stop again, and load nothing: so it is left out then, and modprobe
-    loads what there was.
-    """
-    order = unloading(found.modules)[0]
-    again = loaded_again(found)
-    caching = set(CACHE) & set(found.services)
-    found_steps = [Step("stopping the cache of addresses", ("systemctl", "stop", *CACHE), ok=tuple(range(256)), timeout=timeout)] if caching else []
-    if found.openibd:
-        found_steps += [_unload(name, found, timeout) for name in order if name not in _BY_OPENIBD]
-        stop = "force-stop" if wish.policy == "force" else "stop"
-        found_steps += [
-            Step(STOPPING + "the driver with openibd", (OPENIBD, stop), timeout=timeout),
-            # 2 and 3 say that a module was left out, of which there may be none on this node.
-            Step("loading the driver with openibd", (OPENIBD, "start"), ok=(0, 2, 3), timeout=timeout),
-        ]
-        if found.aliases:
-            found_steps.append(Step("restoring the aliases of IPoIB", ("sed", "-i", "s/^#\\(alias netdev-ib.*\\)/\\1/", ALIASES), always=True))
-    else:
-        found_steps += [_unload(name, found, timeout) for name in order]
-    if again:
-        found_steps.append(Step("loading the modules of before", ("modprobe", "-a", *again), ok=(0, 1), always=True, timeout=timeout))
-    if found.services:
-        found_steps.append(Step("starting the services of before", ("systemctl", "start", *found.services), ok=tuple(range(256)), always=True))
-    return tuple(found_steps)
+def not_again(before: Found, now: Found) -> tuple[str, ...]:
+    """The modules for GPU memory that went along and did not come back: they may be built for the other driver."""
+    loaded = {module.name for module in now.modules}
+    return tuple(module.name for module in before.modules if module.name in PEERS and module.name not in loaded)
 
 
 def signature(found: Found, boot: str) -> str:
@@ -286,6 +233,6 @@ def described(user: User) -> dict[str, str]:
 
 
 __all__ = (
-    *("ALIASES", "CACHE", "OPENIBD", "POLICIES", "SERVICES", "STOPPING", "Found", "Verdict", "Wish"),
-    *("described", "differing", "judge", "loaded_again", "lost", "pending", "signature", "steps", "unloading", "words"),
+    *("CACHE", "OPENIBD", "POLICIES", "SERVICES", "Found", "Verdict", "Wish"),
+    *("described", "differing", "judge", "lost", "not_again", "pending", "signature", "unloading", "words"),
 )

@@ -74,13 +74,22 @@ def look(run: Runner, wanted: Wanted, modules: kernel.Found, root: str = "/") ->
     )
 
 
+def _named(problem: Problem, wanted: Wanted) -> Problem:
+    """What is wrong with a module, as what is wrong with the protocol that was declared."""
+    name = next((name for name in wanted.names if problem.value in PROTOCOLS[name].modules), "")
+    if not name:
+        return problem._replace(variable=VARIABLE)
+    hint = "; ".join(words for words in ("%s is its module" % problem.value, problem.hint) if words)
+    return Problem(VARIABLE, name, "a protocol whose module is %s" % problem.allowed, hint)
+
+
 def node_problems(wanted: Wanted, found: Found, modules: kernel.Found, dry: bool, root: str = "/") -> list[Problem]:
     """What the declared protocols lack on this node. In check mode, packages may still be to come."""
     if dry and wanted.renewed:
         return []
     kernel_wanted = Modules(load=frozenset(modules_of(wanted.names)), load_now=wanted.start)
     need_modules(kernel_wanted, modules)
-    wrong = [problem._replace(variable=VARIABLE) for problem in check(kernel_wanted, modules)]
+    wrong = [_named(problem, wanted) for problem in check(kernel_wanted, modules)]
     for name in wanted.names:
         for service in PROTOCOLS[name].services:
             unit = found.unit(service.name)

@@ -26,6 +26,8 @@ DEPENDS: t.Mapping[str, tuple[str, ...]] = {
     "mlx5_core": ("mlxfw", "mlx_compat"),
     "mlx5_ib": ("mlx5_core", "ib_uverbs", "ib_core", "mlx_compat"),
 }
+# What a vendor's ib_core has, and the distribution's has not.
+PEER_MEMORY = "ib_register_peer_memory_client"
 # Of the distribution's module: what the hardware is recognised by, and the parameters.
 TAKEN = ("alias", "parm", "parmtype", "softdep")
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -61,12 +63,17 @@ def _elf(parts: t.Sequence[tuple[str, int, bytes, int, int]]) -> bytes:
 def image(name: str, release: str, version: str, inbox: bytes = b"") -> bytes:
     """The module of this name; C(inbox) is the distribution's, for its aliases and parameters."""
     taken = [entry for entry in (modinfo(inbox) if inbox else []) if entry.partition("=")[0] in TAKEN]
-    code = hashlib.sha256(("%s %s" % (name, version)).encode()).hexdigest()[:23].upper()
     if name == "ib_ipoib":
         taken.append("parmtype=ipoib_enhanced:int")
-    entries = ["license=Dual BSD/GPL", "version=%s" % version, "srcversion=%s" % code, *dict.fromkeys(taken)]
-    entries += ["depends=%s" % ",".join(DEPENDS[name]), "name=%s" % name, "vermagic=%s SMP preempt mod_unload modversions " % release]
-    exported, wanted = name + "_standin", [needed + "_standin" for needed in DEPENDS[name]]
+    exported = [name + "_standin", *((PEER_MEMORY,) if name == "ib_core" else ())]
+    return module(name, release, version, DEPENDS[name], exported, [needed + "_standin" for needed in DEPENDS[name]], taken)
+
+
+def module(name: str, release: str, version: str, depends: t.Sequence[str], exported: t.Sequence[str], wanted: t.Sequence[str], more: t.Sequence[str]) -> bytes:
+    """A module with functions for others, that wants functions of others; C(more) are entries of its modinfo."""
+    code = hashlib.sha256(("%s %s" % (name, version)).encode()).hexdigest()[:23].upper()
+    entries = ["license=Dual BSD/GPL", "version=%s" % version, "srcversion=%s" % code, *dict.fromkeys(more)]
+    entries += ["depends=%s" % ",".join(depends), "name=%s" % name, "vermagic=%s SMP preempt mod_unload modversions " % release]
     strings = b"\0" + b"".join(symbol.encode() + b"\0" for symbol in wanted)
     symbols = _SYMBOL.pack(0, 0, 0, 0, 0, 0)
     for symbol in wanted:
@@ -74,7 +81,7 @@ def image(name: str, release: str, version: str, inbox: bytes = b"") -> bytes:
     return _elf(
         (
             (".modinfo", 1, b"".join(entry.encode() + b"\0" for entry in entries), 0, 0),
-            ("__ksymtab_strings", 1, exported.encode() + b"\0", 0, 0),
+            ("__ksymtab_strings", 1, b"".join(symbol.encode() + b"\0" for symbol in exported), 0, 0),
             (".symtab", 2, symbols, 4, _SYMBOL.size),
             (".strtab", 3, strings, 0, 0),
         )

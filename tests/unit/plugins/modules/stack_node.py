@@ -10,13 +10,15 @@ import io
 import json
 import os
 import pathlib
-import re
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import read_archive
+from made_bundles import make_bundle
+from module_files import ModuleFiles
 
 BUNDLE = "MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64"
 OLD_BUNDLE = "MLNX_OFED_LINUX-5.8-1.0.1.1-debian12.1-x86_64"
@@ -52,24 +54,12 @@ DEFAULTS: dict[str, t.Any] = {
 }
 
 
-class Module:
+class Module(ModuleFiles):
     """As much of AnsibleModule as is needed."""
 
     def __init__(self, check_mode: bool, **params: t.Any) -> None:
         self.check_mode = check_mode
         self.params = {**DEFAULTS, **params}
-
-    @staticmethod
-    def selinux_enabled() -> bool:
-        return False
-
-    @staticmethod
-    def backup_local(path: str) -> str:
-        return path + ".backup"
-
-    @staticmethod
-    def atomic_move(source: str, target: str) -> None:
-        os.rename(source, target)
 
 
 class Node:
@@ -167,9 +157,8 @@ class Node:
         elif argv[0] == "dpkg":
             self.broken.clear()
         elif argv[0] == "tar":
-            folder = pathlib.Path(argv[argv.index("--directory") + 1])
-            version = re.findall(r"LINUX-(.*)-debian", pathlib.Path(argv[argv.index("--file") + 1]).read_text(encoding="utf-8"))
-            make_bundle(folder, *version)
+            found = read_archive(argv[argv.index("--file") + 1])
+            make_bundle(pathlib.Path(argv[argv.index("--directory") + 1]), found.version)
         elif argv[1].endswith("/download.py"):
             return self._download(environment[downloader.URL], *argv[2:])
         elif argv[0] == "mv":
@@ -213,11 +202,3 @@ class Node:
                 user = DOCA.get(version.split("-")[0], "2310mlnx47-1.2310055")
                 self.packages.update({**dict.fromkeys(INBOX, user), word: version, "ofed-scripts": "24.10.OFED.24.10.1.1.4"})
                 self.ofed_info = "OFED-internal-23.10-0.5.5" if word.startswith("mlnx") else "OFED-internal-24.10-1.1.4"
-
-
-def make_bundle(folder: pathlib.Path, version: str) -> pathlib.Path:
-    """An unpacked bundle."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in ((".mlnx", version + "\n"), (".arch", os.uname().machine + "\n"), ("distro", "debian12.1\n"), ("mlnxofedinstall", "#!/usr/bin/perl\n")):
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder

@@ -295,8 +295,27 @@ def test_a_cache_that_somebody_started_by_hand_is_a_user(node: Node) -> None:
 def test_gpu_memory_is_no_user_and_comes_back(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem"), openibd), monkeypatch)
     assert converge(node)["changes"] == [CHANGE]
-    assert node.steps[0] == ["modprobe", "-r", "nvidia_peermem"]
+    # modprobe -r would take the driver of the GPU along.
+    assert node.steps[0] == ["rmmod", "nvidia_peermem"]
     assert node.kernel["nvidia_peermem"] == "new"
+
+
+def test_gpu_memory_that_does_not_come_back_is_named(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem")), monkeypatch)
+    load = node.load
+    monkeypatch.setattr(node, "load", lambda name: None if name == "nvidia_peermem" else load(name))
+    result = converge(node)
+    assert result["changes"] == [CHANGE]
+    assert "nvidia_peermem was loaded before" in result["reasons"][-1]
+
+
+def test_what_loads_gpu_memory_at_boot_starts_with_the_new_driver(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the former driver, it could not."""
+    node = prepared(Node(tmp_path), monkeypatch)
+    node.write("etc/systemd/system/rdma-ofed-gpudirect.service", "[Unit]\n")
+    (tmp_path / "run/systemd/system").mkdir(parents=True)
+    assert converge(node)["changes"] == [CHANGE]
+    assert node.steps[-1] == ["systemctl", "restart", "rdma-ofed-gpudirect.service"]
 
 
 def test_gpu_memory_in_use(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -414,7 +433,10 @@ def test_container(node: Node) -> None:
     assert converge(node, allow_container=False)["changes"] in ([], [CHANGE])
     node.write("run/systemd/container", "docker\n")
     node.kernel = dict.fromkeys(LOADED, "old")
-    assert "container" in converge(node, allow_container=False)["reasons"][0]
+    result = converge(node, allow_container=False)
+    assert "container" in result["reasons"][0]
+    # The driver that waits is the host's.
+    assert (result["changes"], result["pending"]) == ([], [])
     with pytest.raises(Refused, match="container"):
         ask(node, policy="force", allow_container=False)
 

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import typing as t
 
@@ -20,8 +21,10 @@ from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _fetch
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import parse_name
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
-from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node, make_bundle
+from made_bundles import make_archive, make_bundle
+from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"
 
@@ -207,9 +210,9 @@ def test_packages_of_upper_layer_protocols_come_along_and_later(node: Node) -> N
 
 
 def archive(node: Node, name: str = BUNDLE) -> tuple[pathlib.Path, str]:
-    """A bundle as a file; the pretended tar reads its name in it."""
+    """A bundle as a file."""
     path = node.root / (name + ".tgz")
-    path.write_text(name, encoding="utf-8")
+    make_archive(path, parse_name(name).version)
     return path, "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
 
 
@@ -231,7 +234,7 @@ def test_an_archive_is_unpacked_checked_and_its_folder_named_for_cleaning(node: 
 def test_another_file_is_refused_before_it_is_unpacked(node: Node) -> None:
     path, checksum = archive(node)
     path.write_text("something else", encoding="utf-8")
-    with pytest.raises(Refused, match=r"its sha256 is .* instead of .* Nothing was unpacked"):
+    with pytest.raises(Refused, match=r"its sha256 is .* instead of .* nothing was unpacked"):
         ask(node, bundle=str(path), bundle_checksum=checksum)
     assert node.steps == []
     with pytest.raises(Refused, match="there is no file"):
@@ -240,10 +243,29 @@ def test_another_file_is_refused_before_it_is_unpacked(node: Node) -> None:
 
 def test_an_archive_of_another_release_is_found_before_the_installer_runs(node: Node) -> None:
     path, _checksum = archive(node)
-    path.write_text(OLD_BUNDLE, encoding="utf-8")
-    with pytest.raises(CommandFailed, match=r"does not say 23\.10-0\.5\.5\.0"):
-        ask(node, bundle=str(path))
+    make_archive(path, "5.8-1.0.1.1")
+    words = r"has the release 5\.8-1\.0\.1\.1, and 23\.10-0\.5\.5\.0 is wanted\. Set ofed_version: 5\.8-1\.0\.1\.1, or give the bundle of 23\.10-0\.5\.5\.0"
+    for check in (True, False):
+        with pytest.raises(Refused, match=re.escape(str(path)) + " " + words):
+            ask(node, check, bundle=str(path))
+    assert (node.steps, node.packages) == ([], INBOX)
+    # What is elsewhere is seen once it is here.
+    node.served = path.read_bytes()
+    checksum = "sha256:" + hashlib.sha256(node.served).hexdigest()
+    with pytest.raises(CommandFailed, match=r"https://mirror\.example\.org/MLNX\S+ " + words):
+        ask(node, bundle="https://mirror.example.org/%s.tgz" % BUNDLE, bundle_checksum=checksum)
     assert node.packages == INBOX
+
+
+def test_what_is_no_archive_is_refused_before_anything_is_done(node: Node) -> None:
+    path = node.root / (BUNDLE + ".tgz")
+    whole = archive(node)[0].read_bytes()
+    for content in (b"", b"a page of an intranet", whole[: len(whole) // 2]):
+        path.write_bytes(content)
+        for check in (True, False):
+            with pytest.raises(Refused, match=r"no \.tgz or \.tar that can be read: .* Copy or download it again"):
+                ask(node, check, bundle=str(path))
+    assert node.steps == []
 
 
 def test_a_bundle_is_downloaded_only_to_be_installed(node: Node) -> None:
@@ -309,7 +331,10 @@ def test_a_run_that_ended_while_downloading_left_nothing_half_installed(node: No
 def test_a_bundle_from_the_controller_is_asked_for_and_taken_over(node: Node) -> None:
     path, checksum = archive(node)
     wish = {"bundle": "/controller/%s.tgz" % BUNDLE, "bundle_on": "controller"}
-    assert ask(node, True, **wish)["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    foreseen = ask(node, True, **wish)
+    assert foreseen["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    # The file can be looked into on the controller.
+    assert (foreseen["bundle_needed"], foreseen["bundle_release"], foreseen["bundle_architecture"]) == ("checksum", "23.10-0.5.5.0", os.uname().machine)
     assert ask(node, **wish)["bundle_needed"] == "checksum"
     assert ask(node, **wish, digest=checksum)["bundle_needed"] == "transfer"
     with pytest.raises(Refused, match="what arrived is not what was sent"):

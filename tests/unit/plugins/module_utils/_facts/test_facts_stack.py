@@ -76,7 +76,7 @@ def test_parsers_take_any_text(text: str) -> None:
         ({"rdma-core": "1:39.0-1"}, "", "inbox", "39.0", ""),
         ({"rdma-core": "2307mlnx47-1", "mlnx-ofed-kernel-dkms": "23.07"}, "OFED-internal-23.07-0.5.0:\n", "mlnx_ofed", "23.07-0.5.0", "23.07-0.5.0"),
         ({"mlnx-ofa_kernel": "24.10-OFED.24.10.0.7.0.1.rhel9u4"}, "", "mlnx_ofed", "24.10", "24.10"),
-        ({"mlnx-ofed-kernel-utils": "5.8.OFED.5.8.1.1.2.1-1"}, "", "mlnx_ofed", "05.08", "05.08"),
+        ({"mlnx-ofed-kernel-utils": "5.8.OFED.5.8.1.1.2.1-1"}, "", "mlnx_ofed", "5.8", "5.8"),
         ({"doca-ofed": "2.9.1-0.1.7", "mlnx-ofed-kernel-dkms": "24.10"}, "OFED-internal-24.10-1.1.4:\n", "doca", "2.9.1", "24.10-1.1.4"),
         ({"doca-ofed": "3.2.1", "kmod-mlnx-ofa_kernel": "25.10-OFED.25.10.1.7.1.1"}, "", "doca", "3.2.1", "25.10"),
     ],

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import SUPPORTED, SUPPORTED_WORDS, problems, supported
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems, supported
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -163,10 +163,12 @@ def test_no_type_of_a_vendors_variable_raises(source: str, variables: dict[str, 
     problems({"ofed_source": source, **variables}, {"os": system, "machine": system})
 
 
-def test_the_role_knows_the_same_distributions() -> None:
-    variables = yaml.safe_load((ROLE / "vars/main.yml").read_text(encoding="utf-8"))
-    assert {os_id: tuple(versions) for os_id, versions in variables["__ofed_supported"].items()} == dict(SUPPORTED)
-    assert variables["__ofed_supported_words"] == SUPPORTED_WORDS
+def test_nothing_is_wrong_with_the_defaults_of_the_role() -> None:
+    # They are judged, too, where the role judges its own variables.
+    defaults = yaml.safe_load((ROLE / "defaults/main.yml").read_text(encoding="utf-8"))
+    assert problems(defaults, {"os": {"id": "debian", "version": "12", "name": "Debian 12"}}) == []
+    assert problems({**defaults, "ofed_state": "absent"}) == []
+    assert problems({**defaults, "ofed_source": "mlnx_ofed", "ofed_bundle": "/srv/" + TGZ}, {"os": {"id": "debian", "version": "12"}}) == []
 
 
 @pytest.mark.parametrize("family", ["Debian", "RedHat", "Suse"])
