@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import pathlib
 import re
 import subprocess
@@ -21,6 +23,7 @@ from ._settings import LAB, Settings
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-apt", "iproute2", "kmod", "procps", "udev", "ca-certificates", "ifupdown")
 REPOSITORY = "rdmalab"
 CONTEXT = ("image", "simulator", "node", "cxemu")
+LOCK = os.path.join(tempfile.gettempdir(), "rdmalab-%d.lock" % os.getuid())
 STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
 
 
@@ -59,13 +62,16 @@ def exists(tag: str) -> bool:
 
 
 def ensure_images(settings: Settings, suites: t.Iterable[str] = ()) -> Images:
-    """Builds those that are missing."""
+    """Builds those that are missing; a second lab that wants the same waits for the first."""
     images = tags(settings, suites)
-    for target, suite, tag in [*(("node", suite, tag) for suite, tag in images.nodes.items()), ("simulator", settings.suite, images.simulator)]:
-        if not exists(tag):
-            wanted = settings._replace(suite=suite)
-            ensure_base(wanted)
-            _build(wanted, target, tag)
+    wanted = [*(("node", suite, tag) for suite, tag in images.nodes.items()), ("simulator", settings.suite, images.simulator)]
+    missing = [row for row in wanted if not exists(row[2])]
+    if missing:
+        with open(LOCK, "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for target, suite, tag in [row for row in missing if not exists(row[2])]:
+                ensure_base(settings._replace(suite=suite))
+                _build(settings._replace(suite=suite), target, tag)
     return images
 
 

@@ -166,6 +166,6 @@ def test_the_kind_of_a_running_lab_stays(tmp_path: pathlib.Path) -> None:
 
 def test_containers_refuse_the_stacks_of_machines(tmp_path: pathlib.Path) -> None:
     settings = _settings.settings("x", {"RDMALAB_STATE": str(tmp_path), "RDMALAB_MIRROR": "http://deb.example/debian"})
-    text = (LAB / "topologies" / "stacks.topo").read_text(encoding="utf-8")
+    text = (LAB / "topologies" / "network-stacks.topo").read_text(encoding="utf-8")
     with pytest.raises(LabError, match=r"node3 wants network=networkmanager.*--kind vm"):
         _kinds.Containers().up(settings, text, True, "x", "")

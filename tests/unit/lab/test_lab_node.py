@@ -181,6 +181,14 @@ def test_modules_follow_the_kernel() -> None:
     assert list(modules.unload(loaded, "ib_umad", {})) == ["ib_core"]
 
 
+def test_what_modules_export_and_the_driver_of_a_gpu_are_in_proc() -> None:
+    loaded = modules.load({}, info("ib_core")._replace(exports=("ib_register_client",)), "", RELEASE)
+    assert modules.kallsyms(loaded) == "0000000000000000 T ib_register_client\t[ib_core]\n"
+    assert modules.gpu_driver(loaded) == ""
+    for version, words in (("460.106.00", " x86_64 Kernel Module  460.106.00 "), ("535.104.05", " Open Kernel Module for x86_64  535.104.05 ")):
+        assert words in modules.gpu_driver(modules.load(loaded, info("nvidia")._replace(version=version), "", RELEASE))
+
+
 @pytest.mark.parametrize(
     ("module", "code"),
     [

@@ -164,6 +164,12 @@ class Kernel:
             self.tree.link_all({"sys/module/%s/holders/%s" % (name, user): "sys/module/" + user for user in users})
         self.tree.write("modules.json", json.dumps(mod.to_json(self.modules)))
         self.tree.write("proc/modules", mod.proc_modules(self.modules, self.holds))
+        self.tree.write("proc/kallsyms", mod.kallsyms(self.modules))
+        driver = mod.gpu_driver(self.modules)
+        if driver:
+            self.tree.write("proc/driver/nvidia/version", driver)
+        else:
+            self.tree.remove(["proc/driver/nvidia"])
 
     def _converge(self) -> None:
         """Make the tree what the loaded modules make of the hardware. Every step can be repeated."""

@@ -23,6 +23,8 @@ class ModInfo(NamedTuple):
     version: str
     vermagic: str
     parameters: tuple[str, ...]
+    exports: tuple[str, ...] = ()
+    """The functions that other modules can use."""
 
 
 def _section(image: bytes, wanted: str) -> bytes:
@@ -37,6 +39,14 @@ def _section(image: bytes, wanted: str) -> bytes:
         if image[start : image.index(b"\0", start)].decode("ascii") == wanted:
             return image[section[4] : section[4] + section[5]]
     raise OSError(errno.ENOEXEC, "no section %s" % wanted)
+
+
+def _exports(image: bytes) -> tuple[str, ...]:
+    """The names in the symbol table for the kernel; not every module has one."""
+    try:
+        return tuple(name.decode("ascii", "replace") for name in _section(image, "__ksymtab_strings").split(b"\0") if name)
+    except OSError:
+        return ()
 
 
 def parse_modinfo(image: bytes) -> ModInfo:
@@ -57,4 +67,5 @@ def parse_modinfo(image: bytes) -> ModInfo:
         version=values.get("version", ""),
         vermagic=values.get("vermagic", ""),
         parameters=tuple(value.split(":", 1)[0] for key, value in pairs if key == "parmtype"),
+        exports=_exports(image),
     )

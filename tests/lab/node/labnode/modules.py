@@ -24,6 +24,7 @@ class Loaded(NamedTuple):
     srcversion: str
     version: str
     parameters: Mapping[str, str]
+    exports: tuple[str, ...] = ()
 
 
 Modules = Mapping[str, Loaded]
@@ -47,7 +48,7 @@ def load(modules: Modules, info: ModInfo, arguments: str, release: str, flags: i
         raise OSError(errno.ENOEXEC, "version magic %r, running is %r" % (info.vermagic, release))
     if any(name not in modules for name in info.depends):
         raise OSError(errno.ENOENT, "unknown symbol in module")
-    loaded = Loaded(info.name, info.size, info.depends, info.srcversion, info.version, _given_parameters(info, arguments))
+    loaded = Loaded(info.name, info.size, info.depends, info.srcversion, info.version, _given_parameters(info, arguments), info.exports)
     return {**modules, info.name: loaded}
 
 
@@ -78,6 +79,20 @@ def proc_modules(modules: Modules, holds: Mapping[str, int]) -> str:
     return "".join(lines)
 
 
+def kallsyms(modules: Modules) -> str:
+    """The text of /proc/kallsyms, as far as it is about what modules export. Nobody is told addresses."""
+    return "".join("%016x T %s\t[%s]\n" % (0, symbol, module.name) for module in modules.values() for symbol in module.exports)
+
+
+def gpu_driver(modules: Modules) -> str:
+    """The text of /proc/driver/nvidia/version; "" where that driver is not loaded. The open one exists since 515."""
+    driver = modules.get("nvidia")
+    if not driver:
+        return ""
+    words = "Open Kernel Module for x86_64" if driver.version >= "515" else "x86_64 Kernel Module"
+    return "NVRM version: NVIDIA UNIX %s  %s  Release Build  (lab@standin)\n" % (words, driver.version)
+
+
 def sysfs_files(modules: Modules, name: str, holds: Mapping[str, int]) -> dict[str, str]:
     """The files below /sys/module/NAME/."""
     module = modules[name]
@@ -103,6 +118,7 @@ def from_json(data: Iterable[Mapping[str, object]]) -> dict[str, Loaded]:
     modules: dict[str, Loaded] = {}
     for entry in data:
         fields = dict(entry)
-        fields["depends"] = tuple(fields["depends"])  # type: ignore[arg-type]
+        for key in ("depends", "exports"):
+            fields[key] = tuple(fields[key])  # type: ignore[arg-type]
         modules[str(fields["name"])] = Loaded(**fields)  # type: ignore[arg-type]
     return modules

@@ -16,7 +16,8 @@
 /* Wholly the tree's: what the machine below has here must not shine through. */
 static const char *const replaced[] = {
     "/sys/bus/pci", "/sys/class/infiniband", "/sys/class/infiniband_mad", "/sys/class/infiniband_verbs",
-    "/sys/module",  "/proc/modules",         "/proc/bus/pci",
+    "/sys/module",  "/proc/modules",         "/proc/bus/pci",        "/proc/driver/nvidia",
+    "/proc/kallsyms",
 };
 /* The tree's only as far as the tree has them; the rest is the real kernel's (lo, eth0, MTU, flags). */
 static const char *const overlaid[] = {
