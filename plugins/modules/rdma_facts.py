@@ -24,8 +24,8 @@ options:
       - A later call replaces the whole fact C(rdma), so leave this alone where other roles of the collection follow.
     type: list
     elements: str
-    choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links]
-    default: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links]
+    choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links, gpu]
+    default: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links, gpu]
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.info
@@ -524,6 +524,63 @@ ansible_facts:
               returned: success
               type: str
           sample: [{name: rxe0, type: rxe, netdev: eth0}]
+        gpu:
+          description:
+            - NVIDIA's GPUs, their driver, and what stands between it and the RDMA adapters.
+            - All but C(managed) is empty on a node without such a GPU.
+          returned: when V(gpu) is in O(gather)
+          type: dict
+          contains:
+            devices:
+              description: The GPUs, whoever drives them.
+              returned: success
+              type: list
+              elements: dict
+              sample: [{pci: "0000:18:00.0", device_id: "0x2330", driver: nvidia, numa_node: 0}]
+            driver:
+              description:
+                - NVIDIA's kernel driver with C(version), C(flavour) (V(open), V(proprietary)) and whether it is C(loaded).
+                - C(dkms) is what DKMS builds it from, empty where it came otherwise, and C(cuda) the toolkit in C(/usr/local/cuda).
+                - C(unbuilt) says of a loaded one that DKMS has not installed it for the running kernel, so the next boot has none.
+              returned: success
+              type: dict
+              sample: {version: 535.104.05, flavour: open, loaded: true, dkms: nvidia/535.104.05, cuda: 12.2.0, unbuilt: false}
+            peers:
+              description:
+                - The modules C(nvidia_peermem) and C(nv_peer_mem) with their C(file), what modprobe calls it, empty where the running
+                  kernel has none; whether they are C(linked) with the RDMA stack on disk, without which they can't be loaded,
+                  or of an C(other_build) of it; whether they are C(loaded); their C(users), and the parameter C(peerdirect_support) of the loaded one.
+              returned: success
+              type: list
+              elements: dict
+              sample: [{name: nvidia_peermem, file: nvidia_peermem, linked: true, other_build: false, loaded: true, users: 0, peerdirect_support: "0"}]
+            peer_memory:
+              description:
+                - The modules that offer peer memory, C(installed) for the running kernel and C(loaded). Empty for none, as in the stacks
+                  of most distributions. C(core) is whether C(ib_core) is loaded at all.
+              returned: success
+              type: dict
+              sample: {installed: ib_core, loaded: ib_core, core: true}
+            clients:
+              description: What has registered with the stack, on releases that show it.
+              returned: success
+              type: list
+              elements: str
+              sample: [nv_mem]
+            topology:
+              description:
+                - How each GPU reaches each RDMA device, in the words of C(nvidia-smi topo -m), V(PIX), V(PXB), V(PHB), V(NODE) or V(SYS).
+                - C(acs) names the bridges between whose access control sends the traffic up to the root complex.
+              returned: success
+              type: list
+              elements: dict
+              sample: [{gpu: "0000:18:00.0", hca: mlx5_0, path: PIX, acs: []}]
+            managed:
+              description: The files of the role C(gpudirect) that exist.
+              returned: success
+              type: list
+              elements: str
+              sample: [/etc/systemd/system/rdma-ofed-gpudirect.service]
         usage:
           description: Who would suffer if the RDMA drivers were unloaded now.
           returned: when V(usage) is in O(gather)

@@ -14,6 +14,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot, read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import with_capability
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import plain as plain_gpu
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link, read_links
@@ -29,7 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import rea
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-PARTS = ("stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links")
+PARTS = ("stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links", "gpu")
 _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
 
 
@@ -112,6 +114,8 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
         rdma["ssh"] = _plain(read_ssh(run, netdevs, environ, root, os.getpid()))
     if "soft_links" in parts:
         rdma["soft_links"] = [_plain(link) for link in read_soft_links(root)]
+    if "gpu" in parts:
+        rdma["gpu"] = plain_gpu(read_gpu(run, running, root))
     return Facts(rdma, tuple(warnings))
 
 

@@ -1,0 +1,232 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""NVIDIA's GPUs, their driver, and what stands between it and the RDMA adapters.
+
+Without such a GPU, nothing but sysfs is looked at, and no process is started.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _pci as pci
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver, driver_names, read_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import parse_module_names
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, parse_proc_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import built_on_other, path_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+SYMBOL = "ib_register_peer_memory_client"
+# What the role writes; with the package of nv_peer_mem, whose build it remembers.
+UNIT_PATH = "/etc/systemd/system/rdma-ofed-gpudirect.service"
+OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed-gpudirect.conf"
+STAMP_PATH = "/var/lib/rdma.ofed/nv_peer_mem.json"
+OURS = (OPTIONS_PATH, STAMP_PATH, UNIT_PATH)
+
+_NVIDIA = "0x10de"
+# Display controllers: VGA, 3D (data centre GPUs), others.
+_DISPLAY = "0x03"
+_KALLSYMS = re.compile(rb"^[0-9a-f]+ [A-Za-z] " + SYMBOL.encode() + rb"(?:\t\[(\w+)\])?$", re.MULTILINE)
+_ALIAS = re.compile(r"^alias symbol:%s (\S+)$" % SYMBOL, re.MULTILINE)
+
+
+class Device(t.NamedTuple):
+    """One GPU."""
+
+    pci: str
+    device_id: str = ""
+    """C(0x2330)."""
+    driver: str = ""
+    """C(nvidia), C(nouveau), C(vfio-pci) ..., or "" for none."""
+    numa_node: int | None = None
+
+
+class Peer(t.NamedTuple):
+    """A module by which adapters reach GPU memory."""
+
+    name: str
+    file: str = ""
+    """What modprobe calls it; "" where the running kernel has none."""
+    linked: bool = False
+    """Does it depend on the RDMA stack on disk? One that was built without peer memory does not, and can't be loaded."""
+    other_build: bool = False
+    """Was it built on another build of the stack than the one on disk? The kernel refuses it then, too."""
+    loaded: bool = False
+    users: int = 0
+    """Registrations of GPU memory by processes."""
+    peerdirect_support: str = ""
+    """The parameter of the loaded one."""
+
+
+class PeerMemory(t.NamedTuple):
+    """The modules that offer peer memory to such a module; "" for none, as with the stack of most distributions."""
+
+    installed: str = ""
+    """On disk, for the running kernel."""
+    loaded: str = ""
+    core: bool = False
+    """Is ib_core loaded at all? If not, it would come from disk."""
+
+
+class Path(t.NamedTuple):
+    """How a GPU and an adapter reach each other."""
+
+    gpu: str
+    hca: str
+    path: str
+    """C(PIX), C(PXB), C(PHB), C(NODE) or C(SYS), as nvidia-smi says."""
+    acs: tuple[str, ...] = ()
+    """Bridges between them whose access control sends the traffic up to the root complex."""
+
+
+class Gpu(t.NamedTuple):
+    """All of it."""
+
+    devices: tuple[Device, ...] = ()
+    driver: Driver = Driver()
+    peers: tuple[Peer, ...] = ()
+    peer_memory: PeerMemory = PeerMemory()
+    clients: tuple[str, ...] = ()
+    """Who registered with the stack, on releases that show it."""
+    topology: tuple[Path, ...] = ()
+    managed: tuple[str, ...] = ()
+    """The files of the role gpudirect that exist."""
+
+    def peer(self, name: str) -> Peer:
+        return next((peer for peer in self.peers if peer.name == name), Peer(name))
+
+
+def parse_dependencies(text: str) -> dict[str, tuple[str, ...]]:
+    """modules.dep -> what each module needs, all of it."""
+    found = {}
+    for line in text.splitlines():
+        path, _colon, needs = line.partition(":")
+        names = parse_module_names(path)
+        if names:
+            found[names.pop()] = tuple(sorted(name for need in needs.split() for name in parse_module_names(need)))
+    return found
+
+
+def parse_exporter(symbols: str) -> str:
+    """modules.symbols -> the module that would export the function; "" for none."""
+    match = _ALIAS.search(symbols)
+    return match.group(1).replace("-", "_") if match else ""
+
+
+def parse_kallsyms(content: bytes) -> str:
+    """/proc/kallsyms -> the loaded module that has the function, C(kernel) if it is built in; "" for none."""
+    match = _KALLSYMS.search(content)
+    if not match:
+        return ""
+    return match.group(1).decode() if match.group(1) else "kernel"
+
+
+def read_devices(root: str = "/") -> tuple[Device, ...]:
+    """NVIDIA's GPUs, by PCI address, whoever drives them."""
+    found = []
+    for address in entries(root, pci.DEVICES):
+        base = os.path.join(root, pci.DEVICES, address)
+        if attribute(base, "vendor") == _NVIDIA and attribute(base, "class").startswith(_DISPLAY):
+            found.append(Device(address, attribute(base, "device"), link_name(base, "driver"), pci.numa_node(root, address)))
+    return tuple(found)
+
+
+def _read_kallsyms(root: str) -> str:
+    try:
+        with open(os.path.join(root, "proc/kallsyms"), "rb") as stream:
+            return parse_kallsyms(stream.read())
+    except OSError:
+        return ""
+
+
+def _peer(root: str, name: str, file: str, needs: t.Mapping[str, tuple[str, ...]], other: bool, loaded: t.Mapping[str, int]) -> Peer:
+    live = attribute(root, "sys/module", name, "parameters/peerdirect_support")
+    return Peer(name, file, "ib_core" in needs.get(file, ()), other, name in loaded, loaded.get(name, 0), live)
+
+
+def read_topology(root: str, devices: t.Sequence[Device]) -> tuple[Path, ...]:
+    """Each GPU with each RDMA device."""
+    adapters = {name: pci_address(root, "sys/class/infiniband", name, "device") for name in entries(root, "sys/class/infiniband")}
+    found = []
+    for device in devices:
+        for name, address in sorted(adapters.items()):
+            if not address:
+                continue
+            one, other = pci.read_chain(root, device.pci), pci.read_chain(root, address)
+            node = pci.numa_node(root, address)
+            kind = pci.path_between(one, other, node is not None and node == device.numa_node)
+            found.append(Path(device.pci, name, kind, pci.read_acs(root, pci.bridges_between(one, other))))
+    return tuple(found)
+
+
+def read_managed(root: str = "/") -> tuple[str, ...]:
+    """The files of ours that exist."""
+    return tuple(path for path in OURS if os.path.exists(os.path.join(root, path.lstrip("/"))))
+
+
+def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
+    """Everything; for a node without an NVIDIA GPU, what earlier runs left."""
+    managed = read_managed(root)
+    devices = read_devices(root)
+    if not devices:
+        return Gpu(managed=managed)
+    base = os.path.join(root, "lib/modules", release)
+    dependencies = read_text(os.path.join(base, "modules.dep"))
+    needs = parse_dependencies(dependencies)
+    loaded = {module.name: module.own_users for module in parse_proc_modules(attribute(root, "proc/modules"))}
+    main, peermem = driver_names(needs)
+    files = {"nvidia_peermem": peermem, "nv_peer_mem": "nv_peer_mem" if "nv_peer_mem" in needs else ""}
+    others = {name: built_on_other(run, root, release, path_of(dependencies, file), SYMBOL) for name, file in files.items() if file}
+    core = "ib_core" in loaded
+    return Gpu(
+        devices=devices,
+        driver=read_driver(run, root, release, main),
+        peers=tuple(_peer(root, name, files[name], needs, others.get(name, False), loaded) for name in PEERS),
+        peer_memory=PeerMemory(parse_exporter(read_text(os.path.join(base, "modules.symbols"))), _read_kallsyms(root) if core else "", core),
+        clients=tuple(entries(root, "sys/kernel/mm/memory_peers")),
+        topology=read_topology(root, devices),
+        managed=managed,
+    )
+
+
+def plain(gpu: Gpu) -> dict[str, t.Any]:
+    """As the facts have it."""
+
+    def row(value: t.Any) -> dict[str, t.Any]:
+        return {key: list(item) if isinstance(item, tuple) else item for key, item in value._asdict().items()}
+
+    return {
+        "devices": [row(device) for device in gpu.devices],
+        "driver": row(gpu.driver),
+        "peers": [row(peer) for peer in gpu.peers],
+        "peer_memory": row(gpu.peer_memory),
+        "clients": list(gpu.clients),
+        "topology": [row(path) for path in gpu.topology],
+        "managed": list(gpu.managed),
+    }
+
+
+def from_facts(facts: t.Mapping[str, t.Any]) -> Gpu:
+    """The fact C(gpu) -> what a decision needs of it before anything is changed: devices and driver."""
+    driver = facts.get("driver") or {}
+    return Gpu(
+        devices=tuple(Device(str(row.get("pci", "")), driver=str(row.get("driver", ""))) for row in facts.get("devices") or ()),
+        driver=Driver(str(driver.get("version", "")), str(driver.get("flavour", "")), bool(driver.get("loaded")), str(driver.get("dkms", ""))),
+    )
+
+
+__all__ = (
+    *("OPTIONS_PATH", "OURS", "STAMP_PATH", "SYMBOL", "UNIT_PATH", "Device", "Driver", "Gpu", "Path", "Peer", "PeerMemory"),
+    *("from_facts", "parse_dependencies", "parse_exporter", "parse_kallsyms", "plain", "read_devices"),
+    *("read_gpu", "read_managed", "read_topology"),
+)

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""NVIDIA's kernel driver: which one it is, and where it comes from."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+_NVRM = re.compile(r"^NVRM version:\s+(?P<words>.*?)\s+(?P<version>[0-9]+(?:\.[0-9]+)+)\b", re.MULTILINE)
+# What comes with the driver's main module. Debian puts another word between, as in nvidia-current-peermem.
+_COMPANIONS = ("_peermem", "_uvm", "_modeset")
+
+
+class Driver(t.NamedTuple):
+    """NVIDIA's kernel driver."""
+
+    version: str = ""
+    """C(535.104.05); "" where there is no driver for the running kernel."""
+    flavour: str = ""
+    """C(open), C(proprietary), or ""."""
+    loaded: bool = False
+    dkms: str = ""
+    """What DKMS builds it from, C(nvidia/535.104.05); "" where it came ready-made, or by its own installer."""
+    cuda: str = ""
+    """The version of the CUDA toolkit in its usual place; programs may bring their own."""
+    unbuilt: bool = False
+    """Is it loaded, and has DKMS its source, but not its modules on disk for the running kernel? A build that was broken off leaves it so."""
+
+
+def parse_version(text: str) -> tuple[str, str]:
+    """/proc/driver/nvidia/version -> version and flavour; two empty texts for anything else."""
+    match = _NVRM.search(text)
+    if not match:
+        return "", ""
+    return match.group("version"), "open" if "Open Kernel Module" in match.group("words") else "proprietary"
+
+
+def parse_modinfo(stdout: str) -> tuple[str, str]:
+    """C(modinfo nvidia) -> version and flavour, which its license tells: C(NVIDIA), or C(Dual MIT/GPL) of the open modules."""
+    fields = dict(reversed([(key, value.strip()) for key, _colon, value in (line.partition(":") for line in stdout.splitlines())]))
+    version = fields.get("version", "")
+    return version, ("proprietary" if fields.get("license") == "NVIDIA" else "open") if version else ""
+
+
+def driver_names(names: t.Collection[str]) -> tuple[str, str]:
+    """The main module and that of peer memory, as they are called on disk; "" for those that are not there."""
+    peermem = [name for name in names if name.startswith("nvidia") and name.endswith("_peermem")]
+    mains = ["nvidia", *sorted(name[: -len(suffix)] for name in names for suffix in _COMPANIONS if name.startswith("nvidia") and name.endswith(suffix))]
+    main = next((name for name in mains if name in names), "")
+    return main, "nvidia_peermem" if "nvidia_peermem" in peermem else next(iter(sorted(peermem)), "")
+
+
+def dkms_source(sources: t.Sequence[Source], release: str, version: str) -> tuple[str, bool]:
+    """What DKMS builds the driver of that version from, as its commands take it ("" for nothing), and whether it is installed for the kernel."""
+    ours = [source for source in sources if _is_ours(source.name) and source.version == version]
+    source = next((source for source in ours if release in source.installed), next(iter(ours), None))
+    return ("%s/%s" % (source.name, source.version), release in source.installed) if source else ("", False)
+
+
+def _is_ours(name: str) -> bool:
+    """The name that the driver has for DKMS, as opposed to what stands on it, such as nvidia-fs."""
+    return bool(re.match(r"^nvidia(-[a-z0-9-]+)?\Z", name)) and "fs" not in name.split("-")
+
+
+def source_folder(root: str, version: str) -> str:
+    """The same from where packages leave the source: DKMS forgets one that it has removed from the last kernel."""
+    folders = glob.glob(os.path.join(glob.escape(root), "usr/src/nvidia*-%s/dkms.conf" % version)) if version else []
+    names = [os.path.basename(os.path.dirname(path))[: -len(version) - 1] for path in sorted(folders)]
+    return next(("%s/%s" % (name, version) for name in names if _is_ours(name)), "")
+
+
+def _read_cuda(root: str) -> str:
+    try:
+        return str(json.loads(read_text(os.path.join(root, "usr/local/cuda/version.json")) or "{}")["cuda"]["version"])
+    except (ValueError, TypeError, KeyError):
+        return ""
+
+
+def read_driver(run: Runner, root: str, release: str, main: str) -> Driver:
+    """C(main) is the driver's main module on disk for the kernel, "" for none."""
+    text = attribute(root, "proc/driver/nvidia/version")
+    version, flavour = parse_version(text)
+    if not version and main and run.has("modinfo"):
+        version, flavour = parse_modinfo(run(["modinfo", "-k", release, main], ok=(0, 1), timeout=20).stdout)
+    source, installed = dkms_source(read_sources(root), release, version)
+    if not source and not main:
+        source = source_folder(root, version)
+    return Driver(version, flavour, bool(text), source, _read_cuda(root), bool(text and source) and not installed and not main)
+
+
+__all__ = ("Driver", "dkms_source", "driver_names", "parse_modinfo", "parse_version", "read_driver", "source_folder")

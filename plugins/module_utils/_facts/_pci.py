@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""PCI Express as sysfs shows it: how two functions reach each other, and whether access control is in the way.
+
+The names of the paths are those of C(nvidia-smi topo -m). Capabilities are laid out as in the PCI Express Base
+Specification, "Extended Capabilities" and "ACS Extended Capability".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute
+
+DEVICES = "sys/bus/pci/devices"
+
+_FIRST = 0x100
+_LAST = 0x1000
+_ACS = 0x000D
+# P2P Request Redirect and P2P Completion Redirect: with either, what one device sends to another goes up to the root complex.
+_REDIRECT = 0x0004 | 0x0008
+_ROOT = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
+
+
+def acs_redirects(config: bytes) -> bool:
+    """The configuration space of a bridge -> does its access control redirect peer-to-peer traffic?
+
+    Others than root are shown the first 64 bytes, in which there are no extended capabilities.
+    """
+    offset, seen = _FIRST, 0
+    while _FIRST <= offset <= min(len(config), _LAST) - 8 and seen < 64:
+        seen += 1
+        header = int.from_bytes(config[offset : offset + 4], "little")
+        if header & 0xFFFF == _ACS:
+            return bool(int.from_bytes(config[offset + 6 : offset + 8], "little") & _REDIRECT)
+        offset = header >> 20 & 0xFFC
+    return False
+
+
+def chain(path: str) -> tuple[str, ...]:
+    """C(/sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0) -> the root complex, the bridges below it, and the function itself."""
+    return tuple(part for part in path.split("/") if PCI_ADDRESS.match(part) or _ROOT.match(part))
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How much of two chains is the same, from the root complex on."""
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return count
+
+
+def path_between(one: tuple[str, ...], other: tuple[str, ...], same_node: bool) -> str:
+    """How two functions reach each other, from the chains above them.
+
+    C(PIX): through one bridge at most. C(PXB): through several bridges, not through the host bridge. C(PHB): through the
+    host bridge of their root complex. C(NODE): between the root complexes of a NUMA node. C(SYS): between those of several.
+    """
+    if not one or not other or one[0] != other[0]:
+        return "NODE" if same_node else "SYS"
+    shared = _shared(one, other)
+    if shared <= 1:
+        return "PHB"
+    # What is between a function and the last bridge above both.
+    between = (len(one) - 1 - shared) + (len(other) - 1 - shared)
+    # A switch is two bridges to sysfs: its port upstream, which is shared, and one downstream for each device.
+    return "PIX" if between <= 2 else "PXB"
+
+
+def bridges_between(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The bridges that traffic between two functions of one root complex passes."""
+    if not one or not other or one[0] != other[0]:
+        return ()
+    shared = _shared(one, other)
+    return tuple(sorted({*one[shared:-1], *other[shared:-1]}))
+
+
+def read_chain(root: str, pci: str) -> tuple[str, ...]:
+    """The chain above a function; empty for one that is not there."""
+    path = os.path.join(root, DEVICES, pci)
+    return chain(os.path.realpath(path)) if os.path.exists(path) else ()
+
+
+def read_acs(root: str, bridges: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the bridges whose access control redirects."""
+    found = []
+    for pci in bridges:
+        try:
+            with open(os.path.join(root, DEVICES, pci, "config"), "rb") as stream:
+                content = stream.read(_LAST)
+        except OSError:
+            continue
+        if acs_redirects(content):
+            found.append(pci)
+    return tuple(found)
+
+
+def numa_node(root: str, pci: str) -> int | None:
+    """The NUMA node of a function; None where the firmware does not tell, which the kernel writes as -1."""
+    text = attribute(root, DEVICES, pci, "numa_node")
+    return int(text) if text.isdigit() else None
+
+
+__all__ = ("DEVICES", "acs_redirects", "bridges_between", "chain", "numa_node", "path_between", "read_acs", "read_chain")
