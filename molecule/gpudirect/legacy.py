@@ -1,0 +1,183 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The life of nv_peer_mem on a node, whatever its packages are: built, built again when it has to be, taken away. The tests build on
+each other. What the two families differ in is in the files of tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import typing as t
+
+import records
+
+PROJECT = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
+MANIFEST: dict[str, t.Any] = json.loads((PROJECT / "build/molecule/gpudirect-made/manifest.json").read_text(encoding="utf-8"))
+THERE = "/srv/gpudirect-made/"
+STATE = "/var/lib/rdma.ofed"
+FIRST, SECOND = MANIFEST["commits"]
+ARCHIVE = {"source": THERE + MANIFEST["archive"], "checksum": MANIFEST["checksum"]}
+
+Host = t.Any
+Result = t.Dict[str, t.Any]
+
+
+def repository(commit: str) -> dict[str, str]:
+    return {"source": "file://" + THERE + MANIFEST["repository"], "commit": commit}
+
+
+def module(host: Host, check: bool = False, **options: t.Any) -> Result:
+    """The whole result of the module on a node, whether it failed or not."""
+    wanted = {"method": "nv_peer_mem", "allow_container": True, **options}
+    argv = ["ansible", "-i", host.backend.ansible_inventory, host.backend.host, "-m", "rdma.ofed.gpudirect", "-a", json.dumps(wanted)]
+    env = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"}
+    argv += ["--check"] if check else []
+    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    brace = done.stdout.index("{\n")
+    result: Result = json.loads(done.stdout[brace:])["plays"][0]["tasks"][0]["hosts"][host.backend.host]
+    return {"failed": False, **result}
+
+
+def role(host: Host, record: pathlib.Path, *arguments: str, **variables: t.Any) -> None:
+    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, str(PROJECT / "molecule/gpudirect/converge.yml"), "--limit", host.backend.host]
+    argv += ["--extra-vars", json.dumps({"gpudirect_" + name: value for name, value in variables.items()}), *arguments]
+    env = {**os.environ, "ANSIBLE_NOCOLOR": "1", "RDMA_RECORD": str(record)}
+    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def as_predicted(host: Host, name: str, **variables: t.Any) -> list[str]:
+    """Check mode, the run that does the same, and one with nothing left to do; what the run changed."""
+    folder = PROJECT / "build/molecule/gpudirect-runs" / host.backend.host / name
+    shutil.rmtree(folder, ignore_errors=True)
+    role(host, folder, "--check", **variables)
+    role(host, folder, **variables)
+    role(host, folder, **variables)
+    (check,), (done, again) = records.find(folder, "converge", "check"), records.find(folder, "converge", "run")
+    assert records.differences(check, done) == []
+    assert records.changes(again) == {}
+    (changes,) = [found for rows in records.changes(done).values() for found in rows]
+    return list(changes)
+
+
+def converges(host: Host, **options: t.Any) -> list[str]:
+    """The same with the module alone."""
+    check, done, again = module(host, True, **options), module(host, **options), module(host, **options)
+    assert not done["failed"], done["msg"]
+    assert check["changes"] == done["changes"]
+    assert (again["failed"], again["changes"]) == (False, []), again
+    return list(done["changes"])
+
+
+def loaded(host: Host, name: str = "nv_peer_mem") -> bool:
+    return bool(host.run("grep -q '^%s ' /proc/modules" % name).rc == 0)
+
+
+def description(host: Host) -> str:
+    return str(host.check_output("modinfo -F description nv_peer_mem"))
+
+
+def at_boot(host: Host) -> bool:
+    return bool(host.run("ls /etc/rc3.d/S*nv_peer_mem").rc == 0)
+
+
+class Legacy:
+    """What is to be true on each node."""
+
+    newer = ""
+    """A command by which the node gets the next release of the stack."""
+
+    def packages(self, host: Host) -> list[str]:
+        """Those of nv_peer_mem that are installed."""
+        raise NotImplementedError
+
+    def fingerprint(self, host: Host) -> str:
+        """All that a refused run must leave alone."""
+        return str(host.check_output("md5sum /var/lib/dpkg/status; rpm -qa 2>/dev/null | sort; find /tmp %s 2>/dev/null; true" % STATE))
+
+    def test_a_wrong_checksum_is_refused_before_anything_is_unpacked(self, host: Host) -> None:
+        before = self.fingerprint(host)
+        wrong = "sha256:" + 64 * "0"
+        for check in (True, False):
+            refused = module(host, check, **{**ARCHIVE, "checksum": wrong})
+            assert refused["failed"], refused
+            assert wrong in refused["msg"]
+            assert MANIFEST["checksum"] in refused["msg"]
+            assert "Nothing was unpacked" in refused["msg"]
+        assert self.fingerprint(host) == before
+
+    def test_an_archive_is_built_and_installed(self, host: Host) -> None:
+        changes = as_predicted(host, "archive", **ARCHIVE)
+        assert changes[0].startswith("package nv_peer_mem: not built yet -> built from %s" % MANIFEST["checksum"][:19])
+        assert changes[2:] == ["service nv_peer_mem enabled: no -> yes", "module nv_peer_mem: not loaded -> loaded"]
+        assert self.packages(host)
+        assert loaded(host)
+        assert at_boot(host)
+        assert description(host) == "stand-in for nv_peer_mem"
+        log = host.file(STATE + "/jobs/gpudirect-build/log").content_string
+        assert "Built: /tmp/" in log
+        # The source and what became of it are gone.
+        assert host.run("ls %s/nv_peer_mem /tmp/nv*" % STATE).stdout == ""
+
+    def test_the_init_script_works(self, host: Host) -> None:
+        host.check_output("/etc/init.d/nv_peer_mem stop")
+        assert not loaded(host)
+        host.check_output("systemctl restart nv_peer_mem")
+        assert loaded(host)
+
+    def test_a_commit_is_built_in_place_of_the_archive(self, host: Host) -> None:
+        done = module(host, **repository(FIRST))
+        assert not done["failed"], done["msg"]
+        assert done["changes"][0].startswith("package nv_peer_mem: built for source %s" % MANIFEST["checksum"])
+        assert done["loaded"] == ["nv_peer_mem"]
+
+    def test_another_commit_is_built_again(self, host: Host) -> None:
+        changes = converges(host, **repository(SECOND))
+        assert changes == [
+            "package nv_peer_mem: built for source %s -> built from %s for kernel %s" % (FIRST, SECOND[:19], host.check_output("uname -r")),
+            "edit file %s/nv_peer_mem.json" % STATE,
+        ]
+        assert description(host) == "the second stand-in for nv_peer_mem"
+        assert loaded(host)
+        assert at_boot(host)
+
+    def test_a_commit_that_nobody_has(self, host: Host) -> None:
+        refused = module(host, **repository("a" * 40))
+        assert refused["failed"]
+        assert "taking commit aaaaaaaaaaaa failed" in refused["msg"]
+        assert STATE + "/jobs/gpudirect-build/log" in refused["msg"]
+        assert description(host) == "the second stand-in for nv_peer_mem"
+        assert module(host, **repository(SECOND))["changes"] == []
+
+    def test_another_kernel_or_stack_builds_it_again(self, host: Host) -> None:
+        kernel, stamp = host.check_output("uname -r"), STATE + "/nv_peer_mem.json"
+        host.check_output("sed -i 's/%s/6.1.0-1-amd64/' %s" % (kernel, stamp))
+        assert "built for kernel 6.1.0-1-amd64 -> " in module(host, True, **repository(SECOND))["changes"][0]
+        host.check_output("sed -i 's/6.1.0-1-amd64/%s/' %s" % (kernel, stamp))
+        assert module(host, True, **repository(SECOND))["changes"] == []
+        host.check_output(self.newer)
+        assert "built for OFED 4.9 -> " in module(host, True, **repository(SECOND))["changes"][0]
+
+    def test_a_driver_with_nvidia_peermem_supersedes_it(self, host: Host) -> None:
+        version = "/run/rdmalab/proc/driver/nvidia/version"
+        host.check_output("sed -i s/460.106.00/535.104.05/ " + version)
+        refused = module(host, **repository(SECOND))
+        host.check_output("sed -i s/535.104.05/460.106.00/ " + version)
+        assert refused["failed"], refused
+        assert "GPU driver 535.104.05 has nvidia_peermem in its place" in refused["msg"]
+        assert "use nvidia_peermem" in refused["msg"]
+
+    def test_absent_leaves_nothing(self, host: Host) -> None:
+        changes = as_predicted(host, "absent", state="absent")
+        assert changes == ["package nv_peer_mem: installed -> not installed", "remove file %s/nv_peer_mem.json" % STATE]
+        assert self.packages(host) == []
+        assert not loaded(host)
+        assert not at_boot(host)
+        assert loaded(host, "nvidia"), "the GPU's driver stays"
+        assert host.run("modinfo nv_peer_mem").rc != 0

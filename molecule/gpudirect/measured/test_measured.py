@@ -1,0 +1,89 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The playbook that measures between GPUs. The nodes have no GPU that could be written to: the real perftest of Debian has no CUDA,
+which is refused, and then a stand-in takes its place."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import typing as t
+
+import pytest
+from legacy import Host
+
+testinfra_hosts = ["ansible://node1"]
+HOSTS = "gpudirect_test_hosts=node1,node2"
+
+
+def measure(host: Host, *arguments: str) -> tuple[int, str]:
+    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, "rdma.ofed.gpudirect_test"]
+    for argument in arguments:
+        argv += ["-e", argument] if "=" in argument else [argument]
+    env = {**os.environ, "ANSIBLE_NOCOLOR": "1"}
+    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
+    assert "Traceback" not in done.stdout
+    # Lines are wrapped where they are long.
+    return done.returncode, " ".join(done.stdout.split())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def subnet_manager(host: Host) -> t.Iterator[None]:
+    """Somebody who makes the ports active."""
+    host.check_output("apt-get install --yes --no-install-recommends opensm perftest >/dev/null 2>&1; systemctl stop opensm; modprobe ib_umad")
+    host.check_output("systemd-run --quiet --collect --unit=subnet-manager opensm")
+    host.check_output("for i in $(seq 150); do grep -q ACTIVE /sys/class/infiniband/mlx5_0/ports/1/state && exit; sleep 0.2; done; exit 1")
+    yield
+    host.check_output("systemctl stop subnet-manager")
+
+
+def test_nothing_is_measured_unless_hosts_are_named(host: Host) -> None:
+    for arguments, words in (
+        ((), "missing required arguments: gpudirect_test_hosts"),
+        (("gpudirect_test_hosts=node1",), "allowed: two different hosts of the inventory"),
+        (("gpudirect_test_hosts=node1,node9",), "gpudirect_test_hosts is node1,node9; allowed: two different hosts of the inventory"),
+        ((HOSTS, "gpudirect_test_seconds=1"), "gpudirect_test_seconds is 1; allowed: 2 to 600"),
+        ((HOSTS, "-lnode1"), "The input was not validated, and nothing was measured"),
+        ((HOSTS, "gpudirect_test_way=cuda"), "value of gpudirect_test_way must be one of: auto, dmabuf"),
+    ):
+        status, said = measure(host, *arguments)
+        assert status, said
+        assert words in said
+
+
+def test_a_perftest_without_cuda_is_refused(host: Host) -> None:
+    status, said = measure(host, HOSTS)
+    assert status
+    assert "node1 can't take part: ib_write_bw was built without CUDA" in said
+    assert "node2 can't take part: ib_write_bw is not installed" in said
+
+
+def test_what_is_measured_is_shown(host: Host) -> None:
+    for node in ("node1", "node2"):
+        argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "ansible.builtin.copy", "-a"]
+        argv.append("src=%s/molecule/gpudirect/ib_write_bw dest=/usr/local/bin/ mode=0755" % os.environ["MOLECULE_PROJECT_DIRECTORY"])
+        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+    status, said = measure(host, HOSTS, "--check")
+    assert (status, "97.31" in said) == (0, False), said
+    address = "gpudirect_test_address=" + host.check_output("hostname -i").split()[0]
+    status, said = measure(host, HOSTS, address)
+    assert status == 0, said
+    assert "writes node2 0000:81:00.0 mlx5_0/1 NODE dmabuf" in said
+    assert "is written to node1 0000:81:00.0 mlx5_0/1 NODE dmabuf" in said
+    assert "97.31 Gb/s on average, in writes of 65536 bytes" in said
+    assert host.run("ls -A ~/.ansible_async").stdout.split() == []
+    status, said = measure(host, HOSTS, address, "gpudirect_test_minimum=180")
+    assert status
+    assert "node2 writes 97.31 Gb/s into the GPU's memory of node1; gpudirect_test_minimum is 180" in said
+
+
+def test_of_an_end_that_fails_the_words_are_shown(host: Host) -> None:
+    address = "gpudirect_test_address=" + host.check_output("hostname -i").split()[0]
+    host.check_output("touch /run/ib_write_bw.broken")
+    status, said = measure(host, HOSTS, address)
+    host.check_output("rm /run/ib_write_bw.broken")
+    assert status
+    assert "On node1, which was to be written to, it ended with 1: initializing CUDA | Couldn't allocate MR | failed to create mr. " in said
+    assert "On node2, which writes, it was not begun: nobody listened" in said

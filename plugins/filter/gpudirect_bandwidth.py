@@ -1,0 +1,65 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What came out of a measurement between GPUs."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: gpudirect_bandwidth
+short_description: The result of a measurement between the memory of GPUs
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Reads the output of C(ib_write_bw --report_gbits), and makes a table for people of it.
+positional: _input, ends, size
+options:
+  _input:
+    description: The output.
+    type: str
+    required: true
+  ends:
+    description: The two hosts, that which writes first, each with C(host) and C(endpoint), which is a value of P(rdma.ofed.gpudirect_endpoint#filter).
+    type: list
+    elements: dict
+    required: true
+  size:
+    description: The size of a write in bytes.
+    type: int
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Show what was measured
+  ansible.builtin.debug:
+    msg: "{{ (client.stdout | rdma.ofed.gpudirect_bandwidth(ends, 65536)).table }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The keys C(gbps), the average, and C(table), a list of lines.
+  type: dict
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import Endpoint, bandwidth, table
+
+
+def gpudirect_bandwidth(output: t.Any, ends: t.Any, size: t.Any) -> dict[str, t.Any]:
+    """Average and table."""
+    gbps = bandwidth(str(output))
+    if gbps is None:
+        raise AnsibleFilterError("ib_write_bw ended without a result. It said: %s" % " | ".join(str(output).split("\n")[-6:]))
+    rows = [(str(end["host"]), Endpoint(**{key: end["endpoint"][key] for key in Endpoint._fields})) for end in ends]
+    return {"gbps": gbps, "table": table(rows, gbps, int(size))}
+
+
+class FilterModule:
+    """Registers the filter."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"gpudirect_bandwidth": gpudirect_bandwidth}

@@ -1,0 +1,118 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""A measurement between the GPU memory of two hosts with ib_write_bw of perftest: who takes part, and what came out. Pure.
+
+perftest names its options for GPUs in C(--help) only where it was built with CUDA, and the one for DMA-BUF only where it has that.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, node_of, obstacles
+
+_DISTANCES = ("PIX", "PXB", "PHB", "NODE", "SYS")
+_ROW = re.compile(r"^\s*(\d+)\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)(?:\s+\d+\.\d+)?\s*$", re.MULTILINE)
+_BUILD = "take the package of MLNX_OFED or DOCA-OFED that has it, or build perftest with CUDA (configure CUDA_H_PATH=...)"
+
+
+class Endpoint(t.NamedTuple):
+    """One of the two hosts. C(problems) says in words why it can't take part."""
+
+    problems: tuple[str, ...] = ()
+    device: str = ""
+    port: int = 0
+    gpu: str = ""
+    path: str = ""
+    """How the two reach each other, as nvidia-smi says."""
+    way: str = ""
+    """C(nvidia_peermem), C(nv_peer_mem) or C(dmabuf)."""
+    options: tuple[str, ...] = ()
+    """Of ib_write_bw."""
+
+
+def _words(problem: str, step: str) -> str:
+    return "%s; %s" % (problem, step)
+
+
+def _ports(facts: t.Mapping[str, t.Any], device: str) -> list[t.Mapping[str, t.Any]]:
+    """The ports that carry traffic; of that device, if one is named."""
+    return [port for port in facts.get("ports") or () if port.get("state") == "ACTIVE" and device in ("", port.get("device"))]
+
+
+def _distance(topology: t.Sequence[t.Mapping[str, t.Any]], gpu: str, device: str) -> str:
+    return next((str(path["path"]) for path in topology if (path["gpu"], path["hca"]) == (gpu, device)), "")
+
+
+def _rank(path: str) -> int:
+    return _DISTANCES.index(path) if path in _DISTANCES else len(_DISTANCES)
+
+
+def _way(gpu: t.Mapping[str, t.Any], wanted: str) -> str:
+    loaded = [str(peer["name"]) for peer in gpu.get("peers") or () if peer.get("loaded")]
+    return DMABUF if wanted == DMABUF or not loaded else loaded[0]
+
+
+def _lacks(help_text: str, way: str) -> list[str]:
+    """What perftest has to have."""
+    if not help_text.strip():
+        return [_words("ib_write_bw is not installed", "install perftest with CUDA: that of MLNX_OFED or DOCA-OFED, or your own build")]
+    if "--use_cuda=" not in help_text:
+        return [_words("ib_write_bw was built without CUDA, so it can't reach GPU memory (no --use_cuda in its --help)", _BUILD)]
+    if way == DMABUF and "--use_cuda_dmabuf" not in help_text:
+        return [_words("ib_write_bw knows no DMA-BUF (no --use_cuda_dmabuf in its --help), and no module for GPU memory is loaded", _BUILD)]
+    return []
+
+
+def endpoint(facts: t.Mapping[str, t.Any], help_text: str, number: int = 0, device: str = "", way: str = "auto") -> Endpoint:
+    """A host, from its C(rdma) facts and what C(ib_write_bw --help) says there. C(number) is that of the GPU, in the order of the PCI bus.
+
+    Without C(device), it is the adapter that is nearest to the GPU.
+    """
+    gpu = facts.get("gpu") or {}
+    devices = sorted(str(row["pci"]) for row in gpu.get("devices") or ())
+    problems = []
+    if not devices:
+        problems.append(_words("there is no NVIDIA GPU", "name another host in gpudirect_test_hosts"))
+    elif number >= len(devices):
+        problems.append("gpudirect_test_gpu is %d; allowed: 0 to %d, for the GPUs %s" % (number, len(devices) - 1, ", ".join(devices)))
+    elif not (gpu.get("driver") or {}).get("loaded"):
+        problems.append(_words("NVIDIA's driver is not loaded", "load it, or see what the role gpudirect says"))
+    ports = _ports(facts, device)
+    if not ports:
+        what = "of gpudirect_test_device %s " % device if device else ""
+        problems.append(_words("no port %sis ACTIVE" % what, "see rdma.ofed.verify"))
+    chosen = _way(gpu, way)
+    if chosen == DMABUF and not problems:
+        problems += ["%s: %s" % (obstacle.method, _words(obstacle.found, obstacle.next_step)) for obstacle in obstacles(DMABUF, node_of(facts))]
+    problems += _lacks(help_text, chosen)
+    if problems:
+        return Endpoint(tuple(problems))
+    place = devices[number]
+    topology = gpu.get("topology") or ()
+    port = min(ports, key=lambda port: (_rank(_distance(topology, place, str(port["device"]))), str(port["name"])))
+    options = ("--use_cuda=%d" % number, *(("--use_cuda_dmabuf",) if chosen == DMABUF else ()))
+    return Endpoint((), str(port["device"]), int(port["port"]), place, _distance(topology, place, str(port["device"])), chosen, options)
+
+
+def bandwidth(output: str) -> float | None:
+    """The average in Gb/s that ib_write_bw says with C(--report_gbits); None where it says none."""
+    rows = _ROW.findall(output)
+    return float(rows[-1][3]) if rows else None
+
+
+def table(rows: t.Sequence[tuple[str, Endpoint]], gbps: float, size: int) -> list[str]:
+    """Both ends, and what went between them."""
+    head = ("end", "host", "GPU", "adapter", "path", "by way of")
+    body = [(end, host, one.gpu, "%s/%d" % (one.device, one.port), one.path or "-", one.way) for end, (host, one) in zip(("writes", "is written to"), rows)]
+    widths = [max(len(row[column]) for row in (head, *body)) for column in range(len(head))]
+    lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths)).rstrip() for row in (head, tuple("-" * width for width in widths), *body)]
+    return [*lines, "%.2f Gb/s on average, in writes of %d bytes" % (gbps, size)]
+
+
+__all__ = ("Endpoint", "bandwidth", "endpoint", "table")

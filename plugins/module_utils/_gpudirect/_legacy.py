@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""nv_peer_mem, from before NVIDIA's driver had nvidia_peermem: which source to build, how, and when again. Pure.
+
+Its repository makes a source package with C(build_module.sh), from which rpmbuild or dpkg-buildpackage makes packages; these
+bring the module, an init script and its configuration. Names are those of its spec file and debian/control.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import is_archive
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
+
+SCRIPT = "nv_peer_mem_build.py"
+WORK = "/var/lib/rdma.ofed/nv_peer_mem"
+SERVICE = "nv_peer_mem"
+PACKAGES: t.Mapping[str, tuple[str, ...]] = {
+    "Debian": ("nvidia-peer-memory-dkms", "nvidia-peer-memory"),
+    "RedHat": ("nvidia_peer_memory",),
+    "Suse": ("nvidia_peer_memory",),
+}
+BUILDING = "building nv_peer_mem"
+INSTALLING = "installing nv_peer_mem"
+_GIT = {"GIT_TERMINAL_PROMPT": "0"}
+# The programs that building takes, and the packages that have them. dh_dkms was a part of dkms, and is a package of its own by now.
+# dpkg-buildpackage asks for build-essential by its name, whichever compiler is there: what dpkg knows of it is a file.
+_TOOLS: t.Mapping[str, t.Mapping[str, str]] = {
+    "Debian": {
+        "dpkg-buildpackage": "dpkg-dev",
+        "/var/lib/dpkg/info/build-essential.list": "build-essential",
+        "dh": "debhelper",
+        "dkms": "dkms",
+        "dh_dkms": "dh-sequence-dkms",
+        "bzip2": "bzip2",
+    },
+    "RedHat": {"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
+    "Suse": {"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
+}
+
+
+class Source(t.NamedTuple):
+    """What is declared."""
+
+    place: str
+    commit: str = ""
+    checksum: str = ""
+
+    @property
+    def identity(self) -> str:
+        """What tells one source from another."""
+        return self.checksum if is_archive(self.place) else self.commit
+
+
+class Stamp(t.NamedTuple):
+    """What the installed package was built from, and for."""
+
+    source: str = ""
+    kernel: str = ""
+    ofed: str = ""
+    driver: str = ""
+    """The GPU driver, whose symbol versions the build takes in; "" where an earlier release of this collection wrote the file."""
+
+
+def parse_stamp(text: str) -> Stamp:
+    """The file's content; what is not of its form counts as nothing."""
+    try:
+        found = json.loads(text or "{}")
+        return Stamp(str(found["source"]), str(found["kernel"]), str(found["ofed"]), str(found.get("driver", "")))
+    except (ValueError, TypeError, KeyError):
+        return Stamp()
+
+
+def stamp_text(stamp: Stamp) -> str:
+    return json.dumps(stamp._asdict(), indent=1, sort_keys=True) + "\n"
+
+
+def why_build(found: Stamp, wanted: Stamp, is_there: bool, other_build: bool = False) -> str:
+    """Why the package has to be built, in words; "" where it is the right one."""
+    if not found.source:
+        return "not built yet"
+    if not is_there:
+        return "missing for kernel %s" % wanted.kernel
+    if not found.driver:
+        # Nothing says that it does not fit.
+        wanted = wanted._replace(driver="")
+    names = {"source": "source", "kernel": "kernel", "ofed": "OFED", "driver": "GPU driver"}
+    changed = ["%s %s" % (names[key], getattr(found, key) or "none") for key in wanted._fields if getattr(found, key) != getattr(wanted, key)]
+    if not changed and other_build:
+        return "built on another build of the stack"
+    return "built for %s" % ", ".join(changed) if changed else ""
+
+
+def tools(family: str, source: Source) -> dict[str, str]:
+    """The programs and files that building takes, with the packages that have them."""
+    return {**_TOOLS[family], **({} if is_archive(source.place) else {"git": "git"})}
+
+
+def steps(family: str, source: Source, stamp: Stamp, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:
+    """The job. C(install) is the command that brings the missing programs, C(network) what git has to know of proxies."""
+    first: tuple[Step, ...] = (Step("installing what building takes", tuple(install)),) if install else ()
+    tree = WORK + "/source"
+    clean = Step("cleaning up", ("rm", "-rf", "--", WORK), always=True)
+    if is_archive(source.place):
+        first = (Step("comparing the checksum", script_argv(SCRIPT, "check", source.place, source.checksum)), *first)
+        fetch: tuple[Step, ...] = (Step("unpacking the source", ("tar", "--extract", "--file", source.place, "--directory", tree, "--strip-components", "1")),)
+    else:
+        environment = tuple({**network, **_GIT}.items())
+        fetch = (
+            Step("fetching the source", ("git", "clone", "--quiet", "--no-checkout", "--", source.place, tree), environment=environment),
+            Step("taking commit %s" % source.commit[:12], ("git", "-C", tree, "checkout", "--quiet", "--detach", source.commit), environment=environment),
+        )
+    build = Step(BUILDING, script_argv(SCRIPT, "build", family, tree, WORK, stamp.kernel), directory=tree)
+    return (
+        Step("making room", ("rm", "-rf", "--", WORK)),
+        Step("making a folder", ("mkdir", "-p", "-m", "0700", "--", tree)),
+        *first,
+        *fetch,
+        build,
+        Step(INSTALLING, script_argv(SCRIPT, "install", family, WORK, STAMP_PATH, stamp_text(stamp))),
+        clean,
+    )
+
+
+def known_to_dpkg(status: str) -> tuple[str, ...]:
+    """The database of dpkg -> the packages that there is anything of, in the order of their removal. Also half of one is to be purged."""
+    found = set()
+    for paragraph in status.split("\n\n"):
+        fields = dict(line.partition(": ")[::2] for line in paragraph.splitlines() if line.startswith(("Package: ", "Status: ")))
+        if not fields.get("Status", "").endswith("not-installed"):
+            found.add(fields.get("Package", ""))
+    return tuple(name for name in PACKAGES["Debian"] if name in found)
+
+
+def query_argv(family: str) -> tuple[str, ...]:
+    """Asks rpm for those that are installed: one name a line, among sentences about the others."""
+    return ("rpm", "-q", "--qf", "%{NAME}\\n", *PACKAGES[family])
+
+
+def remove_argv(family: str, names: t.Sequence[str]) -> tuple[str, ...]:
+    """Takes the packages away, and nothing that depends on them, for nothing does. rpm refuses all where one is not installed."""
+    if family == "Debian":
+        return ("dpkg", "--purge", *names)
+    return ("rpm", "--erase", *names)
+
+
+__all__ = (
+    *("BUILDING", "INSTALLING", "PACKAGES", "SCRIPT", "SERVICE", "WORK", "Source", "Stamp"),
+    *("known_to_dpkg", "parse_stamp", "query_argv", "remove_argv", "stamp_text", "steps", "tools", "why_build"),
+)

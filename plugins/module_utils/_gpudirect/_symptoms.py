@@ -1,0 +1,98 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Why nvidia_peermem or nv_peer_mem could not be loaded: from what modprobe and the kernel say to cause and next step. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+_MOST_LINES = 4
+
+
+class Symptom(t.NamedTuple):
+    """What tells a cause, and what to do about it."""
+
+    code: str
+    pattern: t.Pattern[str]
+    meaning: str
+    next_step: str
+
+
+_AGAIN = "have nv_peer_mem built again (gpudirect_state: absent, and then present)"
+
+# The first that fits is it: the kernel's own words come before those that modprobe has for several causes.
+SYMPTOMS = (
+    Symptom(
+        "unsigned",
+        re.compile(r"Key was rejected by service|Required key not available|unavailable key"),
+        "Secure Boot refuses it: it is not signed with a key that this machine trusts",
+        "enrol the key that DKMS signs with (mokutil --import), or sign the module",
+    ),
+    Symptom(
+        "legacy_other_driver",
+        re.compile(r"nv_peer_mem: disagrees about version of symbol nvidia_p2p_"),
+        "it was built for another GPU driver than the one that is loaded: the build takes that which is installed for the kernel",
+        "reboot where another GPU driver is installed than is loaded; else " + _AGAIN,
+    ),
+    Symptom(
+        "legacy_other_stack",
+        re.compile(r"nv_peer_mem: disagrees about version of symbol"),
+        "it was built on another build of the RDMA stack than the one that is loaded",
+        "load the installed stack (driver_reload), or " + _AGAIN,
+    ),
+    Symptom(
+        "other_stack",
+        re.compile(r"disagrees about version of symbol"),
+        "the GPU driver was built on another build of the RDMA stack than the one that is loaded",
+        "build the GPU driver anew (gpudirect_allow_rebuild: true), or load the installed stack (driver_reload)",
+    ),
+    Symptom(
+        "inbox_loaded",
+        re.compile(r"Unknown symbol"),
+        "the loaded ib_core has no peer memory: it is the kernel's own",
+        "build the stack for this kernel (ofed_kernel_policy: build), or load the installed one (driver_reload)",
+    ),
+    Symptom("no_gpu", re.compile(r"No such device"), "NVIDIA's driver found no GPU that it can drive", "see what it says in the kernel log, and nvidia-smi"),
+    Symptom(
+        "not_found",
+        re.compile(r"not found in directory"),
+        "the running kernel has no such module",
+        "build the GPU driver for this kernel, or boot the one that it was built for",
+    ),
+    Symptom(
+        "built_without",
+        re.compile(r"Invalid argument"),
+        "the GPU driver was built without peer memory, before the RDMA stack was installed; or peerdirect_support has a value that the stack does not know",
+        "build the GPU driver anew (gpudirect_allow_rebuild: true); with MLNX_OFED 4.9, gpudirect_peerdirect_support: 1",
+    ),
+)
+
+
+def related(log: str, module: str) -> tuple[str, ...]:
+    """The last lines of the kernel log that are about the module, without their times."""
+    names = (module, module.replace("_", "-"), "nvidia:", "NVRM")
+    lines = [re.sub(r"^\[[^\]]*\]\s*", "", line).strip() for line in log.splitlines() if any(name in line for name in names)]
+    return tuple(lines[-_MOST_LINES:])
+
+
+def diagnose(said: str, log: str, module: str) -> Symptom | None:
+    """The cause; None where these words are not known."""
+    text = "\n".join([said, *related(log, module)])
+    return next((symptom for symptom in SYMPTOMS if symptom.pattern.search(text)), None)
+
+
+def explain(module: str, said: str, log: str) -> str:
+    """The failure in words."""
+    symptom = diagnose(said, log, module)
+    quoted = " | ".join([" ".join(said.split()), *related(log, module)])
+    if symptom is None:
+        return "%s could not be loaded: %s" % (module, quoted)
+    return "%s could not be loaded: %s. Next step: %s. Said was: %s" % (module, symptom.meaning, symptom.next_step, quoted)
+
+
+__all__ = ("SYMPTOMS", "Symptom", "diagnose", "explain", "related")

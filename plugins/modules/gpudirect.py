@@ -1,0 +1,194 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: gpudirect
+short_description: Let RDMA adapters reach the memory of NVIDIA GPUs, now and at boot
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Decides how the adapters of a node reach GPU memory, says why, and sets up what that needs.
+  - V(nvidia_peermem) is a module of NVIDIA's driver from release 470 on, and stands on MLNX_OFED or DOCA-OFED. It is loaded, and a
+    unit of systemd, C(rdma-ofed-gpudirect.service), loads it at boot and whenever C(openibd) starts, and unloads it before that stops.
+  - V(dmabuf) needs no module, but the open kernel modules of NVIDIA's driver from release 515 (CUDA 11.7) on, and a kernel from 5.12
+    on. It is checked, and nothing is set.
+  - V(nv_peer_mem) is for GPU drivers before 470. It is built from its source, and installed as a package.
+  - A node without an NVIDIA GPU is left alone. What stands against a method is named before anything is changed.
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
+options:
+  method:
+    description: V(auto) is V(nvidia_peermem) where that can be loaded, else V(dmabuf), else V(nv_peer_mem).
+    type: str
+    choices: [auto, nvidia_peermem, nv_peer_mem, dmabuf]
+    default: auto
+  state:
+    description: V(absent) removes what earlier runs made, whatever O(method) says.
+    type: str
+    choices: [present, absent]
+    default: present
+  peerdirect_support:
+    description:
+      - The parameter of C(nvidia_peermem). V(auto) is V(1) with MLNX_OFED 4.9 and before, whose interface is another one, and
+        leaves it alone with any other.
+    type: str
+    choices: [auto, "0", "1"]
+    default: auto
+  allow_rebuild:
+    description:
+      - Whether to build the GPU driver anew with DKMS for the running kernel, where it was built before the RDMA stack. Its
+        C(nvidia_peermem) is empty then. The loaded driver stays as it is. It is built in a folder of its own first, and then in the place of the
+        built one; where that is broken off, the next boot has no GPU driver until another run has built it.
+    type: bool
+    default: false
+  allow_container:
+    description: Whether to work from a container or chroot. The modules belong to all that run on the same kernel.
+    type: bool
+    default: false
+  source:
+    description: Where the source of C(nv_peer_mem) comes from. The URL of a git repository, or the path of an archive on the node.
+    type: str
+    default: https://github.com/Mellanox/nv_peer_memory.git
+  commit:
+    description:
+      - The commit that is built. The default is version 1.0-8, for MLNX_OFED 4.9 and before. MLNX_OFED from 5.1 on takes a version from
+        1.2 on.
+    type: str
+    default: d9a0a126bc31279e63e4b47bfb59ee767cea7aad
+  checksum:
+    description: The checksum of an archive, C(sha256:) and 64 hexadecimal digits. It is required for one.
+    type: str
+    default: ""
+  timeout:
+    description: How long a build may take, in seconds. It goes on if the connection is lost, and the next run waits for it.
+    type: int
+    default: 3600
+  assume_stack:
+    description:
+      - In check mode, judge the node as it will be when a task before this one has replaced the RDMA stack. With V(installed), a stack
+        with peer memory is on disk, and with V(loaded) in the kernel as well. With V(removed), it is gone from disk, and with
+        V(unloaded) from the kernel as well.
+    type: str
+    choices: [found, installed, loaded, removed, unloaded]
+    default: found
+  assume_ofed_version:
+    description:
+      - The release of MLNX_OFED that the node will have then, with O(assume_stack=installed) and O(assume_stack=loaded). Empty for DOCA,
+        and where it is not known.
+    type: str
+    default: ""
+notes:
+  - It must run as root.
+  - Install the RDMA stack first and NVIDIA's driver after it. After an upgrade of the stack, the driver has to be built anew.
+seealso:
+  - module: rdma.ofed.driver_reload
+  - module: rdma.ofed.rdma_facts
+"""
+
+EXAMPLES = r"""
+- name: Let the adapters reach GPU memory, whichever way this node has
+  rdma.ofed.gpudirect:
+  register: gpudirect
+
+- name: Show which way it is
+  ansible.builtin.debug:
+    var: gpudirect.why
+
+- name: Use nvidia_peermem, and build the GPU driver anew for it if need be
+  rdma.ofed.gpudirect:
+    method: nvidia_peermem
+    allow_rebuild: true
+
+- name: Take it away
+  rdma.ofed.gpudirect:
+    state: absent
+"""
+
+RETURN = r"""
+changes:
+  description: What was changed, or would be, in words and in order.
+  returned: success
+  type: list
+  elements: str
+  sample: ["module nvidia_peermem: not loaded -> loaded", "create file /etc/systemd/system/rdma-ofed-gpudirect.service"]
+method:
+  description: V(nvidia_peermem), V(nv_peer_mem) or V(dmabuf); empty for a node without GPU and for O(state=absent).
+  returned: success
+  type: str
+  sample: nvidia_peermem
+why:
+  description: Why it is this method, or none.
+  returned: success
+  type: str
+  sample: "nvidia_peermem: GPU driver 535.104.05 (open), kernel 6.1.0-50-amd64, and ib_core of the installed stack offers peer memory"
+loaded:
+  description: The modules for GPU memory that are loaded.
+  returned: success
+  type: list
+  elements: str
+  sample: [nvidia_peermem]
+hints:
+  description: What slows the way between GPUs and adapters down.
+  returned: success
+  type: list
+  elements: str
+  sample: ["GPU 0000:18:00.0 has no RDMA adapter at its own NUMA node: its traffic goes between processors"]
+pending:
+  description: What becomes effective only later.
+  returned: success
+  type: list
+  elements: str
+  sample: ["module nvidia_peermem: not loaded -> loaded (needs driver_reload)"]
+reboot_required:
+  description: Whether a reboot is needed for that.
+  returned: success
+  type: bool
+  sample: false
+reasons:
+  description: Why something is pending, or why nothing is done.
+  returned: success
+  type: list
+  elements: str
+  sample: ["there is no NVIDIA GPU in this node, so nothing is done about GPUDirect RDMA"]
+"""
+
+import platform
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import CHOICES, FOUND
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT, SOURCE, SUPPORT
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+
+
+def main() -> None:
+    module = AnsibleModule(
+        argument_spec={
+            "method": {"type": "str", "choices": list(METHODS), "default": "auto"},
+            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+            "peerdirect_support": {"type": "str", "choices": list(SUPPORT), "default": "auto"},
+            "allow_rebuild": {"type": "bool", "default": False},
+            "allow_container": {"type": "bool", "default": False},
+            "source": {"type": "str", "default": SOURCE},
+            "commit": {"type": "str", "default": COMMIT},
+            "checksum": {"type": "str", "default": ""},
+            "timeout": {"type": "int", "default": 3600},
+            "assume_stack": {"type": "str", "choices": list(CHOICES), "default": FOUND},
+            "assume_ofed_version": {"type": "str", "default": ""},
+        },
+        supports_check_mode=True,
+    )
+    answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))
+
+
+if __name__ == "__main__":
+    main()

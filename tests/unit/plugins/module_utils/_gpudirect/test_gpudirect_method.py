@@ -1,0 +1,233 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Which method a node gets, and what is said against the others."""
+
+from __future__ import annotations
+
+import itertools
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH, Device, Driver, Gpu, Peer, PeerMemory, plain
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input, _method
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Node, decide, obstacles, problems_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+KERNEL = "6.1.0-50-amd64"
+PEER = Peer("nvidia_peermem", "nvidia_peermem", linked=True)
+READY = Gpu(
+    devices=(Device("0000:1a:00.0", driver="nvidia"),),
+    driver=Driver("535.104.05", "open", True, "nvidia/535.104.05"),
+    peers=(PEER, Peer("nv_peer_mem")),
+    peer_memory=PeerMemory("ib_core", "ib_core", True),
+)
+INBOX = READY._replace(peers=(PEER._replace(linked=False),), peer_memory=PeerMemory(core=True))
+STUB = READY._replace(peers=(PEER._replace(linked=False),))
+OLD = READY._replace(driver=Driver("460.91.03", "proprietary", True), peers=())
+CLOSED = Driver("535.104.05", "proprietary", True)
+GONE = READY._replace(driver=READY.driver._replace(unbuilt=True), peers=())
+
+
+def codes(method: str, gpu: Gpu, kernel: str = KERNEL, stack: str = "mlnx_ofed") -> list[str]:
+    return [obstacle.code for obstacle in obstacles(method, Node(gpu, kernel, stack))]
+
+
+@pytest.mark.parametrize(
+    ("method", "gpu", "kernel", "stack", "expected"),
+    [
+        ("nvidia_peermem", READY, KERNEL, "mlnx_ofed", []),
+        ("nvidia_peermem", READY._replace(driver=Driver()), KERNEL, "doca", ["no_driver"]),
+        ("nvidia_peermem", OLD, KERNEL, "mlnx_ofed", ["driver_without_peermem"]),
+        ("nvidia_peermem", READY._replace(peers=()), KERNEL, "mlnx_ofed", ["peermem_missing"]),
+        ("nvidia_peermem", GONE, KERNEL, "mlnx_ofed", ["driver_unbuilt"]),
+        ("nvidia_peermem", GONE._replace(peer_memory=PeerMemory()), KERNEL, "inbox", ["driver_unbuilt", "no_peer_memory"]),
+        ("dmabuf", GONE, KERNEL, "inbox", ["driver_unbuilt"]),
+        ("nv_peer_mem", OLD._replace(driver=OLD.driver._replace(unbuilt=True)), KERNEL, "mlnx_ofed", ["driver_unbuilt"]),
+        ("nvidia_peermem", STUB, KERNEL, "mlnx_ofed", ["built_before_stack"]),
+        ("nvidia_peermem", READY._replace(peers=(PEER._replace(other_build=True),)), KERNEL, "mlnx_ofed", ["built_on_other_stack"]),
+        ("nvidia_peermem", INBOX, KERNEL, "inbox", ["no_peer_memory"]),
+        ("nvidia_peermem", INBOX, KERNEL, "doca", ["stack_not_built"]),
+        ("nvidia_peermem", READY._replace(peers=(PEER, Peer("nv_peer_mem", loaded=True))), KERNEL, "mlnx_ofed", ["legacy_loaded"]),
+        ("nvidia_peermem", READY._replace(peers=(PEER, Peer("nv_peer_mem", loaded=True)), managed=(STAMP_PATH,)), KERNEL, "mlnx_ofed", []),
+        ("nv_peer_mem", READY, KERNEL, "mlnx_ofed", ["superseded"]),
+        ("nv_peer_mem", OLD, KERNEL, "mlnx_ofed", []),
+        ("nv_peer_mem", OLD._replace(peer_memory=PeerMemory()), KERNEL, "inbox", ["no_peer_memory"]),
+        ("dmabuf", INBOX, KERNEL, "inbox", []),
+        ("dmabuf", READY, KERNEL, "mlnx_ofed", []),
+        ("dmabuf", READY._replace(driver=CLOSED), KERNEL, "inbox", ["proprietary"]),
+        ("dmabuf", READY, "5.4.0-200-generic", "inbox", ["kernel_without_dmabuf"]),
+        ("dmabuf", READY, "5.14.0-427.el9.x86_64", "inbox", []),
+        ("dmabuf", OLD, "4.18.0-553.el8.x86_64", "inbox", ["driver_without_dmabuf", "kernel_without_dmabuf"]),
+    ],
+)
+def test_each_obstacle_is_told_apart(method: str, gpu: Gpu, kernel: str, stack: str, expected: list[str]) -> None:
+    assert codes(method, gpu, kernel, stack) == expected
+    for obstacle in obstacles(method, Node(gpu, kernel, stack)):
+        text = str(obstacle.problem(method))
+        assert all((obstacle.found, obstacle.allowed, obstacle.next_step or obstacle.instead))
+        assert all(part in text for part in (obstacle.found, obstacle.allowed, obstacle.next_step, obstacle.instead, "gpudirect_method is '%s'" % method))
+
+
+@pytest.mark.parametrize(
+    ("gpu", "stack", "method", "words"),
+    [
+        (READY, "mlnx_ofed", "nvidia_peermem", "ib_core of the installed stack offers peer memory"),
+        (INBOX, "inbox", "dmabuf", "not nvidia_peermem, as the inbox stack has no peer memory"),
+        (STUB, "mlnx_ofed", "dmabuf", "not nvidia_peermem, as the GPU driver was built before the stack"),
+        (OLD, "mlnx_ofed", "nv_peer_mem", "not dmabuf"),
+        (Gpu(), "mlnx_ofed", "", "there is no NVIDIA GPU in this node"),
+    ],
+)
+def test_auto_says_why(gpu: Gpu, stack: str, method: str, words: str) -> None:
+    verdict = decide("auto", Node(gpu, KERNEL, stack))
+    assert (verdict.method, verdict.obstacles) == (method, ())
+    assert words in verdict.why
+
+
+def test_auto_without_a_way_names_all_that_was_tried() -> None:
+    gpu = INBOX._replace(driver=CLOSED)
+    verdict = decide("auto", Node(gpu, KERNEL, "inbox"))
+    assert verdict.method == ""
+    assert [(obstacle.method, obstacle.code) for obstacle in verdict.obstacles] == [
+        ("nvidia_peermem", "no_peer_memory"),
+        ("dmabuf", "proprietary"),
+        ("nv_peer_mem", "superseded"),
+        ("nv_peer_mem", "no_peer_memory"),
+    ]
+
+
+def test_a_rebuild_needs_permission_and_a_source() -> None:
+    assert decide("nvidia_peermem", Node(STUB, KERNEL, "doca"), True).rebuild
+    assert "gpudirect_allow_rebuild" in decide("nvidia_peermem", Node(STUB, KERNEL, "doca")).obstacles[0].next_step
+    ready_made = STUB._replace(driver=STUB.driver._replace(dkms=""))
+    verdict = decide("nvidia_peermem", Node(ready_made, KERNEL, "doca"), True)
+    assert (verdict.method, verdict.rebuild) == ("", False)
+    assert "DKMS has no source" in verdict.obstacles[0].next_step
+    # What is right is not built anew, whatever is allowed.
+    assert not decide("auto", Node(READY, KERNEL, "doca"), True).rebuild
+
+
+def test_a_build_that_was_broken_off_is_resumed_or_told() -> None:
+    for method in ("auto", "nvidia_peermem"):
+        assert decide(method, Node(GONE, KERNEL, "doca"), True)[:1] == ("nvidia_peermem",)
+        assert decide(method, Node(GONE, KERNEL, "doca"), True).rebuild
+    refused = decide("auto", Node(GONE, KERNEL, "doca"))
+    assert refused.method == ""
+    steps = {obstacle.method: obstacle.next_step for obstacle in refused.obstacles if obstacle.code == "driver_unbuilt"}
+    assert "gpudirect_allow_rebuild: true, or install it: dkms install nvidia/535.104.05 -k " + KERNEL in steps["nvidia_peermem"]
+    assert steps["dmabuf"] == "install it: dkms install nvidia/535.104.05 -k " + KERNEL
+    # Without peer memory, or without nvidia_peermem in the driver, the permission would be of no help.
+    for gpu in (GONE._replace(peer_memory=PeerMemory()), OLD._replace(driver=OLD.driver._replace(dkms="nvidia/460.91.03", unbuilt=True))):
+        helpless = decide("auto", Node(gpu, KERNEL, "inbox"), True)
+        assert helpless.method == ""
+        assert not any("gpudirect_allow_rebuild" in obstacle.next_step for obstacle in helpless.obstacles)
+
+
+GPUS = st.builds(
+    Gpu,
+    devices=st.sampled_from([(), READY.devices]),
+    driver=st.builds(
+        Driver,
+        st.sampled_from(["", "418.1", "460.91.03", "470.57.02", "515.43.04", "535.104.05", "strange"]),
+        st.sampled_from(["", "open", "proprietary"]),
+        st.booleans(),
+        st.sampled_from(["", "nvidia/1"]),
+        st.just(""),
+        st.booleans(),
+    ),
+    peers=st.tuples(
+        st.builds(Peer, st.just("nvidia_peermem"), st.sampled_from(["", "nvidia_peermem"]), st.booleans(), st.booleans(), st.booleans()),
+        st.builds(Peer, st.just("nv_peer_mem"), st.sampled_from(["", "nv_peer_mem"]), st.booleans(), st.booleans(), st.booleans()),
+    ),
+    peer_memory=st.builds(PeerMemory, st.sampled_from(["", "ib_core"]), st.sampled_from(["", "ib_core"]), st.booleans()),
+)
+NODES = st.builds(Node, GPUS, st.sampled_from(["", "4.18.0", "5.11.9", "5.12.0", "6.1.0-50-amd64"]), st.sampled_from(["inbox", "none", "mlnx_ofed", "doca"]))
+
+
+@given(st.sampled_from(_method.METHODS), NODES, st.booleans())
+def test_a_decision_is_a_method_or_the_reasons(wanted: str, node: Node, allowed: bool) -> None:
+    verdict = decide(wanted, node, allowed)
+    assert verdict.why
+    assert bool(verdict.method) != bool(verdict.obstacles or not node.gpu.devices)
+    if verdict.method:
+        assert wanted in ("auto", verdict.method)
+        left = [obstacle.code for obstacle in obstacles(verdict.method, node)]
+        assert len(left) == verdict.rebuild
+        assert not left or left[0].startswith(("built_", "driver_unbuilt"))
+    assert not verdict.rebuild or (allowed and bool(node.gpu.driver.dkms))
+
+
+@given(NODES, st.booleans())
+def test_auto_finds_a_way_where_one_that_is_named_would_do(node: Node, allowed: bool) -> None:
+    named = [decide(method, node, allowed).method for method in ("nvidia_peermem", "dmabuf", "nv_peer_mem")]
+    assert decide("auto", node, allowed).method == next((method for method in named if method), "")
+
+
+@given(st.sampled_from(("nvidia_peermem", "dmabuf", "nv_peer_mem")), NODES)
+def test_what_is_said_before_the_run_is_said_by_the_run(wanted: str, node: Node) -> None:
+    facts = {"gpu": plain(node.gpu), "kernels": {"running": node.kernel}}
+    early = {str(problem) for problem in _input.problems({"gpudirect_method": wanted}, facts)}
+    assert early <= {str(obstacle.problem(wanted)) for obstacle in obstacles(wanted, node)}
+
+
+def test_what_another_role_changes_is_not_judged_before_it() -> None:
+    facts = {"gpu": plain(INBOX), "kernels": {"running": KERNEL}}
+    assert _input.problems({"gpudirect_method": "nvidia_peermem"}, facts) == []
+    (problem,) = _input.problems({"gpudirect_method": "nv_peer_mem"}, facts)
+    assert "superseded" not in str(problem)
+    assert "has nvidia_peermem in its place" in str(problem)
+    assert _input.problems({"gpudirect_method": "nv_peer_mem", "gpudirect_state": "absent"}, facts) == []
+    assert _input.problems({"gpudirect_method": "nv_peer_mem"}, {"gpu": plain(Gpu()), "kernels": {"running": KERNEL}}) == []
+    assert _input.problems({"gpudirect_method": "nv_peer_mem"}, {}) == []
+
+
+WRONG: dict[str, t.Sequence[t.Any]] = {
+    "gpudirect_method": ("peermem", None, 1, ["auto"]),
+    "gpudirect_state": ("off", None, True),
+    "gpudirect_peerdirect_support": ("2", 2, True, None),
+    "gpudirect_allow_rebuild": ("perhaps", 2, None),
+    "gpudirect_allow_container": ("", []),
+    "gpudirect_timeout": (0, "59", "1h", True, 10**9),
+    "gpudirect_source": ("nv.tar.gz", "http://x/y.git", None, "/srv/x.zip", "https://a b"),
+    "gpudirect_commit": ("master", "d9a0a12", None, "D" * 40),
+    "gpudirect_checksum": ("md5:1", None, "sha256:" + "A" * 64),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [pair for name, values in WRONG.items() for pair in itertools.product([name], values)])
+def test_wrong_input_is_named(name: str, value: t.Any) -> None:
+    (problem,) = _input.problems({name: value})
+    assert (problem.variable, problem.value) == (name, value)
+
+
+def test_right_input() -> None:
+    assert _input.problems({}) == []
+    for support in ("auto", "0", "1", 0, 1):
+        assert _input.problems({"gpudirect_peerdirect_support": support}) == []
+    archive = {"gpudirect_source": "/srv/nv_peer_memory.tar.gz"}
+    assert [problem.variable for problem in _input.problems(archive)] == ["gpudirect_checksum"]
+    assert _input.problems({**archive, "gpudirect_checksum": "sha256:" + "0" * 64}) == []
+
+
+@given(st.dictionaries(st.sampled_from(sorted(WRONG)), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=3)))
+def test_input_of_any_type_is_judged(variables: dict[str, t.Any]) -> None:
+    assert all(problem.variable in WRONG for problem in _input.problems(variables))
+
+
+def test_auto_is_told_each_cause_once_and_sent_nowhere_in_a_circle() -> None:
+    bare = Node(READY._replace(driver=Driver()), KERNEL)
+    (problem,) = problems_of(decide("auto", bare), "auto")
+    assert "NVIDIA's driver is not installed" in str(problem)
+    closed = Node(INBOX._replace(driver=CLOSED), KERNEL)
+    lines = [str(problem) for problem in problems_of(decide("auto", closed), "auto")]
+    assert len(lines) == 3
+    assert not any("or use" in line or "or auto" in line or line.endswith("; )") for line in lines)
+    assert "or use nvidia_peermem" in str(problems_of(decide("dmabuf", closed), "dmabuf")[0])
+
+
+@pytest.mark.parametrize("value", ["yes", "False", 1])
+def test_words_of_the_command_line_are_switches(value: object) -> None:
+    assert _input.problems({"gpudirect_method": "auto", "gpudirect_allow_rebuild": value, "gpudirect_timeout": "3600"}) == []
