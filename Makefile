@@ -14,7 +14,10 @@ COLLECTION := ansible_collections/rdma/ofed
 # The two halves of the lab, each with a package of its own: what runs here, what runs in the nodes.
 LAB_FOLDERS := tests/lab tests/lab/node
 LAB := $(PYTHON) tests/lab/lab
-SCENARIOS ?= default firmware opensm_ha stacks
+# Two lines of about the same length, for the two cores that there are. Those that have another prefix than the rest may run beside it.
+BESIDE_ACCEPTANCE := default firmware opensm_ha stacks
+AFTER_ACCEPTANCE := gpudirect
+SCENARIOS ?= $(BESIDE_ACCEPTANCE) $(AFTER_ACCEPTANCE)
 
 # ansible-core wants a UTF-8 locale, which a bare machine does not set.
 export LC_ALL := C.UTF-8
@@ -23,8 +26,10 @@ export PATH := $(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 say = @printf '==> %s\n' "$(1)"
+comma := ,
+joined = $(subst $() ,$(comma),$(addprefix molecule-,$(1)))
 
-.PHONY: help demo test unit lint sanity molecule acceptance machines bench stop clean venv collection
+.PHONY: help demo test unit lint sanity image molecule acceptance machines bench stop clean venv collection
 
 help:
 	@printf '%s\n' \
@@ -53,7 +58,7 @@ stop: venv
 	@$(LAB) down
 
 test: venv
-	@$(PYTHON) tests/tools/stages.py lint sanity unit molecule acceptance
+	@$(PYTHON) tests/tools/stages.py lint+sanity unit image $(call joined,$(BESIDE_ACCEPTANCE))+acceptance,$(call joined,$(AFTER_ACCEPTANCE))
 
 unit: collection
 	@$(BOOTSTRAP) tests/tools/virtualenvs.py units
@@ -80,11 +85,16 @@ lint: collection
 sanity: venv
 	@$(PYTHON) tests/tools/sanity.py $(SANITY_ARGS)
 
-# Molecule looks for a Docker daemon before anything else: building the image starts one.
-molecule: collection
+# Before all that wants a lab: Molecule looks for a Docker daemon first of all, and two labs at once would both install one.
+image: venv
 	$(call say,the node image)
 	@$(LAB) image
-	@for scenario in $(SCENARIOS); do printf '==> molecule test -s %s\n' $$scenario; NO_COLOR=1 molecule test -s $$scenario; done
+
+molecule: $(addprefix molecule-,$(SCENARIOS))
+
+molecule-%: collection image
+	$(call say,molecule test -s $*)
+	@NO_COLOR=1 molecule test -s $*
 
 acceptance: collection
 	$(call say,acceptance tests on the lab)
