@@ -11,7 +11,7 @@ module: fabric_check
 short_description: Compares an InfiniBand node with its declared state
 version_added: 1.0.0
 description:
-  - Looks at ports, subnet manager, IPoIB interfaces and kernel modules, and reports everything that is not as declared.
+  - Looks at ports, subnet manager, IPoIB interfaces, kernel modules and the way to GPU memory, and reports everything that is not as declared.
   - Changes nothing. It asks the subnet manager with C(sminfo), and reads the rest from the node itself.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -81,6 +81,15 @@ options:
     type: list
     elements: str
     default: []
+  gpudirect:
+    description:
+      - How the adapters shall reach the memory of GPUs, as in M(rdma.ofed.gpudirect). A node without an NVIDIA GPU is as declared with
+        any of these. V(none) does not look.
+      - Its module shall be loaded, now and at boot, and be registered with the RDMA stack where that shows it. What waits for the installed
+        stack to be loaded is no deviation.
+    type: str
+    choices: [none, auto, nvidia_peermem, nv_peer_mem, dmabuf]
+    default: none
   wait:
     description: Seconds to wait for the declared state. V(0) looks once.
     type: int
@@ -183,6 +192,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._input import dec
 from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import identities, observe
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 
 ARGUMENTS: dict[str, t.Any] = {
@@ -197,6 +208,7 @@ ARGUMENTS: dict[str, t.Any] = {
     "designated_host": {"type": "str", "default": ""},
     "designated_names": {"type": "list", "elements": "str", "default": []},
     "designated_guids": {"type": "list", "elements": "str", "default": []},
+    "gpudirect": {"type": "str", "choices": [NONE, *METHODS], "default": NONE},
     "wait": {"type": "int", "default": 0},
     "fail": {"type": "bool", "default": True},
 }

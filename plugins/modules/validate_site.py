@@ -17,6 +17,11 @@ description:
   - Where the facts of M(rdma.ofed.rdma_facts) are there, it also compares the variables with the node.
   - Says which host the designated subnet manager of the host's fabric is, from the group C(opensm) of the inventory.
   - Names that look like misspelt role variables count as wrong.
+options:
+  role:
+    description: Judge the variables of this role only, as they are within it. Left out, those of all roles, and the site's subnet managers.
+    type: str
+    choices: [ofed]
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
@@ -33,6 +38,10 @@ EXAMPLES = r"""
 - name: End the run for all hosts where the input of any of them is wrong
   rdma.ofed.validate_site:
   any_errors_fatal: true
+
+- name: Find what is wrong with the variables of one role on this node
+  rdma.ofed.validate_site:
+    role: ofed
 """
 
 RETURN = r"""
@@ -44,23 +53,23 @@ problems:
   sample: ["node2: ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
 fabric:
   description: The fabric of the host, the first one where it is on several.
-  returned: always
+  returned: without O(role)
   type: str
   sample: ib
 designated_host:
   description: The designated subnet manager of that fabric; empty where there is none.
-  returned: always
+  returned: without O(role)
   type: str
   sample: node1
 designated:
   description: Is this host designated, for any of its fabrics?
-  returned: always
+  returned: without O(role)
   type: bool
   sample: false
 opensm:
   description:
     - V(master) where it is designated for any of its fabrics, V(standby) where it stands by for one, else V(resting).
-  returned: always
+  returned: without O(role)
   type: str
   sample: resting
 """

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import CLAMPED_MTU, Deviation, Row
 from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._verify import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_address, parse_pkey, same_partition
 
 if t.TYPE_CHECKING:
@@ -45,7 +46,7 @@ def fabric_port(declared: Declared, observed: Observed) -> Port | None:
 
 
 def compare(declared: Declared, observed: Observed) -> list[Deviation]:
-    """Everything that is not as declared, in the order ports, subnet manager, interfaces, modules."""
+    """Everything that is not as declared, in the order ports, subnet manager, interfaces, modules, GPU memory."""
     found: list[Deviation] = []
     for name in checked_ports(declared, observed):
         found += _port(name, observed.ports)
@@ -56,6 +57,8 @@ def compare(declared: Declared, observed: Observed) -> list[Deviation]:
         found += _interface(item, netdevs.get(item.name))
     for module in declared.modules:
         found += _module(module, observed)
+    if observed.gpus is not None:
+        found += [Deviation(*finding) for finding in findings(declared.gpudirect, observed.gpus)]
     return found
 
 

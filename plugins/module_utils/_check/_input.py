@@ -28,6 +28,7 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_modules": (list, "a list of module names"),
     "fabric_check_fabric_ports": (list, "a list of ports"),
     "fabric_check_fabric": (str, "the name of a fabric"),
+    "fabric_check_gpudirect": (str, "a method of the role gpudirect"),
     "fabric_check_designated_host": (str, "a host of the inventory"),
     "fabric_check_designated_names": (list, "a list of host names"),
     "fabric_check_designated_guids": (list, "a list of port GUIDs"),
@@ -80,6 +81,7 @@ def declared_of(params: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         designated_host=params["designated_host"],
         designated_names=tuple(params["designated_names"]),
         designated_guids=tuple(params["designated_guids"]),
+        gpudirect=params["gpudirect"],
     )
 
 

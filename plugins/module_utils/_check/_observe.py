@@ -20,6 +20,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, RDMA_PATH, parse_list
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
@@ -39,6 +41,8 @@ def observe(run: Runner, declared: Declared, release: str, root: str = "/") -> O
     if declared.modules:
         loaded, persisted = _modules(run, declared, release, root)
         found = found._replace(loaded=loaded, persisted=persisted)
+    if declared.gpudirect != NONE:
+        found = found._replace(gpus=look_at_gpus(run, release, root=root))
     if declared.subnet_manager:
         found = _with_master(run, declared, found)
     return found

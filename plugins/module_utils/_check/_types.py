@@ -13,6 +13,7 @@ import typing as t
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted
 
 
@@ -41,6 +42,8 @@ class Declared(t.NamedTuple):
     """Other names that the designated host goes by."""
     designated_guids: tuple[str, ...] = ()
     """Port GUIDs of the designated host, where they are known."""
+    gpudirect: str = "none"
+    """The way to GPU memory, as the role gpudirect knows it."""
 
 
 class Master(t.NamedTuple):
@@ -78,6 +81,8 @@ class Observed(t.NamedTuple):
     masters: tuple[str, ...] | None = None
     """Port GUIDs of all masters that the subnet administrator lists; None where it was not asked."""
     opensm: Opensm = Opensm()
+    gpus: Gpus | None = None
+    """None where nobody asked for them."""
 
 
 class Deviation(t.NamedTuple):

@@ -51,7 +51,7 @@ def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup:
     """
     path = change.what[len(PREFIX) :]
     saved: str | None = None
-    if backup and os.path.exists(path):
+    if backup and os.path.isfile(path):
         saved = module.backup_local(path)
     if not change.after:
         if os.path.lexists(path):
@@ -66,7 +66,8 @@ def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
         stream.write(change.after)
-    if os.path.exists(path):
+    # A link to /dev/null, as of a masked unit, is no file whose permissions could be kept: anybody may write to that.
+    if os.path.isfile(path):
         module.atomic_move(temporary, path)
         return saved
     os.chmod(temporary, mode)

@@ -86,6 +86,7 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
             "designated_host",
             "designated_names",
             "designated_guids",
+            "gpudirect",
             "wait",
             "fail",
         )
@@ -93,6 +94,7 @@ KNOWN: t.Mapping[str, frozenset[str]] = {
     "hca_firmware_": frozenset(
         ("devices", "images", "versions", "allow_downgrade", "config", "missing", "backup", "install_tools", "allow_container", "reset_timeout")
     ),
+    "gpudirect_": frozenset(("state", "method", "peerdirect_support", "allow_container", "allow_rebuild", "source", "commit", "checksum", "timeout")),
     "soft_rdma_": frozenset(("state", "links")),
     "node_service_": frozenset(("batch", "purpose", "when")),
     "rdma_": frozenset(

@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._input import rol
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import problems as firmware_config_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems as gpudirect_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
@@ -27,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
     outsiders,
     read_members,
     uncovered,
+    unmanaged,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
@@ -70,11 +72,21 @@ CONCERNS: tuple[Judge, ...] = (
     kmod_problems,
     ipoib_problems,
     soft_rdma_problems,
+    gpudirect_problems,
     firmware_config_problems,
     _firmware_image_problems,
     check_problems,
     serial_problems,
 )
+
+
+# Roles that are judged on their own as well, before their first change, where no playbook of the collection has judged the site.
+ROLES: Mapping[str, Judge] = {"ofed": stack_problems}
+
+
+def role_problems(role: str, variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    """What is wrong with the variables of one role, defaults among them, for the node of the facts."""
+    return ROLES[role](variables, facts)
 
 
 class Placement(t.NamedTuple):
@@ -149,6 +161,8 @@ def placement(
     common: list[Problem] = []
     if playing is not None:
         common = faults + tied + ([] if members else missing)
+        if members and all_sound and not absent:
+            common += unmanaged(members, variables.get("opensm_fabrics"))
         group = variables.get("rdma_hosts", ALL)
         # Another pattern than the name of a group is for a part of the hosts: it does not tell who is outside.
         if isinstance(group, str) and group in groups:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pathlib
 import tarfile
 import typing as t
@@ -15,6 +16,7 @@ from unittest import mock
 import pytest
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, kernel_policy, pending_table, rolling_batches, validate_site
+from made_bundles import make_archive, make_bundle
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
@@ -57,6 +59,23 @@ def validate(
     # Reading the variables of all hosts for each host would make a big site wait for minutes.
     assert hostvars.read <= {"node1", "node2"}
     return result
+
+
+def test_one_role_is_judged_by_its_own_variables() -> None:
+    kernel = {"release": "6.1.0-50-amd64", "running": True, "modules": {"nvme_rdma": False}}
+    task_vars = {
+        "inventory_hostname": "node1",
+        "ansible_facts": {"rdma": {"kernels": {"installed": [kernel]}}},
+        "ofed_ulps": ["nvmf"],
+        "ipoib_interfaces": "of no interest",
+    }
+    plugin = action(validate_site, {"role": "ofed"})
+    result = plugin.run(task_vars=task_vars)
+    assert (result["failed"], len(result["problems"])) == (True, 1)
+    assert "node1: ofed_ulps is 'nvmf'; allowed: protocols that the running kernel has modules for" in result["msg"]
+    fine = action(validate_site, {"role": "ofed"}).run(task_vars={**task_vars, "ofed_ulps": []})
+    assert "failed" not in fine
+    assert "designated" not in fine
 
 
 def test_good_input_names_the_designated_host() -> None:
@@ -239,6 +258,16 @@ class Stack:
         return result
 
 
+NEEDED = {"bundle_needed": "checksum", "bundle_release": "23.10-0.5.5.0", "bundle_architecture": os.uname().machine}
+
+
+def archived(folder: pathlib.Path) -> tuple[pathlib.Path, str]:
+    """A bundle on the controller, and its checksum."""
+    path = folder / "b.tgz"
+    make_archive(path, "23.10-0.5.5.0")
+    return path, "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 JOB = {"id": "j", "running": True, "stage": "building kernel modules", "step": 3, "steps": 7, "elapsed": 130, "log": "/log"}
 
 
@@ -250,9 +279,8 @@ def test_driver_stack_shows_progress_until_the_job_ends(monkeypatch: pytest.Monk
 
 
 def test_kernel_policy_shows_its_job_too(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    bundle = tmp_path / "b.tgz"
-    bundle.write_bytes(b"content")
-    answers = [{"bundle_needed": "checksum"}, {"bundle_needed": "transfer"}, {"job": {**JOB, "detail": "half of it"}}, {"changed": True}]
+    bundle, _digest = archived(tmp_path)
+    answers = [NEEDED, {"bundle_needed": "transfer"}, {"job": {**JOB, "detail": "half of it"}}, {"changed": True}]
     stack = Stack(monkeypatch, {"bundle": str(bundle)}, answers, kernel_policy)
     assert stack.run()["changed"] is True
     assert stack.shown == ["node1: transferring the bundle, 0 MB", "node1: stage 3 of 7, building kernel modules, half of it (2:10)"]
@@ -276,28 +304,41 @@ def test_driver_stack_outlives_a_lost_connection(monkeypatch: pytest.MonkeyPatch
 
 
 def test_driver_stack_brings_a_bundle_only_if_the_node_lacks_it(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    bundle = tmp_path / "b.tgz"
-    bundle.write_bytes(b"content")
-    digest = "sha256:" + hashlib.sha256(b"content").hexdigest()
+    bundle, digest = archived(tmp_path)
     arguments = {"bundle": str(bundle), "bundle_on": "controller", "bundle_checksum": digest.upper().replace("SHA", "sha")}
-    stack = Stack(monkeypatch, arguments, [{"bundle_needed": "checksum"}, {"changed": True}])
+    stack = Stack(monkeypatch, arguments, [NEEDED, {"changed": True}])
     assert stack.run()["changed"] is True
     assert (stack.transferred, stack.asked[1]["digest"]) == ([], digest)
-    stack = Stack(monkeypatch, arguments, [{"bundle_needed": "transfer"}, {"bundle_needed": "transfer"}, {"changed": True}])
+    stack = Stack(monkeypatch, arguments, [NEEDED, {"bundle_needed": "transfer"}, {"changed": True}])
     stack.run()
     assert stack.transferred == [(str(bundle), "/remote/bundle")]
     assert stack.asked[2]["staged"] == "/remote/bundle"
     stack = Stack(monkeypatch, {**arguments, "bundle_checksum": "sha256:" + "0" * 64}, [{"bundle_needed": "transfer"}])
-    assert "Nothing was transferred" in stack.run()["msg"]
-    stack = Stack(monkeypatch, {"bundle": "/nowhere.tgz"}, [{"bundle_needed": "checksum"}])
+    assert "correct ofed_bundle_checksum" in stack.run()["msg"]
+    stack = Stack(monkeypatch, {"bundle": "/nowhere.tgz"}, [NEEDED])
     assert "there is no /nowhere.tgz on the controller" in stack.run()["msg"]
 
 
+def test_driver_stack_looks_into_a_bundle_before_it_brings_it(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    bundle, _digest = archived(tmp_path)
+    for check in (True, False):
+        stack = Stack(monkeypatch, {"bundle": str(bundle)}, [{**NEEDED, "bundle_release": "24.10-0.7.0.0"}])
+        stack.plugin._task.check_mode = check
+        found = stack.run()
+        assert (found["failed"], len(stack.asked)) == (True, 1)
+        assert "%s on the controller has the release 23.10-0.5.5.0, and 24.10-0.7.0.0 is wanted" % bundle in found["msg"]
+    stack = Stack(monkeypatch, {"bundle": str(bundle)}, [{**NEEDED, "changes": ["x"]}])
+    stack.plugin._task.check_mode = True
+    found = stack.run()
+    assert (found["changes"], stack.transferred, len(stack.asked)) == (["x"], [], 1)
+    assert "bundle_release" not in found
+
+
 def test_driver_stack_brings_a_folder_as_an_archive(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    (tmp_path / "mlnxofedinstall").write_text("", encoding="utf-8")
-    stack = Stack(monkeypatch, {"bundle": str(tmp_path)}, [{"bundle_needed": "checksum"}, {"bundle_needed": "transfer"}, {"changed": True}])
+    make_bundle(tmp_path / "folder", "23.10-0.5.5.0")
+    stack = Stack(monkeypatch, {"bundle": str(tmp_path / "folder")}, [NEEDED, {"bundle_needed": "transfer"}, {"changed": True}])
     stack.run()
-    assert stack.archived == ["bundle", "bundle/mlnxofedinstall"]
+    assert stack.archived == ["bundle", "bundle/.arch", "bundle/.mlnx", "bundle/distro", "bundle/mlnxofedinstall"]
 
 
 def roll(monkeypatch: pytest.MonkeyPatch, printed: list[str], **arguments: t.Any) -> dict[str, t.Any]:

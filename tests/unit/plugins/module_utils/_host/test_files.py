@@ -54,6 +54,15 @@ def test_a_missing_file_reads_as_empty(tmp_path: pathlib.Path) -> None:
     assert read_text(str(tmp_path / "none")) == ""
 
 
+def test_a_link_to_a_device_lends_nobody_its_permissions(tmp_path: pathlib.Path, module: t.Any) -> None:
+    path = tmp_path / "masked.service"
+    path.symlink_to("/dev/null")
+    change = file_change(str(path), read_text(str(path)), "x\n")
+    assert change is not None
+    assert apply_file(module, change, backup=True) is None
+    assert (path.is_symlink(), path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (False, "x\n", 0o644)
+
+
 def test_created_with_its_directory_and_mode(tmp_path: pathlib.Path, module: t.Any) -> None:
     path = tmp_path / "new" / "file"
     change = file_change(str(path), "", "x\n")

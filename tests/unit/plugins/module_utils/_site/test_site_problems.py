@@ -216,6 +216,13 @@ def test_a_fabric_without_a_subnet_manager_is_the_problem_of_its_hosts() -> None
     assert "node3 is on that fabric" in line
 
 
+def test_settings_of_a_fabric_without_members() -> None:
+    groups, settings = {"rdma": ALL, "opensm": ["node1"]}, {"stroage": {"priority": 3}}
+    _designated, _own, (line,) = place(groups, {}, opensm_fabrics=settings)
+    assert line.startswith("opensm_fabrics is 'stroage'; allowed: ib (")
+    assert place(groups, {}, opensm_fabrics=settings, opensm_state="absent") == ("node1", [], [])
+
+
 def test_a_designated_host_outside_of_the_group() -> None:
     designated, own, (line,) = place({"rdma": ALL, "opensm": ["mgmt", "node1"]}, {})
     assert (designated, own) == ("mgmt", [])
