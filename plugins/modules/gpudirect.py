@@ -135,7 +135,7 @@ loaded:
   elements: str
   sample: [nvidia_peermem]
 hints:
-  description: What slows the way between GPUs and adapters down.
+  description: What slows the way between GPUs and adapters down, and what may not fit together.
   returned: success
   type: list
   elements: str

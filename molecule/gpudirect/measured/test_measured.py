@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 """The playbook that measures between GPUs. The nodes have no GPU that could be written to: the real perftest of Debian has no CUDA,
-which is refused, and then a stand-in takes its place."""
+which is refused, and then a stand-in takes its place. Their driver becomes one that shares memory by DMA-BUF, by what it says."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import typing as t
@@ -16,6 +17,7 @@ from legacy import Host
 
 testinfra_hosts = ["ansible://node1"]
 HOSTS = "gpudirect_test_hosts=node1,node2"
+DRIVER = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.104.05  Release Build  (lab@standin)\n"
 
 
 def measure(host: Host, *arguments: str) -> tuple[int, str]:
@@ -27,6 +29,12 @@ def measure(host: Host, *arguments: str) -> tuple[int, str]:
     assert "Traceback" not in done.stdout
     # Lines are wrapped where they are long.
     return done.returncode, " ".join(done.stdout.split())
+
+
+def copy(host: Host, **arguments: str) -> None:
+    """A file to both nodes."""
+    argv = ["ansible", "-i", host.backend.ansible_inventory, "node1,node2", "-m", "ansible.builtin.copy", "-a", json.dumps(arguments)]
+    subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,7 +61,15 @@ def test_nothing_is_measured_unless_hosts_are_named(host: Host) -> None:
         assert words in said
 
 
+def test_a_driver_that_shares_no_memory_is_refused(host: Host) -> None:
+    status, said = measure(host, HOSTS)
+    assert status
+    for node in ("node1", "node2"):
+        assert "%s can't take part: dmabuf: GPU driver 460.106.00 can't export memory (CUDA before 11.7); upgrade it" % node in said
+
+
 def test_a_perftest_without_cuda_is_refused(host: Host) -> None:
+    copy(host, content=DRIVER, dest="/run/rdmalab/proc/driver/nvidia/version")
     status, said = measure(host, HOSTS)
     assert status
     assert "node1 can't take part: ib_write_bw was built without CUDA" in said
@@ -61,10 +77,7 @@ def test_a_perftest_without_cuda_is_refused(host: Host) -> None:
 
 
 def test_what_is_measured_is_shown(host: Host) -> None:
-    for node in ("node1", "node2"):
-        argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "ansible.builtin.copy", "-a"]
-        argv.append("src=%s/molecule/gpudirect/ib_write_bw dest=/usr/local/bin/ mode=0755" % os.environ["MOLECULE_PROJECT_DIRECTORY"])
-        subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
+    copy(host, src=os.environ["MOLECULE_PROJECT_DIRECTORY"] + "/molecule/gpudirect/ib_write_bw", dest="/usr/local/bin/", mode="0755")
     status, said = measure(host, HOSTS, "--check")
     assert (status, "97.31" in said) == (0, False), said
     address = "gpudirect_test_address=" + host.check_output("hostname -i").split()[0]

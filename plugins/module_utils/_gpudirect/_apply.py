@@ -28,7 +28,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import 
     SERVICE,
     Found,
     Wish,
+    builds,
     hints,
+    old_commit,
     plan,
     unloads,
     waiting,
@@ -129,20 +131,15 @@ def _need_idle(found: Found, todo: Plan) -> None:
         raise Refused(_IN_USE % users)
 
 
-def _builds(todo: Plan) -> bool:
-    """Is a package built? That is what takes the source."""
-    return any(change.what == PACKAGE and change.after != "not installed" for change in todo.changes)
-
-
 def _makes(todo: Plan) -> bool:
     """Is anything built?"""
-    return _builds(todo) or any(change.what.startswith(DRIVER) for change in todo.changes)
+    return builds(todo) or any(change.what.startswith(DRIVER) for change in todo.changes)
 
 
 def _need_source(wish: Wish, todo: Plan, root: str) -> None:
     """An archive has to be the one that is meant, which check mode tells as well; a repository tells when it is asked."""
     source = wish.source
-    if not _builds(todo) or not is_archive(source.place):
+    if not builds(todo) or not is_archive(source.place):
         return
     try:
         script.check(os.path.join(root, source.place[1:]), source.checksum)
@@ -159,7 +156,7 @@ def _result(found: Found, wish: Wish, verdict: Verdict, todo: Plan | None) -> di
         method=verdict.method,
         why=verdict.why,
         reasons=[verdict.why] if verdict.why and not verdict.method else [],
-        hints=hints(found.gpu),
+        hints=[*hints(found.gpu), *old_commit(found, wish, todo or Plan())],
         loaded=[peer.name for peer in found.gpu.peers if peer.loaded],
     )
     if late:

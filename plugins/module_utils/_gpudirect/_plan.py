@@ -12,11 +12,13 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT, options_text, support_of, unit_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Verdict
@@ -26,6 +28,7 @@ MODULE = "module "
 PARAMETER = MODULE + PEERMEM + " peerdirect_support"
 SERVICE = "service "
 PACKAGE = "package nv_peer_mem"
+_SOURCE_1_2_SINCE = (5, 1)
 
 
 class Wish(t.NamedTuple):
@@ -124,6 +127,8 @@ def _nv_peer_mem(found: Found, wish: Wish) -> list[Change | None]:
     wanted = wanted_stamp(found, wish)
     why = legacy.why_build(legacy.parse_stamp(found.text(STAMP_PATH)), wanted, bool(peer.file) and peer.linked, peer.other_build)
     after = "built from %s for kernel %s" % (wanted.source[:19], wanted.kernel)
+    if found.missing_tools:
+        after += ", for which %s are installed" % ", ".join(found.missing_tools)
     return [
         Change(PACKAGE, why, after) if why else None,
         # What was built is remembered; what an earlier release did not remember of it can't be known now.
@@ -165,6 +170,19 @@ def unloads(todo: Plan, module: str) -> bool:
     return MODULE + module in goes or (module == LEGACY and PACKAGE in goes)
 
 
+def old_commit(found: Found, wish: Wish, todo: Plan) -> list[str]:
+    """That the source to be built is from before what the stack wants."""
+    if release(found.ofed_version) < _SOURCE_1_2_SINCE or wish.source.identity != COMMIT or not builds(todo):
+        return []
+    words = "gpudirect_commit is that of version 1.0-8, the last one known for MLNX_OFED 4.9, and this node has %s, for which 1.2 and later are made"
+    return [words % found.ofed_version]
+
+
+def builds(todo: Plan) -> bool:
+    """Is a package built? That is what takes the source."""
+    return any(change.what == PACKAGE and change.after != "not installed" for change in todo.changes)
+
+
 def hints(gpu: Gpu) -> list[str]:
     """What slows the way between GPUs and adapters down."""
     found = []
@@ -179,4 +197,7 @@ def hints(gpu: Gpu) -> list[str]:
     return found
 
 
-__all__ = ("DRIVER", "MODULE", "PACKAGE", "PARAMETER", "SERVICE", "Found", "Wish", "hints", "plan", "unloads", "waiting", "waits", "wanted_stamp")
+__all__ = (
+    *("DRIVER", "MODULE", "PACKAGE", "PARAMETER", "SERVICE", "Found", "Wish"),
+    *("builds", "hints", "old_commit", "plan", "unloads", "waiting", "waits", "wanted_stamp"),
+)

@@ -400,6 +400,23 @@ def test_plans_change_something_and_never_unload_what_is_in_use(found: Found, me
     assert [change.what for change in todo.changes] == list(dict.fromkeys(change.what for change in todo.changes))
 
 
+def test_what_the_build_takes_is_named() -> None:
+    first = words(BARE._replace(missing_tools=("debhelper", "dpkg-dev")), LEGACY)[0]
+    assert first.endswith("for kernel %s, for which debhelper, dpkg-dev are installed" % KERNEL)
+
+
+@pytest.mark.parametrize(("ofed", "said"), [("4.9-2.2.4.0", False), ("5.0-2.1.8.0", False), ("5.1", True), ("23.10-0.5.5.0", True), ("", False)])
+def test_an_old_source_on_a_new_stack(ofed: str, said: bool) -> None:
+    found = BARE._replace(ofed_version=ofed)
+    hints = _plan.old_commit(found, WISH, _plan.plan(found, WISH, LEGACY))
+    assert bool(hints) == said
+    assert not said or "and this node has %s, for which 1.2 and later are made" % ofed in hints[0]
+    newer = WISH._replace(source=WISH.source._replace(commit="a" * 40))
+    assert _plan.old_commit(found, newer, _plan.plan(found, newer, LEGACY)) == []
+    there = with_legacy()
+    assert _plan.old_commit(there, WISH, _plan.plan(there, WISH, LEGACY)) == [], "it works there"
+
+
 def test_hints() -> None:
     assert _plan.hints(GPU) == []
     far = GPU._replace(topology=(Path("0000:1a:00.0", "mlx5_0", "SYS"),))
