@@ -25,6 +25,8 @@ def run_units() -> None:
     # Compiling all tests and plugins anew would be a tenth of the time; the sources stay free of what Python makes of them.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["PYTHONPYCACHEPREFIX"] = str(ROOT / ".cache/pycache")
+    # What Hypothesis writes down of the code, even where it keeps no examples.
+    env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".cache/hypothesis")
     folders = [("3.11, everything", ROOT / ".venv")]
     found = installed()
     folders += [("%s, what runs on nodes" % python.name, unit_folder(python)) for python in extremes(found) if python.version != CONTROLLER]
