@@ -155,7 +155,7 @@ class Kernel:
             # Neither can be changed while the bond is up or has ports, and IPoIB ports are in no such bond.
             self._run(["ip", "link", "delete", "dev", name])
             netdev = None
-        if netdev is not None and target.mtu and netdev.mtu != target.mtu and not self._can_have(name, target.mtu):
+        if netdev is not None and target.mtu and netdev.mtu != target.mtu and not self._took_mtu(name, target.mtu):
             self._run(["ip", "link", "delete", "dev", name])
             netdev = None
         if netdev is None:
@@ -174,8 +174,8 @@ class Kernel:
                 self._enter(port, name, netdevs[port])
         self._prefer(name, bond, state.primary if state is not None and netdev is not None else "", netdevs)
 
-    def _can_have(self, name: str, mtu: int) -> bool:
-        """Gives the bond the MTU. One that the first port was refused by is an Ethernet bond from then on, with 1500 as its largest MTU,
+    def _took_mtu(self, name: str, mtu: int) -> bool:
+        """Gives the bond the MTU, if it takes it. One that the first port was refused by is an Ethernet bond from then on, with 1500 as its largest MTU,
         also with IPoIB ports: only a new one can have more. Seen with ports whose mode another program had not changed yet.
         """
         argv = ["ip", "link", "set", "dev", name, "mtu", str(mtu)]

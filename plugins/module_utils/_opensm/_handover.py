@@ -12,6 +12,8 @@ priority hands over at once, to a standby with a higher one.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import time
 import typing as t
 
@@ -26,6 +28,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
 INTERVAL_SECONDS = 0.5
 STANDBY = 2
@@ -78,22 +81,22 @@ def without_heir(run: Runner, units: t.Sequence[str], found: Found, ports: t.Seq
 
 def _stays_alone(run: Runner, port: Port, own: t.Collection[str], patience: float, unit: str) -> bool:
     """C(unit): of ours, which can be told to look at the fabric anew; "" for others."""
-    deadline = time.monotonic() + patience
-    while True:
-        if master_on(run, port) is None or heirs(run, port, own):
-            return False
-        if unit:
-            # A master may have missed one that stands by when that came. Its sweep finds it.
-            run(["systemctl", "reload", unit])
-            unit = ""
-        if time.monotonic() >= deadline:
-            return True
-        time.sleep(INTERVAL_SECONDS)
+
+    def followed() -> bool:
+        return master_on(run, port) is None or bool(heirs(run, port, own))
+
+    if followed():
+        return False
+    if unit:
+        # A master may have missed one that stands by when that came. Its sweep finds it.
+        run(["systemctl", "reload", unit])
+    return not _comes_about(followed, patience)
 
 
-def _await_successor(run: Runner, port: Port, patience: float) -> bool:
+def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
+    """Is it so within C(patience) seconds?"""
     deadline = time.monotonic() + patience
-    while master_on(run, port) is not None:
+    while not condition():
         if time.monotonic() >= deadline:
             return False
         time.sleep(INTERVAL_SECONDS)
@@ -111,47 +114,59 @@ def masters(run: Runner, units: t.Sequence[str], found: Found, ports: t.Sequence
     return bound
 
 
+def _master_elsewhere(run: Runner, port: Port) -> bool:
+    answer = _sminfo.query(run, port.device, port.port)
+    return answer is not None and answer.is_master and answer.guid != port.port_guid
+
+
 def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> None:
     """After masters were stopped: wait until others have taken over. What is not ours hands nothing over, and standbys poll."""
     deadline = time.monotonic() + timeout
     for port in ports:
-        while True:
-            answer = _sminfo.query(run, port.device, port.port)
-            if answer is not None and answer.is_master and answer.guid != port.port_guid:
-                break
-            if time.monotonic() >= deadline:
-                raise CommandFailed(
-                    "the fabric of port %s has had no master for %g s, since the one that was here was stopped, though another subnet manager stood by. "
-                    "Next: run this role on the designated host, and see its journalctl -u 'rdma-opensm@*'" % (port.name, timeout)
-                )
-            time.sleep(INTERVAL_SECONDS)
+        if not _comes_about(functools.partial(_master_elsewhere, run, port), deadline - time.monotonic()):
+            raise CommandFailed(
+                "the fabric of port %s has had no master for %g s, since the one that was here was stopped, though another subnet manager stood by. "
+                "Next: run this role on the designated host, and see its journalctl -u 'rdma-opensm@*'" % (port.name, timeout)
+            )
+
+
+@contextlib.contextmanager
+def _in_file(module: AnsibleModule, change: Change) -> t.Iterator[None]:
+    """The change for a while: what was in the file counts at the next start."""
+    try:
+        apply_file(module, change, mode=0o600)
+        yield
+    finally:
+        apply_file(module, change._replace(before=change.after, after=change.before), mode=0o600)
+
+
+def _lowest_priority(unit: str) -> Change | None:
+    """Of a unit of ours. None where there is no file, or where it has that priority."""
+    path = conf_path(fabric_of(unit))
+    text = read_text(path)
+    return file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
 
 
 def hand_over(module: AnsibleModule, run: Runner, unit: str, ports: t.Sequence[Port], patience: float) -> None:
-    """Let a standby take over from a unit of ours, if it is master and there is one; else it does nothing.
-
-    The unit's priority is lowered for that, and its file put back: what is in it counts at the next start.
-    """
-    fabric = fabric_of(unit)
-    path = conf_path(fabric)
-    text = read_text(path) if fabric else ""
+    """Let a standby take over from a unit of ours, if it is master and there is one; else it does nothing."""
+    lowered = _lowest_priority(unit) if fabric_of(unit) else None
+    if lowered is None or not run.has("sminfo") or not run.has("saquery"):
+        return
     own = {port.port_guid for port in ports}
     for port in ports:
         try:
-            if not text or not run.has("sminfo") or not run.has("saquery") or master_on(run, port) is None or not heirs(run, port, own):
+            if master_on(run, port) is None or not heirs(run, port, own):
                 continue
         except RdmaError:
             continue
-        lowered = file_change(path, text, with_key(text, "sm_priority", LOWEST))
-        if lowered is None:
-            continue
-        try:
-            apply_file(module, lowered, mode=0o600)
+        with _in_file(module, lowered):
             run(["systemctl", "reload", unit])
             # Where it does not come about, the standbys notice by themselves when it has ended.
-            _await_successor(run, port, patience)
-        finally:
-            apply_file(module, lowered._replace(before=lowered.after, after=text), mode=0o600)
+            _comes_about(functools.partial(_master_no_more, run, port), patience)
+
+
+def _master_no_more(run: Runner, port: Port) -> bool:
+    return master_on(run, port) is None
 
 
 def announce(module: AnsibleModule, run: Runner, unit: str, told: int = 0) -> None:
@@ -163,18 +178,13 @@ def announce(module: AnsibleModule, run: Runner, unit: str, told: int = 0) -> No
     Every second time, it is started anew: one that came at the same time as another standby may take that one for the master, and
     tells it instead.
     """
-    path = conf_path(fabric_of(unit))
-    text = read_text(path)
-    lowered = file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
+    lowered = _lowest_priority(unit)
     if lowered is None or told % 2:
         run(["systemctl", "restart", unit], timeout=120)
         return
-    try:
-        apply_file(module, lowered, mode=0o600)
+    with _in_file(module, lowered):
         run(["systemctl", "reload", unit], ok=None)
         time.sleep(READING_SECONDS)
-    finally:
-        apply_file(module, lowered._replace(before=lowered.after, after=text), mode=0o600)
     run(["systemctl", "reload", unit], ok=None)
 
 
