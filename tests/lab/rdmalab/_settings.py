@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import re
@@ -27,8 +28,8 @@ class Settings(t.NamedTuple):
     """Directory of what the lab writes: inventory, topology, log of the Docker daemon."""
     subnet: str
     """Of the management network, "" for the first free one."""
-    mirror: str
-    """Where packages come from, "" for debootstrap's own default."""
+    chosen_mirror: str
+    """Where packages shall come from, "" for where this machine has its own from."""
     suite: str
     """Of Debian, for the simulator and for nodes whose topology doesn't name one."""
     cache: pathlib.Path = pathlib.Path("/var/cache/rdmalab")
@@ -36,6 +37,11 @@ class Settings(t.NamedTuple):
 
     def container(self, node: str) -> str:
         return "%s-%s" % (self.prefix, node)
+
+    @property
+    def mirror(self) -> str:
+        """Where packages come from, "" for debootstrap's own default."""
+        return self.chosen_mirror or _machine_mirror()
 
     @property
     def simulator(self) -> str:
@@ -56,8 +62,12 @@ class Settings(t.NamedTuple):
         return self.state / "vm"
 
 
+@functools.lru_cache(maxsize=None)
 def _machine_mirror() -> str:
-    """The mirror that this machine itself uses: a site's own is closer than any default, and may be the only one in reach."""
+    """The mirror that this machine itself uses: a site's own is closer than any default, and may be the only one in reach.
+
+    apt takes a second for the answer, which only what builds or names an image has to wait for.
+    """
     argv = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
     try:
         found = subprocess.run(argv, capture_output=True, text=True, check=False).stdout.split()
@@ -79,7 +89,7 @@ def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) ->
         prefix=prefix,
         state=pathlib.Path(state).absolute() if state else (home if prefix == DEFAULT_PREFIX else home / prefix),
         subnet=environment.get("RDMALAB_SUBNET", ""),
-        mirror=environment.get("RDMALAB_MIRROR", "") or _machine_mirror(),
+        chosen_mirror=environment.get("RDMALAB_MIRROR", ""),
         suite=suite,
         cache=pathlib.Path(environment.get("RDMALAB_CACHE", "") or "/var/cache/rdmalab").absolute(),
     )
