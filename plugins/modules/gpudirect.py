@@ -16,8 +16,8 @@ description:
   - Decides how the adapters of a node reach GPU memory, says why, and sets up what that needs.
   - V(nvidia_peermem) is a module of NVIDIA's driver from release 470 on, and stands on MLNX_OFED or DOCA-OFED. It is loaded, and a
     unit of systemd, C(rdma-ofed-gpudirect.service), loads it at boot and whenever C(openibd) starts, and unloads it before that stops.
-  - V(dmabuf) needs no module, but the open kernel modules of NVIDIA's driver from release 515 (CUDA 11.7) on, and a kernel from 5.12
-    on. It is checked, and nothing is set.
+  - V(dmabuf) needs no module, but the open kernel modules of NVIDIA's driver from release 515 (CUDA 11.7) on, a kernel from 5.12
+    on, and an adapter from ConnectX-4 on. It is checked, and nothing is set.
   - V(nv_peer_mem) is for GPU drivers before 470. It is built from its source, and installed as a package.
   - A node without an NVIDIA GPU is left alone. What stands against a method is named before anything is changed.
 extends_documentation_fragment:

@@ -13,6 +13,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OURS, STAMP_PATH, read_gpu
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
@@ -49,6 +50,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, root: s
         kernel=release,
         stack=stack.kind,
         ofed_version=stack.ofed_version,
+        adapters=tuple(adapter.driver for adapter in read_adapters(root) if adapter.driver),
         family=family,
         files={path: read_text(os.path.join(root, path.lstrip("/"))) for path in OURS},
         packages=_packages(run, family, root) if STAMP_PATH in gpu.managed else (),
@@ -79,7 +81,7 @@ def _is_there(run: Runner, tool: str, root: str) -> bool:
 
 def node_of(found: Found) -> Node:
     """What the decision depends on."""
-    return Node(found.gpu, found.kernel, found.stack, found.ofed_version)
+    return Node(found.gpu, found.kernel, found.stack, found.ofed_version, found.adapters)
 
 
 __all__ = ("look", "node_of")

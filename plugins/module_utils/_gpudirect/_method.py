@@ -7,7 +7,8 @@
 """Which way the adapters of a node reach the memory of its GPUs, and why not another one. Pure.
 
 The limits are those of NVIDIA's documentation: nvidia_peermem is a part of the driver from release 470 on, open kernel
-modules exist from 515 on, which is CUDA 11.7, and the kernel exports memory with DMA-BUF to RDMA from 5.12 on.
+modules exist from 515 on, which is CUDA 11.7, and the kernel exports memory with DMA-BUF to RDMA from 5.12 on. In the kernel, each
+driver of an adapter has to take such memory (C(reg_user_mr_dmabuf)); mlx4 never came to.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ VARIABLE = "gpudirect_method"
 _PEERMEM_SINCE = 470
 _OPEN_SINCE = 515
 _DMABUF_SINCE = (5, 12)
+_WITHOUT_DMABUF = ("mlx4_core",)
 _REBUILDS = ("built_before_stack", "built_on_other_stack", "driver_unbuilt")
 _PROVIDERS = "MLNX_OFED or DOCA-OFED (ofed_source)"
 
@@ -63,11 +65,14 @@ class Node(t.NamedTuple):
     stack: str = "inbox"
     """Whose RDMA packages are installed: C(inbox), C(mlnx_ofed), C(doca) or C(none)."""
     ofed_version: str = ""
+    adapters: tuple[str, ...] = ()
+    """Kernel drivers of the adapters that can do RDMA; empty where that is not known, or nothing drives them yet."""
 
 
 def node_of(facts: t.Mapping[str, t.Any]) -> Node:
     """The node of C(rdma) facts that have the parts gpu and kernels. What they do not tell, its stack, is left out."""
-    return Node(from_facts(facts.get("gpu") or {}), str((facts.get("kernels") or {}).get("running", "")))
+    drivers = tuple(adapter["driver"] for adapter in facts.get("adapters") or () if adapter["driver"])
+    return Node(from_facts(facts.get("gpu") or {}), str((facts.get("kernels") or {}).get("running", "")), adapters=drivers)
 
 
 class Verdict(t.NamedTuple):
@@ -182,6 +187,9 @@ def _dmabuf(node: Node) -> list[Obstacle]:
     if kernel_of(node.kernel) < _DMABUF_SINCE:
         words = "kernel %s does not share memory with RDMA this way" % node.kernel
         found.append(Obstacle("kernel_without_dmabuf", DMABUF, words, "a kernel from %d.%d on" % _DMABUF_SINCE, "boot a newer one", "use nvidia_peermem", True))
+    if node.adapters and set(node.adapters) <= set(_WITHOUT_DMABUF):
+        words = "%s, which drives the adapters of this node, can't use it" % " and ".join(sorted(set(node.adapters)))
+        found.append(Obstacle("adapter_without_dmabuf", DMABUF, words, "an adapter from ConnectX-4 on", "put one into the node", "use nvidia_peermem", True))
     return [*found, *_unbuilt(DMABUF, node)]
 
 

@@ -45,6 +45,8 @@ class Found(t.NamedTuple):
     kernel: str = ""
     stack: str = "inbox"
     ofed_version: str = ""
+    adapters: tuple[str, ...] = ()
+    """Kernel drivers of the adapters."""
     family: str = "Debian"
     files: t.Mapping[str, str] = {}
     """The content of our files, by path."""

@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH, Device, Driver, Gpu, Peer, PeerMemory, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input, _method
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Node, decide, obstacles, problems_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Node, decide, node_of, obstacles, problems_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,6 +97,20 @@ def test_auto_without_a_way_names_all_that_was_tried() -> None:
         ("nv_peer_mem", "superseded"),
         ("nv_peer_mem", "no_peer_memory"),
     ]
+
+
+def test_dmabuf_takes_one_adapter_that_can() -> None:
+    assert decide("dmabuf", Node(INBOX, KERNEL, adapters=("mlx4_core", "mlx5_core"))).method == "dmabuf"
+    assert decide("dmabuf", Node(INBOX, KERNEL, adapters=())).method == "dmabuf"
+    (obstacle,) = decide("dmabuf", Node(INBOX, KERNEL, adapters=("mlx4_core", "mlx4_core"))).obstacles
+    assert obstacle.code == "adapter_without_dmabuf"
+    text = str(obstacle.problem("dmabuf"))
+    for words in ("mlx4_core, which drives the adapters of this node", "an adapter from ConnectX-4 on", "use nvidia_peermem"):
+        assert words in text
+    # The facts that are read before anything is changed tell it, too.
+    facts = {"gpu": {}, "kernels": {"running": KERNEL}, "adapters": [{"driver": "mlx4_core"}, {"driver": ""}]}
+    assert node_of(facts).adapters == ("mlx4_core",)
+    assert decide("auto", Node(READY, KERNEL, "mlnx_ofed", adapters=("mlx4_core",))).method == "nvidia_peermem"
 
 
 def test_a_rebuild_needs_permission_and_a_source() -> None:
