@@ -13,6 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of
@@ -28,22 +29,26 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_modules": (list, "a list of module names"),
     "fabric_check_fabric_ports": (list, "a list of ports"),
     "fabric_check_fabric": (str, "the name of a fabric"),
-    "fabric_check_gpudirect": (str, "a method of the role gpudirect"),
     "fabric_check_designated_host": (str, "a host of the inventory"),
     "fabric_check_designated_names": (list, "a list of host names"),
     "fabric_check_designated_guids": (list, "a list of port GUIDs"),
 }
+GPUDIRECT = ("none", *METHODS)
 FLAGS = ("fabric_check_subnet_manager", "fabric_check_designated", "fabric_check_standby", "fabric_check_fail")
 
 
 def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the module's parameters, beyond their types."""
     found = port_problems("ports", params["ports"]) + port_problems("fabric_ports", params["fabric_ports"])
-    for problem in ipoib_input.problems({"ipoib_interfaces": params["interfaces"]}):
-        found.append(problem._replace(variable=problem.variable[len("ipoib_") :]))
+    found += _interface_problems("interfaces", params["interfaces"])
     if params["wait"] < 0:
         found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
     return found
+
+
+def _interface_problems(name: str, interfaces: t.Sequence[t.Any]) -> list[Problem]:
+    found = ipoib_input.problems({"ipoib_interfaces": interfaces})
+    return [problem._replace(variable=name + problem.variable[len("ipoib_interfaces") :]) for problem in found]
 
 
 def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
@@ -54,11 +59,15 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
             found.append(Problem(name, variables[name], allowed))
     if "fabric_check_wait" in variables and read_int(variables["fabric_check_wait"]) is None:
         found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
+    if "fabric_check_gpudirect" in variables and variables["fabric_check_gpudirect"] not in GPUDIRECT:
+        found.append(Problem("fabric_check_gpudirect", variables["fabric_check_gpudirect"], ", ".join(GPUDIRECT)))
     for name in FLAGS:
         if name in variables and not is_boolean(variables[name]):
             found.append(Problem(name, variables[name], ALLOWED))
     if isinstance(variables.get("fabric_check_ports"), list):
         found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
+    if isinstance(variables.get("fabric_check_interfaces"), list):
+        found += _interface_problems("fabric_check_interfaces", variables["fabric_check_interfaces"])
     return found
 
 

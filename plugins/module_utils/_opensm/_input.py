@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
     PATH,
     PORT,
@@ -30,13 +30,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
-
-_GUID = re.compile(r"^(0x)?[0-9a-fA-F]{1,16}\Z")
-
-
-def normal_guid(text: str) -> str:
-    """C(7cfe90030016aef1) or C(0x7CFE90030016AEF1) -> C(0x7cfe90030016aef1)."""
-    return "0x%016x" % int(text, 16)
 
 
 def _check(variables: t.Mapping[str, t.Any], name: str, good: t.Callable[[t.Any], bool], allowed: str, hint: str = "") -> list[Problem]:
@@ -56,8 +49,12 @@ def _is_seconds(value: t.Any) -> bool:
     return number is not None and number > 0
 
 
-def _is_guid(value: t.Any) -> bool:
-    return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
+def _is_guid_list(value: t.Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(is_guid(guid) for guid in value)
+
+
+def _is_guid_mapping(value: t.Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(name, str) and is_guid(guid) for name, guid in value.items())
 
 
 def both_allowed(variables: t.Mapping[str, t.Any]) -> bool:
@@ -83,11 +80,13 @@ def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         *rank_problems(variables),
         *_check(variables, "opensm_standby", is_boolean, ALLOWED),
         *_check(variables, "opensm_port", _or_empty(is_port, None, ""), PORT),
-        *_check(variables, "opensm_port_guid", _or_empty(_is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"', quoted),
+        *_check(variables, "opensm_port_guid", _or_empty(is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"', quoted),
         *_check(variables, "opensm_priority", is_priority, PRIORITY),
         *_check(variables, "opensm_wait_timeout", _is_seconds, "a whole number of seconds, more than 0"),
         *_check(variables, "opensm_allow_foreign_master", is_boolean, ALLOWED),
         *_check(variables, "opensm_log_file", _or_empty(is_path, None, ""), PATH),
+        *_check(variables, "opensm_port_guids", _is_guid_list, 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
+        *_check(variables, "opensm_node_guids", _is_guid_mapping, 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
         *settings_problems(variables),
         *option_problems(variables),
         *name_problems({}, variables.get("opensm_node_names")),
@@ -157,4 +156,4 @@ def choose_port(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[st
     raise AssertionError("a port without problems was not found")
 
 
-__all__ = ("both_allowed", "choose_port", "normal_guid", "problems")
+__all__ = ("both_allowed", "choose_port", "problems")

@@ -121,6 +121,24 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
+def _empty_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What is empty stands for "not set" only where it is of the variable's own kind."""
+    a_list = ((list, tuple), "a list")
+    a_mapping = ((dict,), "a mapping of keys of opensm.conf to values")
+    kinds: t.Mapping[str, tuple[tuple[type, ...], str]] = {
+        "opensm_qos": ((), ALLOWED),
+        "opensm_log_max_size": ((), "a size in MB"),
+        "opensm_routing_engine": ((list, tuple, str), "names of routing engines"),
+        "opensm_root_guids": a_list,
+        "opensm_partitions": a_list,
+        "opensm_node_names": ((dict,), "a mapping of node GUIDs to names"),
+        "opensm_options": a_mapping,
+        "opensm_secret_options": a_mapping,
+    }
+    values = [(name, variables.get(name), *kind) for name, kind in kinds.items()]
+    return [Problem(name, value, allowed) for name, value, types, allowed in values if value in ("", [], {}) and not isinstance(value, types)]
+
+
 def problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the variables, by their role names, as far as that shows without a template."""
     checks: t.Sequence[tuple[str, t.Callable[[t.Any], bool], str]] = (
@@ -130,7 +148,8 @@ def problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         ("opensm_log_flags", lambda value: _whole(value, _MAX_FLAGS), "a byte of flags, 0x00 to 0xff"),
         ("opensm_routing_engine", lambda value: all(isinstance(word, str) for word in words(value)), "names of routing engines"),
     )
-    found = [Problem(name, variables[name], allowed) for name, good, allowed in checks if _is_set(variables.get(name)) and not good(variables[name])]
+    found = _empty_problems(variables)
+    found += [Problem(name, variables[name], allowed) for name, good, allowed in checks if _is_set(variables.get(name)) and not good(variables[name])]
     if _is_set(variables.get("opensm_sm_key")) and not _is_key(variables["opensm_sm_key"]):
         found.append(Problem("opensm_sm_key", HIDDEN, 'a number of 64 bits in the form "0x0000000000000001"'))
     if _is_set(variables.get("opensm_root_guids")):

@@ -8,7 +8,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, normal_guid, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, problems
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
