@@ -62,25 +62,24 @@ CASES = [
     pytest.param(variables("node2", ipoip_interfaces=[]), "node2", ("ipoip_interfaces", "ipoib_interfaces"), id="slip in the prefix of a name"),
     pytest.param(variables("node2", opensm_priority=None), "node2", ("opensm_priority", "not set"), id="null priority"),
     pytest.param(variables("node2", rdma_ports=["mlx5_7/1"]), "node2", ("rdma_ports[0]", "mlx5_7/1"), id="declared port that is not there"),
-    *(
-        pytest.param(variables("node2", **{name: value}), "node2", (name, repr(value)), id="type of %s" % name)
-        for name, value in (
-            ("fabric", 7),
-            ("rdma_ports", 7),
-            ("ofed_state", 7),
-            ("ofed_extra_packages", 7),
-            ("ofed_ulps", 7),
-            ("kernel_modules_load", 7),
-            ("kernel_modules_options", 7),
-            ("ipoib_interfaces", 7),
-            ("ipoib_backend", 7),
-            ("opensm_rank", "first"),
-            ("opensm_port", 7),
-            ("opensm_priority", "high"),
-            ("opensm_wait_timeout", "long"),
-        )
-    ),
 ]
+
+# Of each role, values of a type that its variable has not.
+WRONG_TYPES: dict[str, t.Any] = {
+    "fabric": 7,
+    "rdma_ports": 7,
+    "ofed_state": 7,
+    "ofed_extra_packages": 7,
+    "ofed_ulps": 7,
+    "kernel_modules_load": 7,
+    "kernel_modules_options": 7,
+    "ipoib_interfaces": 7,
+    "ipoib_backend": 7,
+    "opensm_rank": "first",
+    "opensm_port": 7,
+    "opensm_priority": "high",
+    "opensm_wait_timeout": "long",
+}
 
 
 def assert_refused(lab: Cluster, inventory: pathlib.Path, node: str, words: t.Iterable[str]) -> None:
@@ -101,6 +100,11 @@ def test_bad_input_is_refused_before_the_first_change(
     lab: Cluster, edited: t.Callable[[Edit], pathlib.Path], edit: Edit, node: str, words: tuple[str, ...]
 ) -> None:
     assert_refused(lab, edited(edit), node, words)
+
+
+def test_values_of_a_wrong_type_are_all_named_at_once(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
+    words = ["%s is %r" % pair for pair in WRONG_TYPES.items()]
+    assert_refused(lab, edited(variables("node2", **WRONG_TYPES)), "node2", words)
 
 
 @contextlib.contextmanager
