@@ -112,19 +112,34 @@ def _require_tools(run: Runner) -> None:
         raise Unsupported("the kernel module ib_umad is not loaded on this node (no %s): run the role kernel_modules first, or modprobe ib_umad" % UMAD)
 
 
+def _require(bounds: t.Sequence[Bound], check: t.Callable[[Bound], object]) -> None:
+    """Every fabric gets its look before the first refusal, so that one run names all cables that are wrong."""
+    wrong: list[Refused] = []
+    for bound in bounds:
+        try:
+            check(bound)
+        except Refused as exc:
+            wrong.append(exc)
+    if wrong:
+        raise Refused(". ".join(exc.msg for exc in wrong), **wrong[0].details)
+
+
 def _foreseen(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
     """For check mode: would the run be refused? On a bare node the fabric can't be asked yet, which is no failure."""
     reasons = []
-    for bound in bounds if run.has("sminfo") and run.has("saquery") else ():
+
+    def look_ahead(bound: Bound) -> None:
         try:
             master = guard(run, bound.port, bound.instance.fabric, bound.known)
             require_one_key(run, bound.instance, bound.port, found, bound.known)
         except Refused:
             raise
         except RdmaError:
-            continue
+            return
         if master is not None and bound.instance.role == MASTER:
             reasons.append("the master of fabric %s is %s now (%s)" % (bound.instance.fabric, master.name, master))
+
+    _require(bounds if run.has("sminfo") and run.has("saquery") else (), look_ahead)
     return reasons
 
 
@@ -150,10 +165,8 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
         return without_secrets({**plan.result(), "reasons": _foreseen(run, bounds, found), "fabrics": _named(bounds)}, instances, found)
     if bounds:
         _require_tools(run)
-    for bound in coming:
-        guard(run, bound.port, bound.instance.fabric, bound.known)
-    for bound in bounds:
-        require_one_key(run, bound.instance, bound.port, found, bound.known)
+    _require(coming, lambda bound: guard(run, bound.port, bound.instance.fabric, bound.known))
+    _require(bounds, lambda bound: require_one_key(run, bound.instance, bound.port, found, bound.known))
     reasons = name_reasons(found) if bounds else []
     kept = _kept(run, plan, found, ports, bounds, params["wait_timeout"] / 2)
     if kept:
@@ -174,14 +187,15 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
 def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], found: Found, timeout: float) -> tuple[list[dict[str, t.Any]], list[str]]:
     """The instances in the shape that the module returns, once their fabrics are managed, and what to tell of them."""
     fabrics, notes = _named(bounds), []
-    wrong: list[Misplaced] = []
+    wrong: list[RdmaError] = []
     for bound, entry in zip(bounds, fabrics):
         try:
             call = functools.partial(announce, module, run, bound.instance.unit)
             settled = settle(run, bound.port, bound.instance, bound.known, timeout, call, bound.designated)
-        except Misplaced as exc:
-            # Cables that nobody could see before there was a subnet manager: it has no business in a fabric of others.
-            if bound.instance.unit not in found.running:
+        except RdmaError as exc:
+            # Cables that nobody could see before there was a subnet manager: it has no business in a fabric of others. What is
+            # wrong with one fabric does not keep it from being found on the next.
+            if isinstance(exc, Misplaced) and bound.instance.unit not in found.running:
                 run(["systemctl", "disable", "--now", bound.instance.unit], timeout=120)
             wrong.append(exc)
             continue
@@ -190,7 +204,7 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], foun
         if answer is not None:
             entry["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": answer.guid == bound.instance.guid}
     if wrong:
-        raise Refused(". ".join(exc.msg for exc in wrong), **wrong[0].details)
+        raise RdmaError(". ".join(exc.msg for exc in wrong), **wrong[0].details)
     return fabrics, notes
 
 

@@ -10,10 +10,11 @@ import signal
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _apply, _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
 
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0000000000100001", link_layer="InfiniBand", state="INIT")
@@ -134,6 +135,38 @@ def test_a_stranger_keeps_everything_as_it_is(tmp_path: pathlib.Path, monkeypatc
     monkeypatch.setattr(_converge, "apply", lambda *_: pytest.fail("something was changed"))
     with pytest.raises(Refused, match="no host of this inventory"):
         _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools())
+
+
+@pytest.fixture
+def two_ports(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, t.Any]]:
+    """Instances of two fabrics on a node with two ports, each of which belongs to a fabric of others where port GUID 0x100003 is."""
+    ports = (PORT, PORT._replace(name="mlx5_1/1", device="mlx5_1", port_guid="0x0000000000100002"))
+    monkeypatch.setattr(_converge, "read_ports", lambda: ports)
+    monkeypatch.setattr(_converge, "SYSTEMD_RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "UMAD", str(tmp_path))
+    monkeypatch.setattr(_converge, "require_one_key", lambda *_: None)
+    elsewhere = {**INSTANCE, "other_guids": ["0x0000000000100003"]}
+    return [{**elsewhere, "port": "mlx5_0/1"}, {**elsewhere, "fabric": "storage", "port": "mlx5_1/1", "role": "standby", "priority": 13}]
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_all_cables_that_are_wrong_are_named_at_once(check: bool, two_ports: list[dict[str, t.Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_converge, "apply", lambda *_: pytest.fail("something was changed"))
+    with pytest.raises(Refused, match=r"mlx5_0/1 .* is declared on fabric ib, .* mlx5_1/1 .* is declared on fabric storage, "):
+        _converge.converge(t.cast(t.Any, Module(check, instances=two_ports)), Tools(description="node2 mlx5_0"))
+
+
+def test_what_fails_on_one_fabric_hides_nothing_on_the_next(two_ports: list[dict[str, t.Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    def settle(_run: t.Any, _port: Port, instance: t.Any, *_more: t.Any) -> t.NoReturn:
+        raise RdmaError("no link") if instance.fabric == "ib" else Misplaced("a cable is in the wrong switch")
+
+    monkeypatch.setattr(_converge, "apply", lambda *_: None)
+    monkeypatch.setattr(_converge, "guard", lambda *_: None)
+    monkeypatch.setattr(_converge, "settle", settle)
+    tools = Tools()
+    with pytest.raises(RdmaError, match=r"^no link\. a cable is in the wrong switch$"):
+        _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=two_ports)), tools)
+    assert [argv[1:] for argv in tools.calls if argv[0] == "systemctl"] == [["disable", "--now", "rdma-opensm@storage.service"]]
 
 
 def test_all_bad_options_are_reported_at_once() -> None:
