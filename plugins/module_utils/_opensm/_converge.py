@@ -112,16 +112,18 @@ def _require_tools(run: Runner) -> None:
         raise Unsupported("the kernel module ib_umad is not loaded on this node (no %s): run the role kernel_modules first, or modprobe ib_umad" % UMAD)
 
 
-def _require(bounds: t.Sequence[Bound], check: t.Callable[[Bound], object]) -> None:
-    """Every fabric gets its look before the first refusal, so that one run names all cables that are wrong."""
-    wrong: list[Refused] = []
+def _each(bounds: t.Sequence[Bound], do: t.Callable[[Bound], object]) -> None:
+    """Every fabric has its turn before an error ends the run: what is wrong with one does not keep it from being found on the next."""
+    wrong: list[RdmaError] = []
     for bound in bounds:
         try:
-            check(bound)
-        except Refused as exc:
+            do(bound)
+        except RdmaError as exc:
             wrong.append(exc)
+    if len(wrong) > 1:
+        raise RdmaError(". ".join(exc.msg for exc in wrong), **wrong[0].details)
     if wrong:
-        raise Refused(". ".join(exc.msg for exc in wrong), **wrong[0].details)
+        raise wrong[0]
 
 
 def _foreseen(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
@@ -139,7 +141,7 @@ def _foreseen(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]
         if master is not None and bound.instance.role == MASTER:
             reasons.append("the master of fabric %s is %s now (%s)" % (bound.instance.fabric, master.name, master))
 
-    _require(bounds if run.has("sminfo") and run.has("saquery") else (), look_ahead)
+    _each(bounds if run.has("sminfo") and run.has("saquery") else (), look_ahead)
     return reasons
 
 
@@ -165,8 +167,8 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
         return without_secrets({**plan.result(), "reasons": _foreseen(run, bounds, found), "fabrics": _named(bounds)}, instances, found)
     if bounds:
         _require_tools(run)
-    _require(coming, lambda bound: guard(run, bound.port, bound.instance.fabric, bound.known))
-    _require(bounds, lambda bound: require_one_key(run, bound.instance, bound.port, found, bound.known))
+    _each(coming, lambda bound: guard(run, bound.port, bound.instance.fabric, bound.known))
+    _each(bounds, lambda bound: require_one_key(run, bound.instance, bound.port, found, bound.known))
     reasons = name_reasons(found) if bounds else []
     kept = _kept(run, plan, found, ports, bounds, params["wait_timeout"] / 2)
     if kept:
@@ -187,24 +189,24 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
 def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], found: Found, timeout: float) -> tuple[list[dict[str, t.Any]], list[str]]:
     """The instances in the shape that the module returns, once their fabrics are managed, and what to tell of them."""
     fabrics, notes = _named(bounds), []
-    wrong: list[RdmaError] = []
-    for bound, entry in zip(bounds, fabrics):
+    entries = {entry["fabric"]: entry for entry in fabrics}
+
+    def wait(bound: Bound) -> None:
+        call = functools.partial(announce, module, run, bound.instance.unit)
         try:
-            call = functools.partial(announce, module, run, bound.instance.unit)
             settled = settle(run, bound.port, bound.instance, bound.known, timeout, call, bound.designated)
-        except RdmaError as exc:
-            # Cables that nobody could see before there was a subnet manager: it has no business in a fabric of others. What is
-            # wrong with one fabric does not keep it from being found on the next.
-            if isinstance(exc, Misplaced) and bound.instance.unit not in found.running:
+        except Misplaced:
+            # Cables that nobody could see before there was a subnet manager: it has no business in a fabric of others.
+            if bound.instance.unit not in found.running:
                 run(["systemctl", "disable", "--now", bound.instance.unit], timeout=120)
-            wrong.append(exc)
-            continue
-        notes += [settled.note] if settled.note else []
+            raise
+        notes.extend([settled.note] if settled.note else [])
         answer = settled.view.answer
         if answer is not None:
-            entry["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": answer.guid == bound.instance.guid}
-    if wrong:
-        raise RdmaError(". ".join(exc.msg for exc in wrong), **wrong[0].details)
+            here = answer.guid == bound.instance.guid
+            entries[bound.instance.fabric]["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": here}
+
+    _each(bounds, wait)
     return fabrics, notes
 
 

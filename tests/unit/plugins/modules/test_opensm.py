@@ -152,7 +152,7 @@ def two_ports(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[d
 @pytest.mark.parametrize("check", [True, False])
 def test_all_cables_that_are_wrong_are_named_at_once(check: bool, two_ports: list[dict[str, t.Any]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_converge, "apply", lambda *_: pytest.fail("something was changed"))
-    with pytest.raises(Refused, match=r"mlx5_0/1 .* is declared on fabric ib, .* mlx5_1/1 .* is declared on fabric storage, "):
+    with pytest.raises(RdmaError, match=r"mlx5_0/1 .* is declared on fabric ib, .* mlx5_1/1 .* is declared on fabric storage, "):
         _converge.converge(t.cast(t.Any, Module(check, instances=two_ports)), Tools(description="node2 mlx5_0"))
 
 
