@@ -200,7 +200,8 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], foun
             if bound.instance.unit not in found.running:
                 run(["systemctl", "disable", "--now", bound.instance.unit], timeout=120)
             raise
-        notes.extend([settled.note] if settled.note else [])
+        if settled.note:
+            notes.append(settled.note)
         answer = settled.view.answer
         if answer is not None:
             here = answer.guid == bound.instance.guid
