@@ -15,8 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILES 32
-
 ssize_t __pread_chk(int fd, void *data, size_t size, off_t offset, size_t room);
 ssize_t __pread64_chk(int fd, void *data, size_t size, off64_t offset, size_t room);
 
@@ -43,25 +41,17 @@ static struct cx_adapter *find(int fd)
     return cx_open(directory, path);
 }
 
-/* A tool makes thousands of accesses: which file is which card is remembered. */
 static struct cx_adapter *adapter_of(int fd)
 {
-    static struct {
-        ino_t inode;
-        struct cx_adapter *adapter;
-    } known[MAX_FILES];
-    struct cx_adapter *adapter = NULL;
+    struct lab_descriptor *known = lab_descriptor(fd);
+    struct cx_adapter *adapter = known ? known->adapter : NULL;
     struct stat status;
-    int count = 0, saved = errno;
+    int saved = errno;
 
-    if (!fstat(fd, &status) && S_ISREG(status.st_mode) && (status.st_mode & S_ISGID)) {
-        while (count < MAX_FILES && known[count].adapter && known[count].inode != status.st_ino)
-            count++;
-        adapter = count < MAX_FILES && known[count].adapter ? known[count].adapter : find(fd);
-        if (adapter && count < MAX_FILES) {
-            known[count].adapter = adapter;
-            known[count].inode = status.st_ino;
-        }
+    if (!adapter && !fstat(fd, &status) && S_ISREG(status.st_mode) && (status.st_mode & S_ISGID)) {
+        adapter = find(fd);
+        if (known)
+            known->adapter = adapter;
     }
     errno = saved;
     return adapter;

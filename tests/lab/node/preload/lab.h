@@ -14,6 +14,8 @@
  *   kernel.c      uname(2), init_module(2), finit_module(2), delete_module(2)
  *   fabric.c      /dev/infiniband: programs of libibumad join the simulated fabric (ibsim)
  *   config.c      PCI configuration space of an emulated adapter (../../cxemu)
+ *   locks.c       flock(2) on the lock files of the tools that reach for it
+ *   descriptors.c what those two know of open files
  *   netlink.c     the hardware address of an IPoIB interface in link messages
  *   client.c      the line to rdmalab-agent, which decides everything a kernel would decide
  *
@@ -55,6 +57,18 @@ int lab_store(int fd, const char *text, size_t length);
 
 /* What reboot(2) does to the first process of a container. */
 int lab_reboot(unsigned how);
+
+/* What is known of an open file. All of it is 0 until somebody finds out, and again when the file is closed. */
+struct cx_adapter;
+struct lab_lock;
+struct lab_descriptor {
+    struct cx_adapter *adapter; /* whose configuration space it is */
+    struct lab_lock *lock;      /* what flock(2) on it takes, and whether it has it */
+    bool held;
+};
+/* NULL for a descriptor too high to be remembered. */
+struct lab_descriptor *lab_descriptor(int fd);
+void lab_let_go(struct lab_descriptor *known);
 
 /* Open a device file of ib_umad. */
 int lab_open_umad(const char *path, int flags);
