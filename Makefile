@@ -58,7 +58,7 @@ stop: venv
 	@$(LAB) down
 
 test: venv
-	@$(PYTHON) tests/tools/stages.py lint+sanity unit image $(call joined,$(BESIDE_ACCEPTANCE))+acceptance,$(call joined,$(AFTER_ACCEPTANCE))
+	@$(PYTHON) tests/tools/stages.py lint,unit,image+sanity $(call joined,$(BESIDE_ACCEPTANCE))+acceptance,$(call joined,$(AFTER_ACCEPTANCE))
 
 unit: collection
 	@$(BOOTSTRAP) tests/tools/virtualenvs.py units
