@@ -23,6 +23,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
 
+@pytest.fixture(autouse=True)
+def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The jobs of these tests end within a second, those of a node take minutes."""
+    monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.05)
+
+
 class Shellless:
     """Starts processes as run_command does: with pipes, and until they are closed."""
 
