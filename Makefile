@@ -15,7 +15,8 @@ COLLECTION := ansible_collections/rdma/ofed
 LAB_FOLDERS := tests/lab tests/lab/node
 LAB := $(PYTHON) tests/lab/lab
 # Two lines of about the same length, for the two cores that there are. Those that have another prefix than the rest may run beside it.
-BESIDE_ACCEPTANCE := default firmware opensm_ha stacks
+# opensm_ha measures how soon another subnet manager takes over: last, when the acceptance tests are past their sixteen nodes and large fabric.
+BESIDE_ACCEPTANCE := default firmware stacks opensm_ha
 AFTER_ACCEPTANCE := gpudirect
 SCENARIOS ?= $(BESIDE_ACCEPTANCE) $(AFTER_ACCEPTANCE)
 
