@@ -16,7 +16,7 @@ LAB_FOLDERS := tests/lab tests/lab/node
 LAB := $(PYTHON) tests/lab/lab
 # Two lines of about the same length, for the two cores that there are. Those that have another prefix than the rest may run beside it.
 # opensm_ha measures how soon another subnet manager takes over: last, when the acceptance tests are past their sixteen nodes and large fabric.
-BESIDE_ACCEPTANCE := default firmware stacks opensm_ha
+BESIDE_ACCEPTANCE := default stacks firmware opensm_ha
 AFTER_ACCEPTANCE := gpudirect
 SCENARIOS ?= $(BESIDE_ACCEPTANCE) $(AFTER_ACCEPTANCE)
 
