@@ -4,34 +4,132 @@
 
 # Private to this collection: it may change without notice.
 
-"""What stands between the wanted and the found state. Pure data: planners make it, appliers carry it out."""
+"""The difference between the wanted and the found state, as data.
+
+Planners make it, appliers carry it out, and both decide on its fields. The words for people are made in _words.py.
+"""
 
 from __future__ import annotations
 
+import enum
 import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils import _words
 
 # What a change needs before it is effective, mildest first.
 NEEDS = ("", "interface_bounce", "driver_reload", "device_reset", "reboot", "cold_boot")
 
+REBOOTS = ("reboot", "cold_boot")
+
+
+class Kind(str, enum.Enum):
+    """What a change is about. It says what Change.subject names."""
+
+    FILE = "file"
+    """A path. C(before) and C(after) are the whole content, "" where there is no file."""
+    UNIT = "unit"
+    """A systemd unit; aspects: C(state), C(enabled), C(masked)."""
+    PROCESS = "process"
+    """A process ID."""
+    INTERFACE = "interface"
+    """A network interface; aspects: C(name), C(device), C(mode), C(mtu), C(bond), C(addresses), C(routes), C(state)."""
+    RDMA_LINK = "rdma_link"
+    """A software RDMA device."""
+    MODULE = "module"
+    """A kernel module, loaded or not."""
+    PARAMETER = "parameter"
+    """A kernel module; the aspect is the name of the parameter."""
+    INITRAMFS = "initramfs"
+    """The path of an image."""
+    PACKAGE = "package"
+    """The name of a package; aspect C(hold) for whether its version may change."""
+    STACK = "stack"
+    """The RDMA stack of a node; the aspect is what was declared of it."""
+    DRIVER = "driver"
+    """The loaded driver, as opposed to the installed one."""
+    KERNEL = "kernel"
+    """The release of a kernel: has it the driver?"""
+    PROTOCOL = "protocol"
+    """An upper-layer protocol."""
+    OPENIB_CONF = "openib_conf"
+    """A key of openib.conf."""
+    FIRMWARE = "firmware"
+    """The PCI address of an HCA; aspects: C(version), C(psid), C(running_version), C(running_psid)."""
+    FIRMWARE_PARAMETER = "firmware_parameter"
+    """The PCI address of an HCA; the aspect is the name of the parameter."""
+    UNTYPED = "untyped"
+    """The subject is the object in words."""
+
 
 class Change(t.NamedTuple):
-    """One step. C(before) and C(after) are texts; a file's are its whole content, "" where it does not exist."""
+    """One step from the found to the wanted state."""
 
-    what: str
-    """The object in the user's words: C(file /etc/modprobe.d/rdma-ofed.conf), C(ib0 mtu), C(service opensm.service enabled)."""
+    kind: Kind
+    subject: str
+    """The object on the node; what it is depends on the kind."""
+    aspect: str
+    """Which property of the subject; "" where the kind has but one."""
     before: str
     after: str
+    """"" where the object does not, or shall not, exist."""
     needs: str = ""
     """One of NEEDS: what makes it effective."""
     blocked_by: str = ""
-    """Why it must not be done now; empty where it may."""
+    """The reason that forbids it now; empty where it is allowed."""
 
     def words(self) -> str:
-        """The change in one line."""
-        if self.what.startswith("file "):
-            verb = "create" if not self.before else ("remove" if not self.after else "edit")
-            return "%s %s" % (verb, self.what)
-        return "%s: %s -> %s" % (self.what, self.before or "none", self.after or "none")
+        """The change in one line, for people."""
+        return _words.change(self)
+
+    @property
+    def what(self) -> str:
+        """The object in words."""
+        return _words.subject(self)
+
+    def is_about(self, kind: Kind, subject: str | None = None, aspect: str | None = None) -> bool:
+        """Whether it changes this object, or any of the kind where C(subject) is None; with C(aspect), just that property of it."""
+        return self.kind == kind and subject in (None, self.subject) and aspect in (None, self.aspect)
+
+    @classmethod
+    def of_row(cls, row: t.Sequence[t.Any]) -> Change:
+        """The change that was written down as a list, such as in the memo of a job."""
+        return cls(Kind(row[0]), *row[1:])
+
+    def key(self) -> tuple[str, str, str]:
+        """What is changed, whatever its values."""
+        return (self.kind.value, self.subject, self.aspect)
+
+
+class Pending(t.NamedTuple):
+    """Something that is set, and effective only later. The result of a module has it as a mapping: see C(result)."""
+
+    change: Change
+    """C(before) is what is effective now, C(after) what is set."""
+    why: tuple[str, ...] = ()
+    """What keeps it from being effective now, in words for people."""
+
+    def result(self) -> dict[str, t.Any]:
+        """In the shape of the key C(pending) of all modules, and of the fact C(rdma_pending)."""
+        change = self.change
+        return {
+            "kind": change.kind.value,
+            "subject": change.subject,
+            "aspect": change.aspect,
+            "before": change.before,
+            "after": change.after,
+            "needs": change.needs,
+            "why": list(self.why),
+        }
+
+    @classmethod
+    def of_result(cls, entry: t.Mapping[str, t.Any]) -> Pending:
+        """The inverse of C(result). Raises KeyError or ValueError for what is no such entry."""
+        change = Change(Kind(entry["kind"]), *(str(entry[name]) for name in ("subject", "aspect", "before", "after", "needs")))
+        return cls(change, tuple(str(line) for line in entry["why"]))
+
+    def words(self) -> str:
+        """In one line, for people."""
+        return _words.pending(self)
 
 
 class Plan(t.NamedTuple):
@@ -43,26 +141,36 @@ class Plan(t.NamedTuple):
         return bool(self.changes)
 
     @property
+    def late(self) -> tuple[Pending, ...]:
+        """The changes that are made now and effective only later."""
+        return tuple(Pending(change) for change in self.changes if NEEDS.index(change.needs) >= NEEDS.index("driver_reload"))
+
+    @property
     def pending(self) -> list[str]:
-        """The changes that are made now and effective only later, in words."""
-        return ["%s (needs %s)" % (change.words(), change.needs) for change in self.changes if NEEDS.index(change.needs) >= NEEDS.index("driver_reload")]
+        """C(late) in words."""
+        return [entry.words() for entry in self.late]
 
     @property
     def reboot_required(self) -> bool:
-        return any(change.needs in ("reboot", "cold_boot") for change in self.changes)
+        return any(entry.change.needs in REBOOTS for entry in self.late)
 
     @property
     def blockers(self) -> list[str]:
+        """In words, for people."""
         return ["%s: %s" % (change.words(), change.blocked_by) for change in self.changes if change.blocked_by]
+
+    def about(self, kind: Kind, aspect: str | None = None) -> tuple[Change, ...]:
+        """The changes of one kind, and of one property where C(aspect) names it, in order."""
+        return tuple(change for change in self.changes if change.is_about(kind, aspect=aspect))
 
     def diff(self) -> list[dict[str, str]]:
         """In the shape that C(--diff) shows: files one by one, all settings together."""
         files = [
-            {"before_header": change.what[5:], "after_header": change.what[5:], "before": change.before, "after": change.after}
+            {"before_header": change.subject, "after_header": change.subject, "before": change.before, "after": change.after}
             for change in self.changes
-            if change.what.startswith("file ")
+            if change.kind == Kind.FILE
         ]
-        settings = [change for change in self.changes if not change.what.startswith("file ")]
+        settings = [change for change in self.changes if change.kind != Kind.FILE]
         if not settings:
             return files
         return [
@@ -70,26 +178,33 @@ class Plan(t.NamedTuple):
             {
                 "before_header": "settings",
                 "after_header": "settings",
-                "before": "".join("%s: %s\n" % (change.what, change.before or "none") for change in settings),
-                "after": "".join("%s: %s\n" % (change.what, change.after or "none") for change in settings),
+                "before": "".join("%s: %s\n" % (_words.subject(change), _words.value(change.before)) for change in settings),
+                "after": "".join("%s: %s\n" % (_words.subject(change), _words.value(change.after)) for change in settings),
             },
         ]
 
-    def result(self) -> dict[str, t.Any]:
-        """The keys that every module of the collection returns."""
+    def result(self, pending: t.Iterable[Pending] | None = None, reasons: t.Iterable[str] = ()) -> dict[str, t.Any]:
+        """The keys that every module of the collection returns. C(pending) is what is effective only later: C(late) unless given."""
+        waiting = self.late if pending is None else tuple(pending)
         return {
             "changed": bool(self),
             "changes": [change.words() for change in self.changes],
             "diff": self.diff(),
-            "pending": self.pending,
-            "reboot_required": self.reboot_required,
-            "reasons": [],
+            "pending": [entry.words() for entry in waiting],
+            "reboot_required": any(entry.change.needs in REBOOTS for entry in waiting),
+            "reasons": list(reasons),
         }
 
 
+def untyped(what: str, before: str, after: str, needs: str = "", blocked_by: str = "") -> Change:
+    """A change whose object is given in words."""
+    kind, subject = (Kind.FILE, what[5:]) if what.startswith("file ") else (Kind.UNTYPED, what)
+    return Change(kind, subject, "", before, after, needs, blocked_by)
+
+
 def changes_of(*candidates: Change | None) -> tuple[Change, ...]:
-    """The candidates that change anything, in order: planners list what they look at and leave the comparing to this."""
+    """The candidates that change anything, in order: planners list what they compare and leave the comparing to this."""
     return tuple(change for change in candidates if change is not None and change.before != change.after)
 
 
-__all__ = ("NEEDS", "Change", "Plan", "changes_of")
+__all__ = ("NEEDS", "REBOOTS", "Change", "Kind", "Pending", "Plan", "changes_of", "untyped")

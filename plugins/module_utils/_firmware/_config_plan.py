@@ -17,7 +17,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import allowed_value, awaited, once, wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import argument, bounds, readable, same
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import allowed_by
 
 if t.TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Step(t.NamedTuple):
 
     def changes(self) -> tuple[Change, ...]:
         before = {name: self.rows[name].next if name in self.rows else ABSENT for name in self.after()}
-        return tuple(Change("%s %s" % (self.target.device.pci, name), before[name], value, "reboot") for name, value in self.after().items())
+        return tuple(untyped("%s %s" % (self.target.device.pci, name), before[name], value, "reboot") for name, value in self.after().items())
 
     def pending(self) -> tuple[Change, ...]:
         """What the card will use after its next start and does not use now."""
@@ -123,7 +123,7 @@ class Step(t.NamedTuple):
             else:
                 waits = not bounds(value) and not same(value, current)
             if waits:
-                found.append(Change("%s %s" % (self.target.device.pci, name), current, value, "reboot"))
+                found.append(untyped("%s %s" % (self.target.device.pci, name), current, value, "reboot"))
         return tuple(found)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import SECURE, Query, firmware_checks, numbers, same_version
 
 ACTIVATION = "device_reset"
@@ -223,8 +223,8 @@ def decide(adapters: t.Sequence[Adapter], source: Source, rules: Rules) -> Decis
 def plan(burns: t.Sequence[Burn]) -> Plan:
     changes: list[Change | None] = []
     for adapter, image in burns:
-        changes.append(Change(name_of(adapter) + " PSID", adapter.query.psid, image.query.psid, ACTIVATION))
-        changes.append(Change(name_of(adapter) + " firmware", adapter.query.version, image.query.version, ACTIVATION))
+        changes.append(untyped(name_of(adapter) + " PSID", adapter.query.psid, image.query.psid, ACTIVATION))
+        changes.append(untyped(name_of(adapter) + " firmware", adapter.query.version, image.query.version, ACTIVATION))
     return Plan(changes_of(*changes))
 
 
@@ -249,9 +249,9 @@ def waiting(adapters: t.Sequence[Adapter]) -> list[Change]:
     due: list[Change | None] = []
     for one in sorted(adapters):
         found, name = one.query, name_of(one)
-        due.append(Change(name + " running PSID", found.running_psid or found.psid, found.psid, ACTIVATION))
+        due.append(untyped(name + " running PSID", found.running_psid or found.psid, found.psid, ACTIVATION))
         if not same_version(found.running, found.version):
-            due.append(Change(name + " running firmware", found.running, found.version, ACTIVATION))
+            due.append(untyped(name + " running firmware", found.running, found.version, ACTIVATION))
     return list(changes_of(*due))
 
 

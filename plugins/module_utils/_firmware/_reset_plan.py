@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Plan, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import LIVE_PATCH, PCI_RESET, SYNC_BY_DRIVER, SYNC_BY_TOOL, WARM_REBOOT
 
 if t.TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Verdict(t.NamedTuple):
 
     def changes(self) -> tuple[Change, ...]:
         blocked = "; ".join(self.blocked_by)
-        return tuple(Change("%s %s" % (self.card.pci, item.what), item.running, item.next, self.needs, blocked) for item in self.card.pending)
+        return tuple(untyped("%s %s" % (self.card.pci, item.what), item.running, item.next, self.needs, blocked) for item in self.card.pending)
 
 
 def _level(card: Card) -> int | None:

@@ -184,7 +184,7 @@ def apply(module: AnsibleModule, run: Runner, found: Found, wish: Wish, todo: Pl
     """Make the changes in their order: nothing is kept for the next boot that could not be loaded now."""
     for change in todo.changes:
         if change.what.startswith(PREFIX):
-            apply_file(module, change._replace(what=PREFIX + root.rstrip("/") + change.what[len(PREFIX) :]))
+            apply_file(module, change, root=root)
             if change.what.endswith(UNIT):
                 run(["systemctl", "daemon-reload"])
         elif change.what.startswith(DRIVER):

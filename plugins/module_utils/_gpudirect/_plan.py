@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method impor
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT, options_text, support_of, unit_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 
 if t.TYPE_CHECKING:
@@ -80,8 +80,8 @@ def _off_peermem(found: Found) -> list[Change | None]:
     if not found.text(UNIT_PATH):
         return [file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), "")]
     return [
-        Change(MODULE + PEERMEM, "loaded", "not loaded") if peer.loaded and not peer.users else None,
-        Change(SERVICE + UNIT + " enabled", "yes", "no") if found.unit.enabled == "enabled" else None,
+        untyped(MODULE + PEERMEM, "loaded", "not loaded") if peer.loaded and not peer.users else None,
+        untyped(SERVICE + UNIT + " enabled", "yes", "no") if found.unit.enabled == "enabled" else None,
         file_change(UNIT_PATH, found.text(UNIT_PATH), ""),
         file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), ""),
     ]
@@ -93,8 +93,8 @@ def _off_legacy(found: Found) -> list[Change | None]:
     # Somebody may have removed the package, which leaves a loaded module.
     left = not found.packages and found.gpu.peer(LEGACY).loaded
     return [
-        Change(PACKAGE, "installed", "not installed") if found.packages else None,
-        Change(MODULE + LEGACY, "loaded", "not loaded") if left else None,
+        untyped(PACKAGE, "installed", "not installed") if found.packages else None,
+        untyped(MODULE + LEGACY, "loaded", "not loaded") if left else None,
         file_change(STAMP_PATH, found.text(STAMP_PATH), ""),
     ]
 
@@ -109,13 +109,13 @@ def _peermem(found: Found, wish: Wish, verdict: Verdict) -> list[Change | None]:
     # Where it is to be built first, this is its name but on Debian.
     file = peer.file or PEERMEM
     return [
-        Change(what, before, after) if verdict.rebuild else None,
+        untyped(what, before, after) if verdict.rebuild else None,
         file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), options_text(file, support)),
-        Change(PARAMETER, peer.peerdirect_support, support) if differs and not peer.users else None,
-        Change(MODULE + PEERMEM, "not loaded", "loaded") if loads else None,
+        untyped(PARAMETER, peer.peerdirect_support, support) if differs and not peer.users else None,
+        untyped(MODULE + PEERMEM, "not loaded", "loaded") if loads else None,
         file_change(UNIT_PATH, found.text(UNIT_PATH), unit_text(file)),
-        Change(SERVICE + UNIT + " enabled", "yes" if found.unit.enabled == "enabled" else "no", "yes"),
-        Change(SERVICE + UNIT, found.unit.active, "active") if not waits(found) else None,
+        untyped(SERVICE + UNIT + " enabled", "yes" if found.unit.enabled == "enabled" else "no", "yes"),
+        untyped(SERVICE + UNIT, found.unit.active, "active") if not waits(found) else None,
     ]
 
 
@@ -132,11 +132,11 @@ def _nv_peer_mem(found: Found, wish: Wish) -> list[Change | None]:
     if found.missing_tools:
         after += ", for which %s are installed" % ", ".join(found.missing_tools)
     return [
-        Change(PACKAGE, why, after) if why else None,
+        untyped(PACKAGE, why, after) if why else None,
         # What was built is remembered; what an earlier release did not remember of it can't be known now.
         file_change(STAMP_PATH, found.text(STAMP_PATH), legacy.stamp_text(wanted)) if why else None,
-        Change(SERVICE + legacy.SERVICE + " enabled", "yes" if found.service_enabled else "no", "yes"),
-        Change(MODULE + LEGACY, "not loaded", "loaded") if not peer.loaded and not waits(found) else None,
+        untyped(SERVICE + legacy.SERVICE + " enabled", "yes" if found.service_enabled else "no", "yes"),
+        untyped(MODULE + LEGACY, "not loaded", "loaded") if not peer.loaded and not waits(found) else None,
     ]
 
 

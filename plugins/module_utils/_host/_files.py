@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -33,7 +33,7 @@ def read_text(path: str, missing: str = "") -> str:
 
 def file_change(path: str, found: str, wanted: str, needs: str = "") -> Change | None:
     """The change that makes C(path) hold C(wanted); "" means that the file shall not exist."""
-    return Change(PREFIX + path, found, wanted, needs) if found != wanted else None
+    return Change(Kind.FILE, path, "", found, wanted, needs) if found != wanted else None
 
 
 def temporary_of(path: str) -> str:
@@ -42,14 +42,14 @@ def temporary_of(path: str) -> str:
     return os.path.join(directory, ".%s.rdma-ofed" % name)
 
 
-def apply_file(module: AnsibleModule, change: Change, mode: int = 0o644, backup: bool = False) -> str | None:
+def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, root: str = "/") -> str | None:
     """Carry out a change of C(file_change); returns the path of the backup, if one was asked for and there was a file.
 
     The content is written beside the target and moved over it, so a reader sees the old or the new file, never half
     of one, and never one with other permissions than it shall have: were this run to end here, the next one would find
     the content as it shall be and leave the rest alone. Owner and permissions of an existing file are kept.
     """
-    path = change.what[len(PREFIX) :]
+    path = os.path.join(root, change.subject.lstrip("/"))
     saved: str | None = None
     if backup and os.path.isfile(path):
         saved = module.backup_local(path)

@@ -151,9 +151,8 @@ class Applier:
             # The unit is disabled while systemd can still read what it is wanted by.
             if path == _boot.UNIT_PATH and not change.after:
                 self._run(["systemctl", "disable", _boot.UNIT])
-            rooted = change._replace(what=PREFIX + self._root.rstrip("/") + path)
             mode = 0o755 if path == _boot.SCRIPT_PATH else file_mode(path)
-            saved = apply_file(self._module, rooted, mode, self._backup and path == _ifupdown.MAIN)
+            saved = apply_file(self._module, change, mode=mode, backup=self._backup and path == _ifupdown.MAIN, root=self._root)
             if saved:
                 self.backups.append(saved)
             changed.append(path)

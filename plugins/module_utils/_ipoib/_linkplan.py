@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import N
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import UNBORN, UNBORN_BOND, BondState, Node
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Route, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
 
 
 def unborn(target: Target, raised: bool = False) -> Netdev:
@@ -29,11 +29,11 @@ def target_changes(target: Target, node: Node, record: Record | None, removed: t
     netdev = node.netdevs.get(target.name)
     changes: list[Change | None] = []
     if netdev is None and target.is_child:
-        changes.append(Change("%s device" % target.name, "", child_text(target.parent, target.pkey)))
+        changes.append(untyped("%s device" % target.name, "", child_text(target.parent, target.pkey)))
     if target.bond is not None:
         changes += bond_changes(target, netdev, node.bonds.get(target.name))
     if netdev is not None and netdev.master and netdev.master != target.master and netdev.master not in removed:
-        changes.append(Change("%s bond" % target.name, netdev.master, ""))
+        changes.append(untyped("%s bond" % target.name, netdev.master, ""))
     return (*changes_of(*changes), *link_changes(target, netdev or unborn(target, node.raised), record, node.routes.get(target.name, ())))
 
 
@@ -43,11 +43,11 @@ def bond_changes(target: Target, netdev: Netdev | None, state: BondState | None)
     if bond is None:
         return ()
     if netdev is None:
-        return (Change("%s device" % target.name, "", "bond of %s" % ", ".join(bond.ports)),)
+        return (untyped("%s device" % target.name, "", "bond of %s" % ", ".join(bond.ports)),)
     found = state or BondState()
 
     def option(name: str, before: str, after: str) -> Change:
-        return Change("%s %s" % (target.name, name), before, after)
+        return untyped("%s %s" % (target.name, name), before, after)
 
     return changes_of(
         option("bonding mode", found.mode, _wanted.BOND_MODE),
@@ -60,15 +60,15 @@ def bond_changes(target: Target, netdev: Netdev | None, state: BondState | None)
 
 def link_changes(target: Target, netdev: Netdev, record: Record | None, routes: t.Sequence[Route] = ()) -> tuple[Change, ...]:
     """What differs between an interface and its target."""
-    mode = Change("%s mode" % target.name, netdev.mode, target.mode) if netdev.mode else None
+    mode = untyped("%s mode" % target.name, netdev.mode, target.mode) if netdev.mode else None
     mtu = None
     if target.mtu and not clamped(target, netdev, record):
-        mtu = Change("%s mtu" % target.name, "" if _provisional(target, netdev) else str(netdev.mtu), str(target.mtu))
-    addresses = Change("%s addresses" % target.name, ", ".join(canonical(netdev.addresses)), ", ".join(canonical(target.addresses)))
+        mtu = untyped("%s mtu" % target.name, "" if _provisional(target, netdev) else str(netdev.mtu), str(target.mtu))
+    addresses = untyped("%s addresses" % target.name, ", ".join(canonical(netdev.addresses)), ", ".join(canonical(target.addresses)))
     paths = None
     if any(unequal_routes(routes, target.routes)):
-        paths = Change("%s routes" % target.name, _listed(routes), _listed(target.routes))
-    link = Change("%s link" % target.name, "up" if netdev.up else "down", "up")
+        paths = untyped("%s routes" % target.name, _listed(routes), _listed(target.routes))
+    link = untyped("%s link" % target.name, "up" if netdev.up else "down", "up")
     return changes_of(mode, mtu, addresses, paths, link)
 
 
@@ -178,18 +178,18 @@ def removal_changes(record: Record, netdev: Netdev | None) -> tuple[Change, ...]
     if netdev is None:
         return ()
     if netdev.kind == "bond":
-        return (Change("%s device" % record.name, "bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), ""),)
+        return (untyped("%s device" % record.name, "bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), ""),)
     if netdev.parent:
-        return (Change("%s device" % record.name, child_text(netdev.parent, int(netdev.pkey or "0", 16)), ""),)
+        return (untyped("%s device" % record.name, child_text(netdev.parent, int(netdev.pkey or "0", 16)), ""),)
     stay = [address for address in canonical(netdev.addresses) if address not in canonical(record.addresses)]
-    found: list[Change | None] = [Change("%s addresses" % record.name, ", ".join(canonical(netdev.addresses)), ", ".join(stay))]
+    found: list[Change | None] = [untyped("%s addresses" % record.name, ", ".join(canonical(netdev.addresses)), ", ".join(stay))]
     if netdev.mode == "connected":
-        found.append(Change("%s mode" % record.name, netdev.mode, _wanted.KERNEL_MODE))
-        found.append(Change("%s mtu" % record.name, str(netdev.mtu), str(_wanted.KERNEL_MTU)))
+        found.append(untyped("%s mode" % record.name, netdev.mode, _wanted.KERNEL_MODE))
+        found.append(untyped("%s mtu" % record.name, str(netdev.mtu), str(_wanted.KERNEL_MTU)))
     elif reset_mtu(record, netdev):
-        found.append(Change("%s mtu" % record.name, str(netdev.mtu), str(_wanted.KERNEL_MTU)))
+        found.append(untyped("%s mtu" % record.name, str(netdev.mtu), str(_wanted.KERNEL_MTU)))
     if not stay:
-        found.append(Change("%s link" % record.name, "up" if netdev.up else "down", "down"))
+        found.append(untyped("%s link" % record.name, "up" if netdev.up else "down", "down"))
     return changes_of(*found)
 
 

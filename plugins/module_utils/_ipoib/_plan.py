@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import UNBO
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Stack, Variant, every, stack_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
 
 
 def decide(node: Node, targets: t.Sequence[Target], backend: str, namings: t.Sequence[Naming] = (), rollback: bool = False) -> Decision:
@@ -38,7 +38,7 @@ def decide(node: Node, targets: t.Sequence[Target], backend: str, namings: t.Seq
     changes = [change for record in removed for change in removal_changes(record, node.netdevs.get(record.name))]
     changes += file_changes(node, targets, backend, namings)
     changes += _unit_changes(node, targets, stack)
-    changes += [Change("%s name" % naming.current, naming.current, naming.name) for naming in renames]
+    changes += [untyped("%s name" % naming.current, naming.current, naming.name) for naming in renames]
     ending = {record.name for record in removed}
     for target in live:
         changes += target_changes(target, node, records.get(target.name), ending)
@@ -116,7 +116,7 @@ def _touched(changes: t.Sequence[Change], targets: t.Sequence[Target], stack: St
 def _unit_changes(node: Node, targets: t.Sequence[Target], stack: Stack) -> tuple[Change, ...]:
     wanted = bool(_boot.connected_parents(stack.boots(targets)))
     enabled = node.boot_unit.enabled == "enabled"
-    return changes_of(Change("service %s enabled" % _boot.UNIT, "yes" if enabled else "no", "yes" if wanted else "no"))
+    return changes_of(untyped("service %s enabled" % _boot.UNIT, "yes" if enabled else "no", "yes" if wanted else "no"))
 
 
 def _rank(node: Node, name: str) -> int:

@@ -27,7 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import value_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Image
@@ -142,10 +142,10 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
         changes_of(
             *_image_files(wanted, found),
             file_change(OPTIONS_PATH, found.options_text, options_text(wanted.options)),
-            *(Change(INITRAMFS + image.path, stale_words(wanted, found), "rebuilt") for image in images),
+            *(untyped(INITRAMFS + image.path, stale_words(wanted, found), "rebuilt") for image in images),
             file_change(RDMA_PATH, found.rdma_text, with_block(found.rdma_text, in_lists)),
             file_change(LOAD_PATH, found.load_text, load_text(elsewhere)),
-            *(Change(MODULE + module, "not loaded", "loaded") for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
+            *(untyped(MODULE + module, "not loaded", "loaded") for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
         )
     )
 
@@ -179,13 +179,13 @@ def pending(wanted: Wanted, found: Found) -> tuple[Change, ...]:
         declared = wanted.options.get(module, {})
         for name, value in sorted(declared.items()):
             if name in live and not same_value(value, live[name]):
-                waiting.append(Change("%s %s" % (module, name), live[name], value, needs))
+                waiting.append(untyped("%s %s" % (module, name), live[name], value, needs))
             elif name not in live and before.get(module, {}).get(name) != value:
-                waiting.append(Change("%s %s" % (module, name), "unknown", value, needs))
+                waiting.append(untyped("%s %s" % (module, name), "unknown", value, needs))
         for name, value in sorted(before.get(module, {}).items()):
             # The kernel's own default is known nowhere: so this is said once, when the option goes.
             if name not in declared and module in changed and same_value(value, live.get(name, value)):
-                waiting.append(Change("%s %s" % (module, name), value, "the driver's default", needs))
+                waiting.append(untyped("%s %s" % (module, name), value, "the driver's default", needs))
     return tuple(waiting)
 
 

@@ -33,7 +33,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
     rotation_text,
     silence_path,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
 
 SERVICE = "service "
 PROCESS = "process opensm "
@@ -57,17 +57,17 @@ def _packaged(unit: str) -> str:
 
 def _masks(found: Found, wanted: bool, stay: t.Collection[str] = ()) -> list[Change]:
     kept = {_packaged(unit) for unit in stay}
-    return [Change(SERVICE + unit + MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED if unit not in kept]
+    return [untyped(SERVICE + unit + MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED if unit not in kept]
 
 
 def _stops(found: Found, keep: t.Collection[str] = ()) -> list[Change]:
-    units = [Change(SERVICE + unit, RUNNING, STOPPED) for unit in found.running if unit not in keep]
+    units = [untyped(SERVICE + unit, RUNNING, STOPPED) for unit in found.running if unit not in keep]
     processes = ["%s%d" % (PROCESS, pid) for pid in found.strays]
-    return units + [Change(process, RUNNING, STOPPED) for process in processes if process not in keep]
+    return units + [untyped(process, RUNNING, STOPPED) for process in processes if process not in keep]
 
 
 def _removals(found: Found, keep: t.Collection[str] = (), keep_files: t.Collection[str] = ()) -> list[Change | None]:
-    disabled: list[Change | None] = [Change(SERVICE + unit + ENABLED, "yes", "no") for unit in found.enabled if unit not in keep]
+    disabled: list[Change | None] = [untyped(SERVICE + unit + ENABLED, "yes", "no") for unit in found.enabled if unit not in keep]
     return disabled + [file_change(path, text, "") for path, text in sorted(found.files.items()) if path not in keep_files]
 
 
@@ -115,8 +115,8 @@ def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Col
             *_removals(found, keep, {*files, *kept}),
             *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
             file_change(DEFAULT_PATH, found.node_names, names),
-            *(Change(SERVICE + instance.unit + ENABLED, _yes(instance.unit in found.enabled), "yes") for instance in instances),
-            *(Change(SERVICE + instance.unit, _state(found, instance), RUNNING) for instance in instances),
+            *(untyped(SERVICE + instance.unit + ENABLED, _yes(instance.unit in found.enabled), "yes") for instance in instances),
+            *(untyped(SERVICE + instance.unit, _state(found, instance), RUNNING) for instance in instances),
         )
     )
 

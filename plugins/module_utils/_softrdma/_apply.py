@@ -71,7 +71,7 @@ def apply(module: AnsibleModule, run: Runner, links: t.Sequence[Link], todo: Pla
                 # What the old text is wanted by is known from the old text only.
                 moved.append(posixpath.basename(change.what))
                 run(["systemctl", "disable", moved[-1]])
-            apply_file(module, change._replace(what=PREFIX + root.rstrip("/") + change.what[len(PREFIX) :]))
+            apply_file(module, change, root=root)
             reload_needed = True
             continue
         if reload_needed:

@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import VARIABLE
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import MODULES, Link
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import path_of, records, render, unit_of
@@ -114,7 +114,7 @@ def plan(links: t.Sequence[Link], node: Node) -> Plan:
     for name in sorted(ours):
         there = node.links.get(name)
         if there is not None and (name not in wanted or not same(there, wanted[name])):
-            gone.append(Change(LINK + name, there.words(), ""))
+            gone.append(untyped(LINK + name, there.words(), ""))
     deleted = {change.what[len(LINK) :] for change in gone if change is not None}
     return Plan(
         changes_of(
@@ -123,14 +123,14 @@ def plan(links: t.Sequence[Link], node: Node) -> Plan:
             *(file_change(path, node.files[path], "") for path in stale),
             *(file_change(path, node.files.get(path, ""), text) for path, text in sorted(units.items())),
             *(_enabled(link.name, node, "yes") for link in links),
-            *(Change(LINK + link.name, "", link.words()) for link in links if link.name not in node.links or link.name in deleted),
+            *(untyped(LINK + link.name, "", link.words()) for link in links if link.name not in node.links or link.name in deleted),
         )
     )
 
 
 def _enabled(name: str, node: Node, wanted: str) -> Change:
     unit = node.units.get(unit_of(name))
-    return Change(SERVICE + unit_of(name) + " enabled", "yes" if unit is not None and unit.enabled == "enabled" else "no", wanted)
+    return untyped(SERVICE + unit_of(name) + " enabled", "yes" if unit is not None and unit.enabled == "enabled" else "no", wanted)
 
 
 __all__ = ("LINK", "SERVICE", "Netdev", "Node", "check", "plan", "same")

@@ -105,7 +105,7 @@ def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Cha
         raise InvalidInput([Problem("ofed_openib_conf", declared, "nothing where %s is not installed" % openibd.PATH, hint)])
     changes = openibd.conf_changes(text, declared, arriving=False)
     for change in () if dry else changes:
-        apply_file(module, change._replace(what=PREFIX + root.rstrip("/") + change.what[len(PREFIX) :]), backup=True)
+        apply_file(module, change, backup=True, root=root)
     return changes
 
 
@@ -160,13 +160,13 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
     _configure(module, root)
-    return _result([Change(*row) for row in job.memo["changes"]], job, found)
+    return _result([Change.of_row(row) for row in job.memo["changes"]], job, found)
 
 
 def _start(module: AnsibleModule, run: Runner, wanted: Wanted, draft: Draft, changes: t.Sequence[Change], tree: str, root: str) -> dict[str, t.Any]:
     for change in changes:
         if change.what.startswith(PREFIX):
-            apply_file(module, change._replace(what=PREFIX + root.rstrip("/") + change.what[len(PREFIX) :]) if root != "/" else change)
+            apply_file(module, change, root=root)
     record = {**wanted.selection(), "repository_key": (module.params["repository_key"] or "") if "://" in (module.params["repository_key"] or "") else ""}
     memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record}
     memo.update(bundle=places.shown(module.params["bundle"] or ""), tree=tree)
@@ -182,7 +182,7 @@ def _follow(module: AnsibleModule, run: Runner, root: str) -> dict[str, t.Any]:
     if job is None:
         raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
     if job.running:
-        return _result([Change(*row) for row in job.memo["changes"]], job, None)
+        return _result([Change.of_row(row) for row in job.memo["changes"]], job, None)
     return _ended(run, module, job, root)
 
 

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     NEEDS,
@@ -52,11 +52,11 @@ def _changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     profile = profile_of(wanted)
     after = ("doca %s" % wanted.version).strip()
     version_fits = found.stack.kind == "doca" and (not wanted.version or packages.version_fits(wanted.version, found.stack.version))
-    stack = () if version_fits else changes_of(Change("stack", stack_words(found.stack), after, NEEDS))
+    stack = () if version_fits else changes_of(untyped("stack", stack_words(found.stack), after, NEEDS))
     present = found.packages.get(profile)
     has = "" if present is None else present.version
-    changed = stack + changes_of(Change("package %s" % profile, has, wanted.version or has or "installed", NEEDS))
-    return changed or (Change("stack", "%s, %s" % (after, found.interrupted or "half installed"), after, NEEDS),)
+    changed = stack + changes_of(untyped("package %s" % profile, has, wanted.version or has or "installed", NEEDS))
+    return changed or (untyped("stack", "%s, %s" % (after, found.interrupted or "half installed"), after, NEEDS),)
 
 
 def plan_doca(wanted: Wanted, found: Found) -> Draft:
@@ -90,7 +90,7 @@ def plan_absent(found: Found, keep: Sequence[str] = ()) -> Draft:
     if not found.is_vendors and not left:
         return Draft(files)
     after = "inbox" if keep else ""
-    changes = changes_of(Change("stack", stack_words(found.stack), after, NEEDS)) if found.is_vendors else ()
+    changes = changes_of(untyped("stack", stack_words(found.stack), after, NEEDS)) if found.is_vendors else ()
     mended, first = recovery(found, packages.broken(found.packages))
     back, removes, simulate = way_back(found, keep)
     return Draft(files + mended + changes, (*first, *back), removes, simulate)

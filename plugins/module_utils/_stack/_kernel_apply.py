@@ -106,7 +106,7 @@ def _ended(module: AnsibleModule, run: Runner, running: str, job: State, root: s
         raise CommandFailed(words % (job.memo["last"], lacking(found) or left.changes[0].words(), job.log), job=job.result())
     if unsigned(found):
         raise Refused(unsigned(found), changed=True, job=job.result())
-    return _result([Change(*row) for row in job.memo["changes"]], found.target, job)
+    return _result([Change.of_row(row) for row in job.memo["changes"]], found.target, job)
 
 
 def _follow(module: AnsibleModule, run: Runner, running: str, root: str) -> dict[str, t.Any]:
@@ -114,7 +114,7 @@ def _follow(module: AnsibleModule, run: Runner, running: str, root: str) -> dict
     if job is None:
         raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
     if job.running:
-        return _result([Change(*row) for row in job.memo["changes"]], job.memo["target"], job)
+        return _result([Change.of_row(row) for row in job.memo["changes"]], job.memo["target"], job)
     return _ended(module, run, running, job, root)
 
 

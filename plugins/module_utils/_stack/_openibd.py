@@ -19,7 +19,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, quoted
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
 
 PATH = "/etc/infiniband/openib.conf"
 
@@ -154,7 +154,7 @@ def conf_changes(text: str, wanted: t.Mapping[str, t.Any], arriving: bool) -> tu
     values = {key: value_text(value) for key, value in wanted.items()}
     other = [key for key in sorted(values) if value_of(text, key) != values[key]]
     if arriving:
-        return tuple(Change("openib.conf %s" % key, value_of(text, key) or "", values[key], needs_of([key])) for key in other)
+        return tuple(untyped("openib.conf %s" % key, value_of(text, key) or "", values[key], needs_of([key])) for key in other)
     change = file_change(PATH, text, edited(text, values), needs_of(other))
     return (change,) if change else ()
 

@@ -29,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_plan as plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_steps import ALIASES, loaded_again, steps
@@ -178,7 +178,7 @@ def _failed(before: Found, now: Found, job: State, root: str) -> dict[str, t.Any
         words = "%s. %s could not be loaded again: reboot the node. All output is in %s"
         raise CommandFailed(words % (text, ", ".join(missing), job.log), changed=True, reboot_required=True, job=job.result())
     verdict = plan.Verdict("reboot", ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
-    change = Change("driver", "as loaded", "as loaded, after an attempt to unload it")
+    change = untyped("driver", "as loaded", "as loaded, after an attempt to unload it")
     return _result((change,), verdict, now, job)
 
 
@@ -215,7 +215,7 @@ def carry_out(run: Runner, found: Found, wish: Wish, look_again: t.Callable[[], 
     if plan.differing(now):
         names = ", ".join(module.name for module in plan.differing(now))
         raise CommandFailed("the driver was loaded anew, and %s is still another build than on disk; reboot the node. All output is in %s" % (names, job.log))
-    changes = (Change("driver", "as loaded", "as installed"),)
+    changes = (untyped("driver", "as loaded", "as installed"),)
     return _result(changes, plan.Verdict("", (*_aftermath(found), *_left_out(found, now))), now, job)
 
 

@@ -13,7 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module, in_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import stop_allowed
 
 POLICIES = ("never", "if_idle", "reboot", "force")
@@ -93,7 +93,7 @@ class Verdict(t.NamedTuple):
     def change(self) -> Change | None:
         if not self.action:
             return None
-        return Change("driver", "as loaded", "as installed", {"reload": "", "reboot": "reboot"}.get(self.action, "driver_reload"))
+        return untyped("driver", "as loaded", "as installed", {"reload": "", "reboot": "reboot"}.get(self.action, "driver_reload"))
 
 
 def differing(found: Found) -> tuple[Module, ...]:

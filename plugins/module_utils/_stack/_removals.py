@@ -13,7 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
@@ -66,7 +66,7 @@ def dependants(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: st
     names = foreign(removed, versions, draft.removes, found.stack.ofed_version, draft.replaced)
     what = "the stack is removed" if wanted.state == "absent" else "%s is installed" % (wanted.source + " " + wanted.version).strip()
     refuse(names, wanted.allow_removal, what)
-    return [Change("package %s" % name, versions.get(name) or removed[name] or "installed", "") for name in names]
+    return [untyped("package %s" % name, versions.get(name) or removed[name] or "installed", "") for name in names]
 
 
 __all__ = ("dependants",)

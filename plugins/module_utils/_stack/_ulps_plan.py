@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import Kept
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
 
@@ -113,19 +113,19 @@ def _service_change(service: Service, wanted: Wanted, found: Found) -> Change | 
     active = runs(service, wanted, found)
     after = "enabled, active" if active else "enabled"
     if not unit.exists:
-        return Change("service " + service.name, "not installed", after)
+        return untyped("service " + service.name, "not installed", after)
     if is_enabled(unit) and (is_active(unit) or not active):
         return None
     before = "enabled" if is_enabled(unit) else unit.enabled or "disabled"
-    return Change("service " + service.name, "%s, %s" % (before, unit.active) if active else before, after)
+    return untyped("service " + service.name, "%s, %s" % (before, unit.active) if active else before, after)
 
 
 def deviations(protocol: Protocol, wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """What of a protocol is not as it shall be."""
     conf = protocol.conf if wanted.source != "inbox" and found.conf_text else {}
     return changes_of(
-        *(Change("openib.conf %s" % key, value_of(found.conf_text, key) or "", value) for key, value in sorted(conf.items())),
-        *(Change("module " + name, "not loaded", "loaded") for name in protocol.modules if wanted.start and name not in found.loaded),
+        *(untyped("openib.conf %s" % key, value_of(found.conf_text, key) or "", value) for key, value in sorted(conf.items())),
+        *(untyped("module " + name, "not loaded", "loaded") for name in protocol.modules if wanted.start and name not in found.loaded),
         *(_service_change(service, wanted, found) for service in protocol.services),
     )
 
@@ -133,11 +133,11 @@ def deviations(protocol: Protocol, wanted: Wanted, found: Found) -> tuple[Change
 def _turned_on(name: str, wanted: Wanted, found: Found) -> tuple[Change, ...]:
     former = found.record.source
     if name not in found.record.protocols:
-        return (Change(PROTOCOL + name, "off", "on"),)
+        return (untyped(PROTOCOL + name, "off", "on"),)
     if former != wanted.source:
-        return (Change(PROTOCOL + name, "on, with %s" % former, "on, with %s" % wanted.source),)
+        return (untyped(PROTOCOL + name, "on, with %s" % former, "on, with %s" % wanted.source),)
     if wanted.renewed:
-        return (Change(PROTOCOL + name, "on, before the stack was replaced", "on"),)
+        return (untyped(PROTOCOL + name, "on, before the stack was replaced", "on"),)
     return deviations(PROTOCOLS[name], wanted, found)
 
 
@@ -145,7 +145,7 @@ def plan(wanted: Wanted, found: Found) -> Plan:
     """The changes: what is no longer declared goes first."""
     return Plan(
         changes_of(
-            *(Change(PROTOCOL + name, "on", "off") for name in turned_off(wanted, found)),
+            *(untyped(PROTOCOL + name, "on", "off") for name in turned_off(wanted, found)),
             file_change(ULPS_PATH, found.load_text, load_text(modules_of(wanted.names))),
             *(change for name in sorted(wanted.names) for change in _turned_on(name, wanted, found)),
         )

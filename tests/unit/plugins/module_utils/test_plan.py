@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Plan, changes_of, untyped
 
 
 def test_an_empty_plan_changes_nothing() -> None:
@@ -13,8 +13,8 @@ def test_an_empty_plan_changes_nothing() -> None:
 
 
 def test_changes_that_change_nothing_are_dropped() -> None:
-    kept = Change("ib0 mtu", "1500", "2044")
-    assert changes_of(None, Change("ib0 mode", "datagram", "datagram"), kept) == (kept,)
+    kept = untyped("ib0 mtu", "1500", "2044")
+    assert changes_of(None, untyped("ib0 mode", "datagram", "datagram"), kept) == (kept,)
 
 
 @pytest.mark.parametrize(
@@ -22,15 +22,15 @@ def test_changes_that_change_nothing_are_dropped() -> None:
     [("", "x", "create file /a"), ("x", "y", "edit file /a"), ("x", "", "remove file /a")],
 )
 def test_files_are_described_by_what_happens_to_them(before: str, after: str, words: str) -> None:
-    assert Change("file /a", before, after).words() == words
+    assert untyped("file /a", before, after).words() == words
 
 
 def test_settings_are_described_by_their_values() -> None:
-    assert Change("ib0 mode", "", "connected").words() == "ib0 mode: none -> connected"
+    assert untyped("ib0 mode", "", "connected").words() == "ib0 mode: none -> connected"
 
 
 def test_diff_shows_files_one_by_one_and_settings_together() -> None:
-    plan = Plan((Change("ib0 mtu", "1500", "2044"), Change("file /a", "", "x\n"), Change("ib0 up", "no", "yes")))
+    plan = Plan((untyped("ib0 mtu", "1500", "2044"), untyped("file /a", "", "x\n"), untyped("ib0 up", "no", "yes")))
     assert plan.diff() == [
         {"before_header": "/a", "after_header": "/a", "before": "", "after": "x\n"},
         {
@@ -44,10 +44,10 @@ def test_diff_shows_files_one_by_one_and_settings_together() -> None:
 
 @pytest.mark.parametrize("needs", NEEDS)
 def test_what_is_not_effective_at_once_is_pending(needs: str) -> None:
-    plan = Plan((Change("a", "1", "2", needs),))
+    plan = Plan((untyped("a", "1", "2", needs),))
     assert bool(plan.pending) == (needs not in ("", "interface_bounce"))
     assert plan.reboot_required == (needs in ("reboot", "cold_boot"))
 
 
 def test_blocked_changes_say_why() -> None:
-    assert Plan((Change("ib0", "up", "down", blocked_by="ssh runs over it"),)).blockers == ["ib0: up -> down: ssh runs over it"]
+    assert Plan((untyped("ib0", "up", "down", blocked_by="ssh runs over it"),)).blockers == ["ib0: up -> down: ssh runs over it"]

@@ -388,7 +388,7 @@ def test_keys(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_running_job_is_waited_for(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     wish = installer(node)
-    running = jobs.State("a", True, "installing MLNX_OFED", 2, 3, 61.5, False, 0, "", "/log", {"changes": [["stack", "a", "b", "", ""]]})
+    running = jobs.State("a", True, "installing MLNX_OFED", 2, 3, 61.5, False, 0, "", "/log", {"changes": [["stack", "", "", "a", "b", "", ""]]})
     monkeypatch.setattr(jobs, "read_job", lambda name, root="/": running)
     answer = ask(node, **wish, poll=0)
     assert answer["job"] == {"id": "a", "running": True, "stage": "installing MLNX_OFED", "detail": "", "step": 2, "steps": 3, "elapsed": 61, "log": "/log"}

@@ -382,7 +382,7 @@ def test_what_dnf_and_zypper_do_not_have(tmp_path: pathlib.Path, monkeypatch: py
 
 
 def test_it_is_followed_while_it_runs(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    memo = {"policy": "build", "target": NEW, "bundle": False, "changes": [["kernel x", "a", "b", "", ""]], "last": "building"}
+    memo = {"policy": "build", "target": NEW, "bundle": False, "changes": [["kernel", "x", "", "a", "b", "", ""]], "last": "building"}
     state = jobs.State("a", True, "building", 1, 2, 61.5, False, 0, "", "/log", memo)
     monkeypatch.setattr(jobs, "read_job", lambda name, root="/": state)
     answer = ask(node)

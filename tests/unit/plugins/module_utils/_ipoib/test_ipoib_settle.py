@@ -13,9 +13,9 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan, untyped
 
-LEFT = Plan((Change("bond0 ports", "", "ib0"),))
+LEFT = Plan((untyped("bond0 ports", "", "ib0"),))
 
 
 class Node:

@@ -1,0 +1,102 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Found states on their way from a node to the controller: named tuples as JSON values, and back. Pure.
+
+The types of the fields say how a value is read back. They are evaluated on the controller only, so a node may have a Python
+that does not know C(X | None) yet. Every type that a field names must be imported where its class is defined, not just for
+the type checker.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import enum
+import functools
+import types
+import typing as t
+
+T = t.TypeVar("T")
+
+_UNIONS = (t.Union, getattr(types, "UnionType", t.Union))
+_MAPPINGS = (dict, collections.abc.Mapping)
+_SEQUENCES: t.Mapping[t.Any, t.Callable[[t.Iterable[t.Any]], t.Any]] = {
+    tuple: tuple,
+    list: list,
+    frozenset: frozenset,
+    set: set,
+    collections.abc.Sequence: tuple,
+    collections.abc.Set: frozenset,
+}
+
+
+def encode(value: t.Any) -> t.Any:
+    """A value made of named tuples, collections and scalars, as JSON can carry it. Raises TypeError for any other type."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, collections.abc.Mapping):
+        # Pairs, because the keys of JSON are strings and those of a found state need not be.
+        return [[encode(key), encode(item)] for key, item in value.items()]
+    if isinstance(value, (frozenset, set)):
+        return sorted((encode(item) for item in value), key=repr)
+    if isinstance(value, (tuple, list)):
+        return [encode(item) for item in value]
+    raise TypeError("a %s cannot be part of a found state" % type(value).__name__)
+
+
+def decode(form: type[T], data: t.Any) -> T:
+    """The inverse of C(encode) for the type C(form). Raises TypeError or ValueError for what is not of that form."""
+    return t.cast(T, _read(form, data))
+
+
+@functools.lru_cache(maxsize=None)
+def _fields(form: t.Any) -> tuple[t.Any, ...]:
+    hints = t.get_type_hints(form)
+    return tuple(hints[name] for name in form._fields)
+
+
+def _read(form: t.Any, data: t.Any) -> t.Any:
+    origin, arguments = t.get_origin(form), t.get_args(form)
+    if form is t.Any:
+        return data
+    if origin in _UNIONS:
+        return _read_union(arguments, data)
+    if origin in _MAPPINGS:
+        return {_read(arguments[0], key): _read(arguments[1], item) for key, item in data}
+    if origin in _SEQUENCES:
+        return _SEQUENCES[origin](_read_items(arguments, data))
+    if isinstance(form, type) and issubclass(form, tuple) and hasattr(form, "_fields"):
+        return form(*(_read(field, item) for field, item in zip(_fields(form), _of_length(data, len(_fields(form))))))
+    if isinstance(form, type) and issubclass(form, enum.Enum):
+        return form(data)
+    if not isinstance(data, form):
+        raise TypeError("%r is no %s" % (data, form.__name__))
+    return data
+
+
+def _read_union(arguments: tuple[t.Any, ...], data: t.Any) -> t.Any:
+    """Of the forms that a union names, at most one may be other than None: JSON could not tell them apart."""
+    if data is None:
+        return None
+    (form,) = (argument for argument in arguments if argument is not type(None))
+    return _read(form, data)
+
+
+def _read_items(arguments: tuple[t.Any, ...], data: t.Any) -> t.Iterable[t.Any]:
+    if (len(arguments) == 2 and arguments[1] is Ellipsis) or len(arguments) == 1:
+        return [_read(arguments[0], item) for item in data]
+    return [_read(argument, item) for argument, item in zip(arguments, _of_length(data, len(arguments)))]
+
+
+def _of_length(data: t.Any, length: int) -> t.Any:
+    if len(data) != length:
+        raise ValueError("%d values where %d belong" % (len(data), length))
+    return data
+
+
+__all__ = ("decode", "encode")

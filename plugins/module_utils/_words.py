@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Changes and pending work in words, for people. Pure. The texts made here are for display: decisions use the fields of a change."""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Pending
+
+# By kind: how the object is called, with its subject and aspect.
+_SUBJECTS: t.Mapping[str, str] = {
+    "file": "file {subject}",
+    "unit": "service {subject} {aspect}",
+    "process": "process {subject}",
+    "interface": "{subject} {aspect}",
+    "rdma_link": "link {subject} {aspect}",
+    "module": "module {subject} {aspect}",
+    "parameter": "module option {subject} {aspect}",
+    "initramfs": "initramfs {subject}",
+    "package": "package {subject} {aspect}",
+    "stack": "stack {subject} {aspect}",
+    "driver": "driver {subject} {aspect}",
+    "kernel": "kernel {subject} {aspect}",
+    "protocol": "upper-layer protocol {subject} {aspect}",
+    "openib_conf": "openib.conf {subject}",
+    "firmware": "adapter {subject} {aspect}",
+    "firmware_parameter": "adapter {subject} {aspect}",
+}
+
+# Aspects that read better otherwise; "" for those that go without saying.
+_ASPECTS: t.Mapping[tuple[str, str], str] = {
+    ("unit", "state"): "",
+    ("interface", "state"): "link",
+    ("firmware", "version"): "firmware",
+    ("firmware", "psid"): "PSID",
+    ("firmware", "running_version"): "running firmware",
+    ("firmware", "running_psid"): "running PSID",
+}
+
+_VERBS = ("create", "edit", "remove")
+
+
+def subject(item: Change) -> str:
+    """What is changed: C(file /etc/modprobe.d/rdma-ofed.conf), C(ib0 mtu), C(service opensm.service enabled)."""
+    aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect.replace("_", " "))
+    form = _SUBJECTS.get(item.kind.value, "{subject} {aspect}")
+    return " ".join(form.format(subject=item.subject, aspect=aspect).split())
+
+
+def value(text: str) -> str:
+    """A value before or after a change."""
+    return text or "none"
+
+
+def change(item: Change) -> str:
+    """A change in one line. Of a file, whose content takes many, what happens to it."""
+    if item.kind.value == "file":
+        verb = _VERBS[0] if not item.before else (_VERBS[2] if not item.after else _VERBS[1])
+        return "%s %s" % (verb, subject(item))
+    return "%s: %s -> %s" % (subject(item), value(item.before), value(item.after))
+
+
+def pending(entry: Pending) -> str:
+    """Pending work in one line: C(ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0))."""
+    return "%s (%s)" % (change(entry.change), "; ".join(["needs %s" % entry.change.needs, *entry.why]))
+
+
+__all__ = ("change", "pending", "subject", "value")
