@@ -132,6 +132,3 @@ class ActionModule(ActionBase):
             time.sleep(_PAUSE_SECONDS)
             self._connection.reset()
         return answer
-
-
-__all__ = ("ActionModule", "sha256")

@@ -16,6 +16,3 @@ class ActionModule(JobAction):
     """As that of driver_stack: both modules have their jobs, and take a bundle."""
 
     module = "rdma.ofed.kernel_policy"
-
-
-__all__ = ("ActionModule",)

@@ -20,6 +20,3 @@ def is_boolean(value: t.Any) -> bool:
     if isinstance(value, (bool, int)):
         return value in (0, 1)
     return isinstance(value, str) and value.lower() in WORDS
-
-
-__all__ = ("ALLOWED", "WORDS", "is_boolean")

@@ -78,16 +78,3 @@ class CommandFailed(RdmaError):
 
 class UnexpectedOutput(RdmaError):
     """A tool printed what its parser doesn't know; C(msg) quotes the line."""
-
-
-__all__ = (
-    "CommandFailed",
-    "InvalidInput",
-    "Problem",
-    "RdmaError",
-    "Refused",
-    "UnexpectedOutput",
-    "Unsupported",
-    "describe",
-    "label",
-)

@@ -205,6 +205,3 @@ def untyped(what: str, before: str, after: str, needs: str = "", blocked_by: str
 def changes_of(*candidates: Change | None) -> tuple[Change, ...]:
     """The candidates that change anything, in order: planners list what they compare and leave the comparing to this."""
     return tuple(change for change in candidates if change is not None and change.before != change.after)
-
-
-__all__ = ("NEEDS", "REBOOTS", "Change", "Kind", "Pending", "Plan", "changes_of", "untyped")

@@ -97,6 +97,3 @@ def _of_length(data: t.Any, length: int) -> t.Any:
     if len(data) != length:
         raise ValueError("%d values where %d belong" % (len(data), length))
     return data
-
-
-__all__ = ("decode", "encode")

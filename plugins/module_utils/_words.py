@@ -69,6 +69,3 @@ def change(item: Change) -> str:
 def pending(entry: Pending) -> str:
     """Pending work in one line: C(ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0))."""
     return "%s (%s)" % (change(entry.change), "; ".join(["needs %s" % entry.change.needs, *entry.why]))
-
-
-__all__ = ("change", "pending", "subject", "value")

@@ -94,6 +94,3 @@ def compare(run: Runner, wait: float, root: str = "/") -> dict[str, t.Any]:
         if time.monotonic() >= end or not (missing or reason):
             return {"active": len(ports), "gone": missing, "reason": reason}
         time.sleep(PAUSE_SECONDS)
-
-
-__all__ = ("RECORD", "compare", "gone", "parse_links", "read_record", "record_text", "remember")

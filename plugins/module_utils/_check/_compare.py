@@ -191,6 +191,3 @@ def _sm_column(declared: Declared, observed: Observed) -> str:
     if any(port.port_guid == observed.master.guid for port in observed.ports):
         return "master"
     return declared.designated_host if is_designated(declared, observed, observed.master) else short(observed.master)
-
-
-__all__ = ("MASTER", "MTU_2K", "checked_ports", "compare", "fabric_port", "table_rows")

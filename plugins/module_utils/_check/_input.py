@@ -92,6 +92,3 @@ def declared_of(params: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         designated_guids=tuple(params["designated_guids"]),
         gpudirect=params["gpudirect"],
     )
-
-
-__all__ = ("FLAGS", "ROLE_TYPES", "declared_of", "problems", "role_problems")

@@ -121,6 +121,3 @@ def _why_not(run: Runner, port: Port | None) -> str:
         return "no link on port %s: it is %s" % (port.name, port.phys_state)
     missing = [tool for tool in ("sminfo", "saquery", "smpquery") if not run.has(tool)]
     return "%s not installed: the role ofed does that (ofed_tools)" % " and ".join(missing) if missing else ""
-
-
-__all__ = ("identities", "observe", "read_opensm")

@@ -59,6 +59,3 @@ def until_ok(look: t.Callable[[], Outcome], wait: float, clock: t.Callable[[], f
         if all(deviation.lasting for deviation in outcome.deviations) or waited + PAUSE > wait:
             return outcome, waited
         sleep(PAUSE)
-
-
-__all__ = ("PAUSE", "Outcome", "judge", "until_ok")

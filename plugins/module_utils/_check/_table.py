@@ -97,6 +97,3 @@ def _outcome(hosts: int, bad: int) -> str:
     if bad:
         return "%d of %d hosts deviate from the declared state." % (bad, hosts)
     return "%s as declared." % ("The one host is" if hosts == 1 else "All %d hosts are" % hosts)
-
-
-__all__ = ("COLUMNS", "deviations_of", "render")

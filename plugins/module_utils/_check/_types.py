@@ -118,6 +118,3 @@ class Row(t.NamedTuple):
     addresses: str = "-"
     sm: str = "-"
     result: str = "OK"
-
-
-__all__ = ("CLAMPED_MTU", "Declared", "Deviation", "Master", "Observed", "Opensm", "Row")

@@ -45,6 +45,3 @@ def short(master: Master) -> str:
     if master.description and not _NAMELESS.match(master.description):
         return "%s (%s)" % (master.description, master.guid)
     return master.guid
-
-
-__all__ = ("is_designated", "names_in", "short")

@@ -111,6 +111,3 @@ def read_next_boot(root: str = "/") -> NextBoot:
         if found.release:
             return found
     return NextBoot()
-
-
-__all__ = ("NextBoot", "read_next_boot", "read_secure_boot")

@@ -59,6 +59,3 @@ def with_capability(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev], refuse
         capability = port_capability(port, netdevs, link_name(base, "device/driver"), attribute(base, "hca_type"), refused)
         found.append(port._replace(connected_capable=capability.capable, connected_reason=capability.reason))
     return tuple(found)
-
-
-__all__ = ("Capability", "port_capability", "predict", "with_capability")

@@ -59,6 +59,3 @@ def state_of(release: str, sources: t.Sequence[Source]) -> str:
     if not drivers:
         return ""
     return "built" if any(release in source.installed for source in drivers) else "missing"
-
-
-__all__ = ("Source", "is_driver", "read_sources", "state_of")

@@ -117,6 +117,3 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     if "gpu" in parts:
         rdma["gpu"] = plain_gpu(read_gpu(run, running, root))
     return Facts(rdma, tuple(warnings))
-
-
-__all__ = ("PARTS", "Facts", "gather")

@@ -223,10 +223,3 @@ def from_facts(facts: t.Mapping[str, t.Any]) -> Gpu:
         devices=tuple(Device(str(row.get("pci", "")), driver=str(row.get("driver", ""))) for row in facts.get("devices") or ()),
         driver=Driver(str(driver.get("version", "")), str(driver.get("flavour", "")), bool(driver.get("loaded")), str(driver.get("dkms", ""))),
     )
-
-
-__all__ = (
-    *("OPTIONS_PATH", "OURS", "STAMP_PATH", "SYMBOL", "UNIT_PATH", "Device", "Driver", "Gpu", "Path", "Peer", "PeerMemory"),
-    *("from_facts", "parse_dependencies", "parse_exporter", "parse_kallsyms", "plain", "read_devices"),
-    *("read_gpu", "read_managed", "read_topology"),
-)

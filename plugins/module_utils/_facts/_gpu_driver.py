@@ -102,6 +102,3 @@ def read_driver(run: Runner, root: str, release: str, main: str) -> Driver:
     if not source and not main:
         source = source_folder(root, version)
     return Driver(version, flavour, bool(text), source, _read_cuda(root), bool(text and source) and not installed and not main)
-
-
-__all__ = ("Driver", "dkms_source", "driver_names", "parse_modinfo", "parse_version", "read_driver", "source_folder")

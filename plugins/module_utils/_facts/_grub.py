@@ -130,6 +130,3 @@ def select(menu: t.Sequence[Entry], path: str) -> Entry | None:
             return entry
         entries = entry.menu
     return None
-
-
-__all__ = ("Entry", "chosen", "parse_default", "parse_environment", "parse_menu", "release_of", "select")

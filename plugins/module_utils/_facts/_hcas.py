@@ -154,6 +154,3 @@ def read_adapters(root: str = "/", hcas: t.Sequence[Hca] = ()) -> tuple[Adapter,
             names = tuple(hca.name for hca in hcas if hca.pci == pci)
             found.append(Adapter(pci, vendor, attribute(base, pci, "device"), link_name(base, pci, "driver"), names))
     return tuple(found)
-
-
-__all__ = ("Adapter", "Hca", "is_adapter", "parse_vpd_part_number", "read_adapters", "read_hca", "read_hcas", "read_part_number")

@@ -78,6 +78,3 @@ def read_kernels(root: str = "/", running: str = "") -> tuple[Kernel, ...]:
             one = kernel(release, parse_module_names("\n".join(texts)), running)
             found.append(one._replace(stack=parse_stack(*texts), dkms=state_of(release, sources)))
     return tuple(found)
-
-
-__all__ = ("CORE", "MODULES", "ULPS", "Kernel", "kernel", "parse_module_names", "parse_stack", "read_kernels")

@@ -171,6 +171,3 @@ def route_device(run: Runner, address: str) -> str:
         return ""
     output = run(["ip", "-j", "route", "get", address], ok=None, timeout=10)
     return parse_route_device(output.stdout) if output.rc == 0 else ""
-
-
-__all__ = ("LINKS", "Link", "RouteRow", "parse_links", "parse_route_device", "parse_static_routes", "read_links", "read_static_routes", "route_device")

@@ -117,6 +117,3 @@ def parse_loader_conf(text: str) -> str:
     """The C(default) of loader.conf, "" where it names none."""
     rows = [line.split(None, 1) for line in text.splitlines()]
     return next((row[1].strip() for row in reversed(rows) if len(row) == 2 and row[0] == "default"), "")
-
-
-__all__ = ("Entry", "compare", "grub_choice", "in_grub_order", "in_systemd_order", "parse_entry", "parse_loader_conf", "systemd_choice")

@@ -156,6 +156,3 @@ def read_machine(root: str = "/") -> Machine:
         systemd=os.path.isdir(os.path.join(root, "run/systemd/system")),
         hostname=attribute(root, "proc/sys/kernel/hostname"),
     )
-
-
-__all__ = ("Machine", "OperatingSystem", "container_kind", "hypervisor_kind", "os_family", "parse_os_release", "read_machine", "read_os")

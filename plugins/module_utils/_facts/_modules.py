@@ -128,6 +128,3 @@ def with_disk(modules: t.Sequence[Module], run: Runner, root: str = "/") -> tupl
         module._replace(srcversion_disk=disk[module.name], differs=disk[module.name] != module.srcversion_loaded) if module.name in disk else module
         for module in modules
     )
-
-
-__all__ = ("CHECKED", "PEERS", "Module", "in_stack", "parse_modinfo", "parse_proc_modules", "read_loaded", "related", "with_disk")

@@ -68,6 +68,3 @@ def built_on_other(run: Runner, root: str, release: str, path: str, symbol: str)
     file = os.path.join(root, "lib/modules", release, path)
     needed = parse_versions(run(["modprobe", "--dump-modversions", file], ok=None, timeout=20).stdout).get(symbol, "")
     return bool(needed) and int(needed, 16) != int(offered, 16)
-
-
-__all__ = ("built_on_other", "parse_versions", "path_of", "symvers_of")

@@ -251,6 +251,3 @@ def below(name: str, netdevs: t.Sequence[Netdev]) -> tuple[Netdev, ...]:
 def over_rdma(name: str, netdevs: t.Sequence[Netdev]) -> bool:
     """Does the interface stand on an RDMA adapter? An Ethernet function counts: its driver goes when the stack is unloaded."""
     return any(netdev.port or netdev.kind in ("ipoib", "ipoib_child") or netdev.driver in _HCA_DRIVERS for netdev in below(name, netdevs))
-
-
-__all__ = ("Netdev", "below", "connected_capability", "find_port", "hwaddr_guid", "over_rdma", "read_netdevs", "with_netdevs")

@@ -104,6 +104,3 @@ def numa_node(root: str, pci: str) -> int | None:
     """The NUMA node of a function; None where the firmware does not tell, which the kernel writes as -1."""
     text = attribute(root, DEVICES, pci, "numa_node")
     return int(text) if text.isdigit() else None
-
-
-__all__ = ("DEVICES", "acs_redirects", "bridges_between", "chain", "numa_node", "path_between", "read_acs", "read_chain")

@@ -120,6 +120,3 @@ def read_ports(root: str = "/") -> tuple[Port, ...]:
     base = os.path.join(root, "sys/class/infiniband")
     ports = [read_port(root, device, port) for device in entries(base) for port in entries(base, device, "ports")]
     return tuple(sorted(ports, key=lambda port: (port.device, port.port)))
-
-
-__all__ = ("Port", "Rate", "gid_guid", "parse_numbered", "parse_rate", "read_port", "read_ports")

@@ -50,6 +50,3 @@ def read_processes(root: str = "/") -> tuple[Process, ...]:
         if devices or comm == "opensm":
             found.append(Process(int(name), comm, devices))
     return tuple(sorted(found))
-
-
-__all__ = ("Process", "read_processes")

@@ -91,6 +91,3 @@ def device_of(address: str, routes: t.Sequence[Route]) -> str:
 def read_routes(root: str = "/") -> tuple[Route, ...]:
     """The main tables of both families. Rules that choose other tables are not followed."""
     return parse_route4(attribute(root, "proc/net/route")) + parse_route6(attribute(root, "proc/net/ipv6_route"))
-
-
-__all__ = ("Route", "device_of", "parse_route4", "parse_route6", "read_routes")

@@ -24,6 +24,3 @@ def read_units(root: str = "/") -> dict[str, str]:
 def read_soft_links(root: str = "/") -> tuple[Link, ...]:
     """By name. Whether they are there now is no matter of this: ports tell."""
     return tuple(link for _name, link in sorted(records(read_units(root)).items()))
-
-
-__all__ = ("read_soft_links", "read_units")

@@ -89,6 +89,3 @@ def read_ssh(run: Runner, netdevs: t.Sequence[Netdev], environ: t.Mapping[str, s
     if not client:
         return SshPath()
     return ssh_path(variable, zone(variable) or route_device(run, client), netdevs)
-
-
-__all__ = ("SshPath", "client_address", "parent_pid", "read_ssh", "ssh_connection", "ssh_path", "zone")

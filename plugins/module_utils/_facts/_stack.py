@@ -151,17 +151,3 @@ def read_stack(run: Runner, root: str = "/") -> Stack:
     loaded = "ofed" if os.path.exists(modules + "/mlx_compat") else "inbox" if os.path.exists(modules + "/ib_core") else ""
     ofed_info = run(["ofed_info", "-s"], ok=None, timeout=10).stdout if run.has("ofed_info") else ""
     return decide_stack(installed_packages(run, root), ofed_info, loaded)._replace(ulps=tuple(sorted(read_record(root).protocols)))
-
-
-__all__ = (
-    "PACKAGES",
-    "Stack",
-    "connected_refused",
-    "decide_stack",
-    "installed_packages",
-    "parse_dpkg_status",
-    "parse_ofed_info",
-    "parse_pacman_names",
-    "parse_rpm_query",
-    "read_stack",
-)

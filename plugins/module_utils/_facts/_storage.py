@@ -87,6 +87,3 @@ def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -
         if os.path.exists(os.path.join(base, name, "partition")):
             todo.append(os.path.basename(os.path.dirname(real)))
     return None
-
-
-__all__ = ("Session", "block_session", "nvme_address", "read_sessions")

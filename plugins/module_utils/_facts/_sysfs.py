@@ -69,6 +69,3 @@ def pci_address(*parts: str) -> str:
         if PCI_ADDRESS.match(name):
             return name
     return ""
-
-
-__all__ = ("attribute", "entries", "guid", "link_name", "number", "pci_address")

@@ -52,6 +52,3 @@ def record_text(record: Record) -> str:
 
 def read_record(root: str = "/") -> Record:
     return parse_record(read_text(os.path.join(root, RECORD)))
-
-
-__all__ = ("RECORD", "Kept", "Record", "parse_record", "read_record", "record_text")

@@ -173,17 +173,3 @@ def read_usage(root: str = "/", netdevs: t.Sequence[Netdev] = ()) -> tuple[User,
             users.append(User("root", name, "%s is on %s (%s)" % (device, session.name, session.protocol)))
     users += session_users(sessions, routes, netdevs) + module_users(read_loaded(root)) + process_users(read_processes(root))
     return tuple(sorted(set(users)))
-
-
-__all__ = (
-    "Mount",
-    "User",
-    "module_users",
-    "mount_reason",
-    "mount_users",
-    "parse_mounts",
-    "parse_swaps",
-    "process_users",
-    "read_usage",
-    "session_users",
-)

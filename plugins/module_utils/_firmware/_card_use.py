@@ -91,6 +91,3 @@ def read_foreign_drivers(root: str, functions: t.Sequence[str]) -> tuple[str, ..
     """The functions that a driver holds which the reset tools don't stop: "0000:03:00.1 (vfio-pci)"."""
     drivers = [(pci, link_name(root, "sys/bus/pci/devices", pci, "driver")) for pci in functions]
     return tuple("%s (%s)" % item for item in drivers if item[1] not in _OWN_DRIVERS)
-
-
-__all__ = ("Places", "interfaces_of", "read_foreign_drivers", "read_places", "read_virtual_functions", "ssh_over", "users_of")

@@ -290,6 +290,3 @@ def _failure(failures: t.Sequence[RdmaError], finished: t.Sequence[Step], untouc
     changed = bool(changes) or any(failure.details.get("changed") for failure in failures)
     details = {**failures[0].details, "changed": changed, "changes": changes, "backup_files": backups}
     return CommandFailed(". ".join(texts), **details)
-
-
-__all__ = ("Judged", "carry_out", "converge", "describe", "each", "judge", "look", "save")

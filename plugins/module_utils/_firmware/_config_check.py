@@ -169,6 +169,3 @@ def _refuses(conf: Conf, text: str) -> bool:
         return name_of(text).lower() not in {name_of(value).lower() for value in conf.values}
     numbers = {number_of(value) for value in conf.values}
     return None not in numbers and number not in numbers
-
-
-__all__ = ("PREREQUISITES", "allowed_value", "awaited", "check", "once", "wanted")

@@ -182,6 +182,3 @@ def targets_of(variable: str, entries: t.Sequence[Mapping[str, t.Any]], devices:
                     found.append(Problem(wish.where, wish.value or "the default", "one value for %s" % element, hint))
     by_pci = {device.pci: device for device in devices}
     return [Target(by_pci[pci], wishes, any(resets)) for pci, (wishes, resets) in sorted(chosen.items()) if resets], found
-
-
-__all__ = ("Target", "Wish", "entry_problems", "problems", "targets_of")

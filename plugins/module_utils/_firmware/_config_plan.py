@@ -137,17 +137,3 @@ def step_of(target: Target, rows: Mapping[str, Row], new: Mapping[str, str] | No
 def plan_of(steps: t.Iterable[Step]) -> Plan:
     """The changes of a node, by adapter."""
     return Plan(tuple(change for step in steps for change in step.changes()))
-
-
-__all__ = (
-    "ABSENT",
-    "UNKNOWN",
-    "Step",
-    "differences",
-    "plan_of",
-    "refused",
-    "refused_together",
-    "step_of",
-    "unjudged",
-    "whole_arrays",
-)

@@ -157,6 +157,3 @@ def describe_device(device: Device) -> str:
     """An adapter in one line, as errors show what the node has."""
     parts = [device.pci, device.model or device.type, device.part_number, "PSID %s" % (device.psid or "unknown"), *device.rdma, *device.netdevs]
     return " ".join(part for part in parts if part)
-
-
-__all__ = ("SELECTORS", "Device", "describe_device", "matches", "read_devices", "selector_options", "selector_problem", "title")

@@ -150,6 +150,3 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/", download: Down
     result["reasons"] = [*("%s: activated by a firmware reset or a reboot" % change.words() for change in due), *decision.notes]
     result["adapters"] = [describe(adapter, decision.chosen.get(adapter.pci)) for adapter in adapters]
     return result
-
-
-__all__ = ("burn_all", "burn_one", "converge")

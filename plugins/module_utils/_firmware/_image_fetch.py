@@ -86,6 +86,3 @@ def fetch(location: Location, directory: str, download: Download) -> str:
         os.unlink(temporary)
         raise
     return path
-
-
-__all__ = ("CACHE", "Download", "Location", "fetch", "location_of", "mismatch")

@@ -129,6 +129,3 @@ def image_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any
     if variables.get(prefix + "state") == "present" and not images and not variables.get(prefix + "versions"):
         problems.append(Problem(prefix + "images", images, "where the images are, at least for one PSID, or versions, for state=present"))
     return problems
-
-
-__all__ = ("image_problems", "select_devices")

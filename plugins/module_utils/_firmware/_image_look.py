@@ -150,6 +150,3 @@ def need_tool(tool: str) -> str:
     if not tool:
         raise Unsupported("neither mstflint nor flint is installed on this node; the package is called mstflint")
     return tool
-
-
-__all__ = ("find_images", "look_at_image", "look_at_location", "need_tool", "query_adapter", "query_all", "select", "tool_of", "verify_image")

@@ -283,27 +283,3 @@ def describe(adapter: Adapter, image: Image | None) -> dict[str, t.Any]:
         "image": image.path if image else "",
         "image_version": image.query.version if image else "",
     }
-
-
-__all__ = (
-    "ABSENT",
-    "ACTIVATION",
-    "OVERRIDE_PSID",
-    "Adapter",
-    "Burn",
-    "Decision",
-    "Image",
-    "Rules",
-    "Source",
-    "after",
-    "choose",
-    "decide",
-    "describe",
-    "is_due",
-    "is_settled",
-    "name_of",
-    "plan",
-    "psids_of",
-    "unusable",
-    "waiting",
-)

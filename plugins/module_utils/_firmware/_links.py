@@ -146,6 +146,3 @@ def look(run: Runner, names: t.Sequence[str], limits: Limits, root: str = "/") -
     found = ["%s: %s" % (port["name"], text) for port in ports for text in port["problems"]]
     errors = ["%s: %s" % (port["name"], port["error"]) for port in ports if port["error"]]
     return {"changed": False, "ports": ports, "problems": found, "errors": errors}
-
-
-__all__ = ("Limits", "Target", "ask", "describe_cable", "fastest", "look", "problems_of", "rank", "targets")

@@ -15,7 +15,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_plan as plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import each
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look_around, look_at, read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look_around, look_at
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset
 
@@ -176,6 +177,3 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], r
     result = plan.result(done.changes, done.left, [*done.failures, *done.aftermath])
     result["adapters"] = [describe(verdict, device, verdict.card.pci in done.reset) for verdict, device in zip(done.left, devices)]
     return result
-
-
-__all__ = ("Done", "carry_out", "converge", "describe", "foresee", "reset_card")

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _card_use as use
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import whole_arrays
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, matches, read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, matches
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter, tool_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import FIRMWARE, Card, Host, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, Tool, find_tools
@@ -165,6 +165,3 @@ def drivers(root: str, functions: t.Sequence[str]) -> dict[str, bool]:
     """Which functions are there, and whether a driver holds them."""
     base = os.path.join(root, "sys/bus/pci/devices")
     return {pci: os.path.lexists(os.path.join(base, pci, "driver")) for pci in functions if os.path.lexists(os.path.join(base, pci))}
-
-
-__all__ = ("Surroundings", "choose", "drivers", "in_hypervisor", "look_around", "look_at", "pending_rows", "read_devices")

@@ -238,22 +238,3 @@ def result(done: t.Sequence[Change], left: t.Sequence[Verdict], notes: t.Sequenc
 def worst(verdicts: t.Sequence[Verdict]) -> str:
     """The one of NEEDS that covers all cards."""
     return max((verdict.needs for verdict in verdicts), key=NEEDS.index, default="")
-
-
-__all__ = (
-    "FIRMWARE",
-    "TRIED",
-    "Card",
-    "Host",
-    "Pending",
-    "Verdict",
-    "Wish",
-    "aftermath",
-    "judge",
-    "lasting",
-    "reasons",
-    "refuse_blocked",
-    "resets",
-    "result",
-    "worst",
-)

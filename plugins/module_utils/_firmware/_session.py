@@ -184,6 +184,3 @@ class Session:
         if any(_NOTHING_TO_SAVE in text.lower() for text in errors_of(output.stdout)):
             return False
         raise self._failed("%s can't save its configuration, and nothing was set" % self.tool.name, argv, output)
-
-
-__all__ = ("Missing", "Session", "Tool", "find_tools")

@@ -150,21 +150,3 @@ def argument(wish: str, shown: str) -> str:
         return "0x%x" % declared
     # A string of bytes longer than a number: its digits count one by one.
     return wish if _HEX.match(wish) and number_of(shown) is None else str(declared)
-
-
-__all__ = (
-    "RESERVED",
-    "Key",
-    "agree",
-    "argument",
-    "base_name",
-    "bounds",
-    "is_boolean",
-    "is_mask",
-    "name_of",
-    "number_of",
-    "parse_key",
-    "readable",
-    "same",
-    "wish_text",
-)

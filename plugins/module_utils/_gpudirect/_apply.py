@@ -234,6 +234,3 @@ def _service(run: Runner, found: Found, change: Change) -> None:
     if change.after == "no" and not found.gpu.peer(PEERMEM).users:
         # It would stay active in name, and its end unload the module another day.
         run(["systemctl", "stop", unit], timeout=_LOAD_SECONDS)
-
-
-__all__ = ("apply", "converge", "load", "wish_of")

@@ -87,6 +87,3 @@ def assume(run: Runner, found: Found, what: str, ofed_version: str, root: str) -
     wanting = {file for file in files if wants_peer_memory(run, root, found.kernel, file)}
     kernels_own = what in (REMOVED, UNLOADED) and kernel_has_peer_memory(run, root, found.kernel)
     return assumed(found, what, wanting, ofed_version, kernels_own)
-
-
-__all__ = ("CHOICES", "FOUND", "assume", "assumed", "kernel_has_peer_memory", "wants_peer_memory")

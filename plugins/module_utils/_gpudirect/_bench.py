@@ -113,6 +113,3 @@ def table(rows: t.Sequence[tuple[str, Endpoint]], gbps: float, size: int) -> lis
     widths = [max(len(row[column]) for row in (head, *body)) for column in range(len(head))]
     lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths)).rstrip() for row in (head, tuple("-" * width for width in widths), *body)]
     return [*lines, "%.2f Gb/s on average, in writes of %d bytes" % (gbps, size)]
-
-
-__all__ = ("Endpoint", "bandwidth", "endpoint", "table")

@@ -84,6 +84,3 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     if found or facts is None or variables.get("gpudirect_state", "present") == "absent":
         return found
     return lasting_problems(method, node_of(facts)) if "kernels" in facts else []
-
-
-__all__ = ("COMMIT", "NONE", "SOURCE", "SUPPORT", "is_archive", "problems")

@@ -96,6 +96,3 @@ def _work(run: Runner, steps: t.Sequence[Step], timeout: float, root: str) -> No
         lines = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip() and not line.startswith("==> ")][-_LINES:]
         said = "it did not end in time; raise gpudirect_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
         raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, said, job.log), job=job.result())
-
-
-__all__ = ("JOB", "TRIAL", "await_earlier", "build_legacy", "rebuild_driver", "rebuild_steps")

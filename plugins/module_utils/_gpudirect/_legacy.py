@@ -149,9 +149,3 @@ def remove_argv(family: str, names: t.Sequence[str]) -> tuple[str, ...]:
     if family == "Debian":
         return ("dpkg", "--purge", *names)
     return ("rpm", "--erase", *names)
-
-
-__all__ = (
-    *("BUILDING", "INSTALLING", "PACKAGES", "SCRIPT", "SERVICE", "WORK", "Source", "Stamp"),
-    *("known_to_dpkg", "parse_stamp", "query_argv", "remove_argv", "stamp_text", "steps", "tools", "why_build"),
-)

@@ -82,6 +82,3 @@ def _is_there(run: Runner, tool: str, root: str) -> bool:
 def node_of(found: Found) -> Node:
     """What the decision depends on."""
     return Node(found.gpu, found.kernel, found.stack, found.ofed_version, found.adapters)
-
-
-__all__ = ("look", "node_of")

@@ -254,9 +254,3 @@ def lasting_problems(wanted: str, node: Node) -> list[Problem]:
     if wanted not in _JUDGES or not node.gpu.devices or not node.gpu.driver.version:
         return []
     return [obstacle.problem(wanted) for obstacle in obstacles(wanted, node) if obstacle.lasting]
-
-
-__all__ = (
-    *("AUTO", "DMABUF", "LEGACY", "METHODS", "PEERMEM", "VARIABLE", "Node", "Obstacle", "Verdict"),
-    *("branch_of", "decide", "kernel_of", "lasting_problems", "node_of", "obstacles", "problems_of"),
-)

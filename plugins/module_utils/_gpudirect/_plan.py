@@ -197,9 +197,3 @@ def hints(gpu: Gpu) -> list[str]:
                 words = "GPU %s and %s are below one switch, and access control (ACS) of %s sends what goes between them up to the processor"
                 found.append(words % (device.pci, path.hca, ", ".join(path.acs)))
     return found
-
-
-__all__ = (
-    *("DRIVER", "MODULE", "PACKAGE", "PARAMETER", "SERVICE", "Found", "Wish"),
-    *("builds", "hints", "old_commit", "plan", "unloads", "waiting", "waits", "wanted_stamp"),
-)

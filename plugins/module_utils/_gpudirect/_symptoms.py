@@ -93,6 +93,3 @@ def explain(module: str, said: str, log: str) -> str:
     if symptom is None:
         return "%s could not be loaded: %s" % (module, quoted)
     return "%s could not be loaded: %s. Next step: %s. Said was: %s" % (module, symptom.meaning, symptom.next_step, quoted)
-
-
-__all__ = ("SYMPTOMS", "Symptom", "diagnose", "explain", "related")

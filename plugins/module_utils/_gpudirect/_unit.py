@@ -53,6 +53,3 @@ def support_of(declared: str, ofed_version: str) -> str:
     if declared != "auto":
         return declared
     return "1" if ofed_version.partition(".")[0] in ("2", "3", "4") else ""
-
-
-__all__ = ("UNIT", "options_text", "support_of", "unit_text")

@@ -55,6 +55,3 @@ def findings(method: str, found: Found) -> list[Finding]:
         names = ", ".join(found.gpu.clients) or "nobody"
         wrong.append(Finding("peer memory", "%s registered with the RDMA stack" % CLIENT, names, "the module is loaded: see the kernel log"))
     return wrong
-
-
-__all__ = ("Finding", "findings")

@@ -76,6 +76,3 @@ def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, back
     # atomic_move gives a new file the permissions of the umask once it is in its place.
     os.rename(temporary, path)
     return saved
-
-
-__all__ = ("HEADER", "PREFIX", "apply_file", "file_change", "read_text", "temporary_of")

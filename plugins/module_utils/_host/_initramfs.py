@@ -82,6 +82,3 @@ def images_with(run: Runner, builder: Builder, images: t.Iterable[Image], module
 def rebuild(run: Runner, builder: Builder, image: Image) -> None:
     """Build the image anew, from the configuration that is on the disk now."""
     run([part.format(release=image.release, path=image.path) for part in builder.build], timeout=BUILD_TIMEOUT)
-
-
-__all__ = ("BUILDERS", "Builder", "Image", "builder_of", "holds", "images_with", "installed_images", "rebuild")

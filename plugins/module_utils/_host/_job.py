@@ -239,6 +239,3 @@ def wait(name: str, seconds: float, root: str = "/") -> State | None:
         if found is None or not found.running or time.monotonic() >= end:
             return found
         time.sleep(min(_LOOK_EVERY, max(end - time.monotonic(), 0.01)))
-
-
-__all__ = ("JOBS", "State", "Step", "clock", "job_of", "progress", "read_job", "read_log", "script_argv", "start", "state_of", "wait")

@@ -53,6 +53,3 @@ def card_lock(pci: str, patience: float, root: str = "/") -> t.Iterator[None]:
         stream.write("%d\n" % os.getpid())
         stream.flush()
         yield
-
-
-__all__ = ("LOCK_DIRECTORY", "card_lock")

@@ -85,6 +85,3 @@ class ThreadRunner(ModuleRunner):
     def _start(self, argv: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, **environment}, check=False)
         return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
-
-
-__all__ = ("TIMED_OUT", "ModuleRunner", "Output", "Runner", "ThreadRunner", "failure")

@@ -59,6 +59,3 @@ def show_units(run: Runner, names: Sequence[str]) -> dict[str, Unit]:
     """The state of each named unit, in one process; a unit that does not exist has C(load == "not-found")."""
     found = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", *names]).stdout)
     return {name: found.get(name, Unit(name)) for name in names}
-
-
-__all__ = ("PROPERTIES", "Unit", "parse_show", "show_units")

@@ -202,6 +202,3 @@ class Applier:
                     left=left,
                 )
             self._sleep(SETTLE_STEP)
-
-
-__all__ = ("SETTLE_TIMEOUT", "Applier")

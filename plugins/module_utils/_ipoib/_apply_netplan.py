@@ -63,6 +63,3 @@ class NetplanDriver(Driver):
 
     def nudge(self, again: Decision, found: Look) -> None:
         self._renderer.nudge(again, found)
-
-
-__all__ = ("NetplanDriver",)

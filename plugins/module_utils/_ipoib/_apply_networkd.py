@@ -69,6 +69,3 @@ class NetworkdDriver(Driver):
 def is_read(paths: t.Iterable[str]) -> bool:
     """Is one of the files networkd's?"""
     return any(path.endswith((".network", ".netdev", ".network.d/50-rdma-ofed.conf")) for path in paths)
-
-
-__all__ = ("NetworkdDriver", "is_read")

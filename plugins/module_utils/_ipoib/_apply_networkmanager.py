@@ -91,6 +91,3 @@ def _by_id(name: str) -> tuple[str, str]:
 def by_uuid(name: str) -> tuple[str, str]:
     """How profiles from ifcfg files are called: their names are those of the interfaces, and may be others' too."""
     return "uuid", _ifcfg.uuid_of(name)
-
-
-__all__ = ("NetworkManagerDriver", "by_uuid")

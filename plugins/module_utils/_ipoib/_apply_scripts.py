@@ -71,6 +71,3 @@ class NetworkScriptsDriver(_ScriptsDriver):
                 if netdev is not None:
                     self._clear(target, netdev)
                 self._run(["ifup", target.name], timeout=UP_TIMEOUT)
-
-
-__all__ = ("IfupdownDriver", "NetworkScriptsDriver")

@@ -46,6 +46,3 @@ class WickedDriver(Driver):
         names = self._late(again, ())
         if names:
             self._run(["wicked", "ifup", *names], ok=None, timeout=UP_TIMEOUT)
-
-
-__all__ = ("WickedDriver",)

@@ -134,6 +134,3 @@ def _check_named(asked: str, evidence: Evidence) -> None:
         renderer = _SERVICES[_RENDERERS[evidence.netplan_renderer]]
         if not evidence.active(renderer):
             raise Refused("netplan's renderer here is %s, but %s is not active: start and enable it" % (evidence.netplan_renderer, renderer))
-
-
-__all__ = ("IFCFG", "IFUPDOWN", "NETPLAN", "NETWORKD", "NETWORKMANAGER", "SUPPORTED", "UNITS", "WICKED", "Claim", "Evidence", "choose", "claims", "in_use")

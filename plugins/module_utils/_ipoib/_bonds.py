@@ -37,6 +37,3 @@ def _port(target: Target, bond: Target | None) -> Target:
 def is_primary(target: Target, targets: t.Sequence[Target]) -> bool:
     """Is C(target) the preferred port of its bond?"""
     return any(other.bond is not None and other.name == target.master and other.bond.primary == target.name for other in targets)
-
-
-__all__ = ("OPEN_MTU", "is_primary", "levelled")

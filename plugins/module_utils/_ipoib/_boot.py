@@ -119,6 +119,3 @@ def recorded_mtus(files: t.Mapping[str, str]) -> dict[str, int]:
     """The interfaces of our unit with their MTUs."""
     line = re.search(r"^ExecStart=%s (.*)$" % re.escape(SCRIPT_PATH), files.get(UNIT_PATH, ""), re.MULTILINE)
     return {name: int(mtu) for name, mtu in re.findall(r"(\S+)=(\d+)", line.group(1))} if line else {}
-
-
-__all__ = ("PATHS", "RULE_PATH", "SCRIPT_PATH", "UNIT", "UNIT_PATH", "connected_parents", "recorded_mtus", "render")

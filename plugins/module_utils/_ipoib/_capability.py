@@ -78,6 +78,3 @@ def verdict_on(name: str, parent: str, facts: t.Mapping[str, t.Any]) -> Verdict:
         if candidate and netdev is not None:
             return Verdict(bool(netdev.get("connected_capable")), str(netdev.get("connected_reason") or ""))
     return predict(parent or name, facts)
-
-
-__all__ = ("Verdict", "by_driver", "infiniband_ports", "predict", "verdict_on")

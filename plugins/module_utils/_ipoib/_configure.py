@@ -102,6 +102,3 @@ def report(target: Target, netdev: Netdev | None, predicted: bool) -> dict[str, 
     mtu = target.mtu if predicted and target.mtu else found.mtu
     mode = target.mode if found.mode or target.bond is not None else ""
     return {"name": target.name, "mode": mode, "mode_reason": target.mode_reason, "mtu": mtu, "addresses": list(canonical(target.addresses))}
-
-
-__all__ = ("Options", "configure", "report")

@@ -66,6 +66,3 @@ def affected(decision: Decision, name: str, aspects: t.Sequence[str] = ()) -> bo
     if aspects:
         return decision.touches(name, aspects)
     return any(change.what.split(" ")[0] == name for change in decision.plan.changes)
-
-
-__all__ = ("UP_TIMEOUT", "Driver", "Tools", "affected")

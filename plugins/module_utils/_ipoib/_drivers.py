@@ -35,6 +35,3 @@ def driver_of(name: str, tools: Tools, variant: Variant, targets: t.Sequence[Tar
     if name == IFCFG:
         return NetworkManagerDriver(tools, by_uuid) if variant.nm is not None else NetworkScriptsDriver(tools)
     return _PLAIN[name](tools)
-
-
-__all__ = ("driver_of",)

@@ -171,6 +171,3 @@ def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     if name is not None and name != expected:
         return [Problem(path + ".name", name, expected, "the kernel names a P_Key child after its parent and its P_Key; leave name out to get it")]
     return []
-
-
-__all__ = ("entry_problems", "is_ipv6", "is_reference", "mtu_range")

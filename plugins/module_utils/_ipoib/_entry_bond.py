@@ -148,6 +148,3 @@ def _unknown(path: str, item: t.Mapping[str, t.Any], keys: t.Sequence[str]) -> l
         near = difflib.get_close_matches(key, keys, n=1)
         found.append(Problem("%s.%s" % (path, key), item.get(key), "one of the keys " + ", ".join(keys), "did you mean %s?" % near[0] if near else ""))
     return found
-
-
-__all__ = ("bond_problems", "route_problems")

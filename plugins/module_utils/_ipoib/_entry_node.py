@@ -107,6 +107,3 @@ def _mode_problems(path: str, wanted: _wanted.Wanted, facts: t.Mapping[str, t.An
     if wanted.mtu > _wanted.MTU_MAX["datagram"]:
         return [Problem(path + ".mtu", wanted.mtu, mtu_range("datagram"), "mode auto means datagram on this port: " + verdict.reason)]
     return []
-
-
-__all__ = ("IPOIB_KINDS", "node_problems")

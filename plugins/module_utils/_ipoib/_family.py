@@ -143,6 +143,3 @@ def together(entries: t.Sequence[Entry]) -> list[Entry]:
     found = {wanted.name: wanted for wanted in _wanted.together([entry.wanted for entry in entries])}
     implied = [Entry(paths[name], {}, wanted, implied=True) for name, wanted in found.items() if name not in by_name]
     return [*(entry._replace(wanted=found[entry.wanted.name]) for entry in entries), *implied]
-
-
-__all__ = ("Entry", "bond_problems", "duplicates", "family_problems", "together")

@@ -65,6 +65,3 @@ def _content(path: str) -> bytes | None:
             return stream.read()
     except FileNotFoundError:
         return None
-
-
-__all__ = ("ASIDE", "FOLDER", "SHELL_PUT_ASIDE", "SHELL_PUT_BACK", "UNFINISHED", "is_aside", "put_aside", "put_back")

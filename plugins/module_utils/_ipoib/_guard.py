@@ -66,6 +66,3 @@ def cutting(node: Node, targets: t.Sequence[Target], removed: t.Sequence[Record]
         if target.name in touched and not target.master and target.name not in node.held.get(stack, {target.name}):
             found.append("%s would be brought up anew by %s" % (target.name, stack))
     return tuple(found)
-
-
-__all__ = ("cutting", "foreign", "masters")

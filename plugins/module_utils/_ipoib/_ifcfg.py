@@ -25,7 +25,8 @@ import uuid
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 
 DIRECTORY = "/etc/sysconfig/network-scripts"
 
@@ -218,19 +219,3 @@ def remarks(targets: t.Sequence[Target], nm: bool) -> tuple[str, ...]:
         for target in targets
         if target.mode == "datagram" and target.mtu > SCRIPTS_DATAGRAM_MTU and target.bond is None
     )
-
-
-__all__ = (
-    "DIRECTORY",
-    "LIMITED_SINCE",
-    "conflicts",
-    "is_ours",
-    "own_files",
-    "path_of",
-    "records",
-    "refused",
-    "remarks",
-    "render",
-    "to_start",
-    "uuid_of",
-)

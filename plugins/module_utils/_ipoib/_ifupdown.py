@@ -24,7 +24,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 
 MAIN = "/etc/network/interfaces"
 DIRECTORY = "/etc/network/interfaces.d"
@@ -198,20 +199,3 @@ def sourced(main: str, paths: t.Collection[str]) -> str:
 def up_interfaces(state: str) -> frozenset[str]:
     """The interfaces that ifupdown believes to be up: C(ib0=ib0) a line."""
     return frozenset(line.split("=", 1)[0].strip() for line in state.splitlines() if "=" in line)
-
-
-__all__ = (
-    "DIRECTORY",
-    "MAIN",
-    "SOURCE",
-    "STATE",
-    "configured",
-    "conflicts",
-    "is_ours",
-    "own_names",
-    "path_of",
-    "records",
-    "render",
-    "sourced",
-    "up_interfaces",
-)

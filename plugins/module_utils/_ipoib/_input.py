@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import SUPPORTED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import entry_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_node import IPOIB_KINDS, node_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_node import node_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry, bond_problems, duplicates, family_problems, together
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 
@@ -79,6 +79,3 @@ def _entries(sound: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.Mapp
             wanted = _wanted.entry_of(item)
             entries.append(Entry(path, item, wanted, namings.get(wanted.name)))
     return entries, list(resolution.problems)
-
-
-__all__ = ("BACKENDS", "IPOIB_KINDS", "problems")

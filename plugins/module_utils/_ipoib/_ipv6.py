@@ -44,6 +44,3 @@ def refused(root: str, names: t.Iterable[str], stacks: t.Collection[str] = ()) -
         if is_off(root, name) and not os.access(switch(root, name), os.W_OK):
             found[name] = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside" % name
     return found
-
-
-__all__ = ("DEFAULT", "is_off", "refused", "switch")

@@ -20,7 +20,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import BondState
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 
 
 class Kernel:
@@ -207,6 +208,3 @@ class Kernel:
             self._run(["ip", "link", "set", "dev", name, "type", "bond", "primary", bond.primary])
         else:
             self._write(self._attribute(name, "bonding/primary"), "\n", "take back the primary port of %s" % name)
-
-
-__all__ = ("Kernel",)

@@ -66,6 +66,3 @@ class KernelPart:
                 self._kernel.bond(target, netdev, found.node.bonds.get(target.name), found.node.netdevs)
                 done = True
         return done
-
-
-__all__ = ("KernelPart",)

@@ -12,7 +12,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import UNBORN, UNBORN_BOND, BondState, Node
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
 
 
@@ -191,20 +192,3 @@ def removal_changes(record: Record, netdev: Netdev | None) -> tuple[Change, ...]
     if not stay:
         found.append(untyped("%s link" % record.name, "up" if netdev.up else "down", "down"))
     return changes_of(*found)
-
-
-__all__ = (
-    "bond_changes",
-    "canonical",
-    "child_text",
-    "clamped",
-    "family",
-    "link_changes",
-    "reasons_of",
-    "removal_changes",
-    "reset_mtu",
-    "route_text",
-    "target_changes",
-    "unborn",
-    "unequal_routes",
-)

@@ -31,7 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import (
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import BondState, Node
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Variant
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -165,6 +165,3 @@ def _above(root: str, path: str) -> str:
 
 def _below(root: str, path: str) -> str:
     return "/" + os.path.relpath(path, root)
-
-
-__all__ = ("Look", "look", "read_bond", "read_files")

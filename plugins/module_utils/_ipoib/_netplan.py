@@ -29,7 +29,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 
 DIRECTORY = "/etc/netplan"
 DIRECTORIES = (DIRECTORY, "/run/netplan", "/lib/netplan", "/usr/lib/netplan")
@@ -201,23 +202,3 @@ def _speaks_of(name: str, text: str) -> bool:
 def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
     """The administrator's YAML files among C(paths): the sign that netplan is in use here."""
     return tuple(sorted(path for path in paths if _is_yaml(path) and path != PATH))
-
-
-__all__ = (
-    "DIRECTORIES",
-    "MODE",
-    "NETWORKD",
-    "NETWORKMANAGER",
-    "PATH",
-    "RENDERERS",
-    "boot_targets",
-    "conflicts",
-    "connection_id",
-    "has_infiniband_mode",
-    "is_ours",
-    "outside",
-    "own_files",
-    "problems",
-    "records",
-    "render",
-)

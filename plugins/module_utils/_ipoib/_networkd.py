@@ -25,7 +25,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 
 DIRECTORY = "/etc/systemd/network"
 DIRECTORIES = (DIRECTORY, "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network")
@@ -161,6 +162,3 @@ def _matches(word: str, patterns: t.Sequence[str]) -> bool:
 def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
     """The administrator's .network files among C(paths): the sign that networkd is in use here."""
     return tuple(sorted(path for path in paths if path.startswith(DIRECTORY + "/") and path.endswith(".network") and not _OURS.match(path)))
-
-
-__all__ = ("DIRECTORIES", "DIRECTORY", "PREFIX", "conflicts", "is_ours", "own_files", "path_of", "records", "render", "sections")

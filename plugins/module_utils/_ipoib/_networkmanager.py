@@ -28,7 +28,8 @@ import uuid
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 
 DIRECTORY = "/etc/NetworkManager/system-connections"
 DIRECTORIES = (DIRECTORY, "/run/NetworkManager/system-connections", "/usr/lib/NetworkManager/system-connections")
@@ -235,22 +236,3 @@ def _matched(name: str, patterns: t.Sequence[str]) -> bool:
     if any(fnmatch.fnmatchcase(name, pattern) for pattern in inverted):
         return False
     return not positive or any(fnmatch.fnmatchcase(name, pattern) for pattern in positive)
-
-
-__all__ = (
-    "CARRIER_PATH",
-    "DIRECTORIES",
-    "DIRECTORY",
-    "MODE",
-    "activated",
-    "carrier_file",
-    "conflicts",
-    "connection_id",
-    "connection_uuid",
-    "entries",
-    "is_ours",
-    "path_of",
-    "problems",
-    "records",
-    "render",
-)

@@ -53,6 +53,3 @@ def read_active(run: Runner) -> dict[str, Active]:
 
 def read_version(run: Runner) -> tuple[int, int] | None:
     return parse_version(run(["nmcli", "--version"], ok=None, timeout=20).stdout)
-
-
-__all__ = ("ACTIVE", "Active", "fields", "parse_active", "parse_version", "read_active", "read_version")

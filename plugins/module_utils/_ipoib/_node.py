@@ -14,7 +14,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Variant
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
 # How a netdev looks that ib_ipoib, or the bonding driver, has not made yet.
@@ -79,6 +80,3 @@ class Decision(t.NamedTuple):
     def live(self) -> tuple[Target, ...]:
         """The targets that are carried out now."""
         return tuple(target for target in self.targets if target.name not in self.deferred)
-
-
-__all__ = ("UNBORN", "UNBORN_BOND", "BondState", "Decision", "Node")

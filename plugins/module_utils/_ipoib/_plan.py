@@ -12,8 +12,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, PREFIX, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _ifupdown, _rename
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, clamped, link_changes, reasons_of, removal_changes, target_changes
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import UNBORN, Decision, Node
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import reasons_of, removal_changes, target_changes
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision, Node
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Stack, Variant, every, stack_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
@@ -125,6 +125,3 @@ def _rank(node: Node, name: str) -> int:
     if netdev is None:
         return 1 if "." in name else 2
     return 0 if netdev.kind == "bond" else (1 if netdev.parent else 2)
-
-
-__all__ = ("UNBORN", "Decision", "Node", "canonical", "clamped", "decide", "file_changes", "is_ours", "link_changes", "recorded", "wanted_files")

@@ -131,6 +131,3 @@ def _referring(path: str, item: t.Mapping[str, t.Any], names: t.Mapping[str, str
             bond["primary"] = names.get(bond["primary"].lower()) or finder.expected(bond["primary"].lower())
         found["bond"] = bond
     return found, problems
-
-
-__all__ = ("Naming", "Resolution", "resolve")

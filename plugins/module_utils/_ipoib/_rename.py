@@ -76,6 +76,3 @@ def waiting(names: t.Iterable[str], targets: t.Sequence[Target]) -> frozenset[st
         if more <= found:
             return frozenset(found)
         found |= more
-
-
-__all__ = ("RULE_PATH", "obstacle", "render", "sort_out", "waiting")

@@ -173,6 +173,3 @@ def confirm(run: Runner, unit: str, root: str = "/") -> None:
         raise CommandFailed("the timer %s is not there any more: the node has gone back to what it was before the change" % unit)
     run(["systemctl", "stop", UNIT + ".timer"])
     shutil.rmtree(os.path.join(root, DIRECTORY[1:]), ignore_errors=True)
-
-
-__all__ = ("DIRECTORY", "UNIT", "Undo", "arm", "confirm", "refuse_while_armed", "undo_of")

@@ -57,6 +57,3 @@ def quoted(value: str) -> str:
 def lines_of(variables: t.Iterable[tuple[str, str]]) -> list[str]:
     """One assignment a line, in the given order."""
     return ["%s=%s" % (name, quoted(value)) for name, value in variables]
-
-
-__all__ = ("assignments", "lines_of", "quoted")

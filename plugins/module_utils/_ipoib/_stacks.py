@@ -142,6 +142,3 @@ def rivals(name: str, in_use: t.Collection[str]) -> tuple[str, ...]:
     """The stacks whose foreign files matter beside C(name). netplan looks into those of its renderers itself."""
     covered = (NETWORKD, NETWORKMANAGER) if name == NETPLAN else ()
     return tuple(sorted({name} | {other for other in in_use if other not in covered}))
-
-
-__all__ = ("STRIPPING", "Stack", "Variant", "every", "file_mode", "handed_over", "rivals", "stack_of")

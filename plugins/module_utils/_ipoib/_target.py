@@ -75,6 +75,3 @@ def _target(wanted: _wanted.Wanted, verdict: Verdict) -> Target:
         mode, reason = wanted.mode, "declared"
     mtu = wanted.mtu or (_wanted.MTU_MAX["connected"] if mode == "connected" else 0)
     return Target(wanted.name, mode, reason, mtu, wanted.addresses, wanted.parent, wanted.pkey, wanted.routes, wanted.bond, wanted.master)
-
-
-__all__ = ("Bond", "Record", "Route", "Target", "target_of", "targets_of")

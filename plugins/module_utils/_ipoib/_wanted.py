@@ -181,38 +181,3 @@ def together(entries: t.Sequence[Wanted]) -> tuple[Wanted, ...]:
         found[bond.name] = bond._replace(mode=mode, mtu=mtu)
         found.update((port.name, port._replace(mode=mode, mtu=mtu, master=bond.name)) for port in ports)
     return tuple(sorted(found.values(), key=lambda wanted: (wanted.bond is not None, wanted.is_child, wanted.name)))
-
-
-__all__ = (
-    "BOND_KEYS",
-    "BOND_MODE",
-    "BOND_POLICY",
-    "DEFAULT_PKEY",
-    "GROUP_MTUS",
-    "KERNEL_MODE",
-    "KERNEL_MTU",
-    "KEYS",
-    "MODES",
-    "MTU_MAX",
-    "MTU_MIN",
-    "MTU_MIN_IPV6",
-    "NAME_MAX",
-    "PARENT_KEPT",
-    "ROUTE_KEYS",
-    "STATES",
-    "Bond",
-    "Route",
-    "Wanted",
-    "child_name",
-    "entry_of",
-    "is_guid",
-    "is_name",
-    "parse_address",
-    "parse_bond",
-    "parse_mtu",
-    "parse_pkey",
-    "parse_route",
-    "same_partition",
-    "together",
-    "wanted_of",
-)

@@ -18,7 +18,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"
@@ -143,6 +144,3 @@ def refused(targets: t.Sequence[Target]) -> tuple[str, ...]:
         for target in targets
         if target.is_child and not target.pkey & FULL
     )
-
-
-__all__ = ("DIRECTORY", "SHARED_ROUTES", "conflicts", "is_ours", "own_files", "path_of", "records", "refused", "render", "to_start")

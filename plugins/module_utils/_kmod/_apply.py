@@ -161,6 +161,3 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
             raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
     result["modules"] = describe(wanted, found)
     return result
-
-
-__all__ = ("apply", "converge", "describe", "load")

@@ -117,6 +117,3 @@ def check(wanted: Wanted, found: Found) -> list[Problem]:
     for module in sorted(wanted.options):
         problems.extend(_option_problems(module, wanted, found))
     return [problem for problem in problems if problem]
-
-
-__all__ = ("IN_CONTAINER", "check", "need_modules")

@@ -181,31 +181,3 @@ def with_block(text: str, names: t.Collection[str]) -> str:
     if foreign and not foreign.endswith("\n"):
         foreign += "\n"
     return foreign + BEGIN + "".join("%s\n" % name for name in sorted(names)) + END
-
-
-__all__ = (
-    "BEGIN",
-    "DEFAULT_LISTS",
-    "DRACUT_PATH",
-    "DRACUT_TEXT",
-    "END",
-    "HOOK_PATH",
-    "IMAGE_PATHS",
-    "INFINIBAND_PATH",
-    "LOAD_PATH",
-    "OPTIONS_PATH",
-    "RDMA_PATH",
-    "ULPS_PATH",
-    "Directive",
-    "Entry",
-    "dracut_text",
-    "hook_text",
-    "load_text",
-    "options_text",
-    "parse_assignments",
-    "parse_list",
-    "parse_modprobe",
-    "parse_options",
-    "with_block",
-    "without_block",
-)

@@ -116,6 +116,3 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
             found.append(Problem(variable, variables[variable], ", ".join(choices)))
     found.extend(Problem(variable, variables[variable], ALLOWED) for variable in _BOOLEANS if variable in variables and not is_boolean(variables[variable]))
     return found
-
-
-__all__ = ("GONE", "problems", "value_text")

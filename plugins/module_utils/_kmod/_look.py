@@ -225,6 +225,3 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
         directives=tuple(directive for path, text in _configuration(root, _MODPROBE_DIRS, OPTIONS_PATH) for directive in parse_modprobe(path, text)),
         container=_in_container(root),
     )
-
-
-__all__ = ("Found", "known_parameters", "look", "read_catalogue", "read_live", "read_loaded")

@@ -78,6 +78,3 @@ def parse_alias(text: str) -> tuple[dict[str, str], frozenset[str]]:
         elif NAME.match(pattern):
             plain[canonical(pattern)] = module
     return plain, frozenset(by_device)
-
-
-__all__ = ("NAME", "Catalogue", "canonical", "nearest", "parse_alias", "parse_dep")

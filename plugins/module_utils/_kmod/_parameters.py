@@ -85,6 +85,3 @@ def _number(value: str) -> int | None:
     else:
         number = int(match.group("decimal"))
     return -number if match.group("sign") == "-" else number
-
-
-__all__ = ("allowed", "parse_modinfo")

@@ -220,24 +220,3 @@ def without_effect(wanted: Wanted, found: Found) -> list[str]:
 
 def path_of(change: Change) -> str:
     return change.what[len(PREFIX) :] if change.what.startswith(PREFIX) else ""
-
-
-__all__ = (
-    "INITRAMFS",
-    "MODULE",
-    "Wanted",
-    "changed_options",
-    "conflicts",
-    "drivers_changed",
-    "is_loaded",
-    "kernel_names",
-    "path_of",
-    "pending",
-    "persisted_by",
-    "plan",
-    "same_value",
-    "stale_words",
-    "uses_rdma_core",
-    "wanted_of",
-    "without_effect",
-)

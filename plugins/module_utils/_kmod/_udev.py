@@ -42,6 +42,3 @@ def settle(run: Runner, root: str = "/", patience: float = PATIENCE, pause: floa
     end = time.monotonic() + patience
     while any(unit.active not in ("active", "failed") for unit in show_units(run, units).values()) and time.monotonic() < end:
         time.sleep(pause)
-
-
-__all__ = ("UNITS", "lists_of_devices", "settle")

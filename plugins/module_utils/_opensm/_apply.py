@@ -108,6 +108,3 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan, before_end: Yield = la
             _service(run, change, before_end)
     if stale and systemd:
         run(["systemctl", "daemon-reload"])
-
-
-__all__ = ("apply",)

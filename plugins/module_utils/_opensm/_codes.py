@@ -93,6 +93,3 @@ def is_guid(value: t.Any) -> bool:
 def normal_guid(text: str) -> str:
     """C(7cfe90030016aef1) or C(0x7CFE90030016AEF1) -> C(0x7cfe90030016aef1)."""
     return "0x%016x" % int(text, 16)
-
-
-__all__ = ("MTUS", "RATES", "SCOPES", "is_guid", "mtu_code", "normal_guid", "pkey_base", "rate_code", "scope_code")

@@ -30,6 +30,3 @@ def with_key(text: str, key: str, value: t.Any) -> str:
     for index in hits:
         lines[index] = "%s %s\n" % (key, value)
     return "".join(lines) + ("" if hits else "%s %s\n" % (key, value))
-
-
-__all__ = ("parse_conf", "render_conf", "with_key")

@@ -95,6 +95,3 @@ def without_secrets(result: dict[str, t.Any], instances: t.Sequence[Instance], f
     """The result of a module whose diff shows no key."""
     paths = {path for path in (*found.files, *(instance.path(CONF) for instance in instances)) if os.path.basename(path) == CONF}
     return {**result, "diff": redact_diff(result["diff"], paths)}
-
-
-__all__ = ("OPTIONS", "configured", "name_reasons", "named_nodes", "option_variables", "read_template", "require_one_key", "without_secrets")

@@ -237,6 +237,3 @@ def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     if not module.check_mode:
         apply(module, run, plan)
     return without_secrets({**plan.result(), "fabrics": []}, [], found)
-
-
-__all__ = ("Bound", "converge", "instance_problems", "variables_of")

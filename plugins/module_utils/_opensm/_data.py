@@ -57,6 +57,3 @@ def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, dict[str, 
         # Facts without an HCA are those of a node whose driver was not loaded yet: its names stay.
         found[str(host)] = dict(named.hcas) or None
     return found
-
-
-__all__ = ("facts_of", "names_of", "partitions_of")

@@ -164,6 +164,3 @@ def guard(run: Runner, port: Port, fabric: str, known: Known) -> Master | None:
     if not master.known and not known.anyone:
         raise refuse(master, fabric, port)
     return master
-
-
-__all__ = ("Known", "Master", "Misplaced", "View", "guard", "identify", "known_host", "missing", "outranks", "refuse", "require_own_fabric", "see")

@@ -184,27 +184,3 @@ def _prefix_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
             found.append(Problem("opensm_fabrics.%s.subnet_prefix" % fabric, prefix, "one that no other fabric has, %s" % example, hint))
         seen.setdefault(prefix, fabric)
     return found
-
-
-__all__ = (
-    "DEFAULT_FABRIC",
-    "DEFAULT_PREFIX",
-    "DEFAULT_PRIORITY",
-    "MAX_PRIORITY",
-    "NAME",
-    "PATH",
-    "PORT",
-    "PRIORITY",
-    "SETTINGS",
-    "Settings",
-    "fabric_problems",
-    "fabrics_of",
-    "is_name",
-    "is_path",
-    "is_port",
-    "is_prefix",
-    "is_priority",
-    "read_int",
-    "settings_of",
-    "settings_problems",
-)

@@ -186,6 +186,3 @@ def announce(module: AnsibleModule, run: Runner, unit: str, told: int = 0) -> No
         run(["systemctl", "reload", unit], ok=None)
         time.sleep(READING_SECONDS)
     run(["systemctl", "reload", unit], ok=None)
-
-
-__all__ = ("announce", "bound_to", "hand_over", "heirs", "master_on", "masters", "require_successors", "without_heir")

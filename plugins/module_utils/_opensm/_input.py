@@ -154,6 +154,3 @@ def choose_port(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[st
         if port["link_layer"] == "InfiniBand" and (not name or port["name"] == name) and (not guid or port["port_guid"] == normal_guid(guid)):
             return index
     raise AssertionError("a port without problems was not found")
-
-
-__all__ = ("both_allowed", "choose_port", "problems")

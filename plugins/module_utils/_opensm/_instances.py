@@ -83,6 +83,3 @@ def instances_of(places: t.Sequence[Place], variables: t.Mapping[str, t.Any], gu
             }
         )
     return found
-
-
-__all__ = ("MASTER", "RESTING", "ROLES", "STANDBY", "Place", "instances_of", "part_of", "places_of")

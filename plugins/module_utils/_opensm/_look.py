@@ -136,6 +136,3 @@ def look(run: Runner, root: str = "/", stack_replaced: bool = False) -> Found:
         files={path: text for path, text in contents.items() if text},
         node_names=read_text(below(root, DEFAULT_PATH)),
     )
-
-
-__all__ = ("WANTS", "Found", "below", "look", "read_masked", "read_strays", "runs_replaced")

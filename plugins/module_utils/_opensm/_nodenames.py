@@ -169,6 +169,3 @@ def render(found: str, hosts: t.Mapping[str, Named], declared: t.Mapping[str, st
     if foreign and not foreign.endswith("\n"):
         foreign += "\n"
     return foreign + BEGIN + "".join(lines) + END if lines else foreign
-
-
-__all__ = ("BEGIN", "DEFAULT_PATH", "END", "VARIABLE", "Named", "broken_lines", "node_guids", "parse", "parse_line", "problems", "render", "wanted")

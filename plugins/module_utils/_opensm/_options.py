@@ -280,6 +280,3 @@ def render(template: str, declared: t.Mapping[str, t.Any], names: t.Mapping[str,
             done.add(found[0])
             lines += _lines(options[found[0]], declared[found[0]])
     return HEADER + "\n".join(lines) + "\n"
-
-
-__all__ = ("HIDDEN", "UNSET", "Option", "is_secret", "is_true", "parse_template", "problems", "render", "split", "template_command", "words")

@@ -136,20 +136,3 @@ def redact_diff(diff: t.Sequence[t.Mapping[str, str]], paths: t.Collection[str])
         else:
             shown.append(dict(entry))
     return shown
-
-
-__all__ = (
-    "LIVE",
-    "NOTHING",
-    "RESTART",
-    "SIGHUP",
-    "changed_keys",
-    "file_effect",
-    "is_live",
-    "plan",
-    "redact",
-    "redact_diff",
-    "separates",
-    "strongest",
-    "values",
-)

@@ -192,6 +192,3 @@ def root_guids_text(guids: t.Sequence[str]) -> str:
 def qos_policy_text(policy: str) -> str:
     """The file of a policy; "" (no file) without any."""
     return HEADER + policy.rstrip() + "\n" if policy.strip() else ""
-
-
-__all__ = ("FIRST_CLASS", "RESERVED", "Paths", "declared", "names", "problems", "qos_policy_text", "root_guids_text")

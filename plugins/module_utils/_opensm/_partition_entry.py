@@ -174,6 +174,3 @@ def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
         members=tuple(_read_member(member, default) for member in entry["members"]),
         isolate=is_true(entry.get("isolate")),
     )
-
-
-__all__ = ("VARIABLE", "WHO", "Member", "Partition", "entry_problems", "read_entry")

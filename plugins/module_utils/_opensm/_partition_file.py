@@ -128,6 +128,3 @@ def parse(text: str) -> tuple[Rule, ...]:
     if rule is not None:
         rules.append(rule)
     return tuple(rules)
-
-
-__all__ = ("DEFAULT_PKEY", "KEYWORDS", "MEMBERSHIPS", "Rule", "parse")

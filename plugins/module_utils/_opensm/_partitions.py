@@ -20,7 +20,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
     VARIABLE,
-    WHO,
     Member,
     Partition,
     entry_problems,
@@ -282,6 +281,3 @@ def render(declared: t.Any, inventory: Inventory, allow_both: bool = True, qos: 
         raise InvalidInput(wrong)
     entries = [read_entry(entry) for entry in declared or ()]
     return "\n".join([HEADER, *(_definition(entry, resolve(entry, inventory)) for entry in entries)]) if entries else ""
-
-
-__all__ = ("WHO", "Inventory", "Resolved", "port_guids", "problems", "render", "resolve")

@@ -204,20 +204,3 @@ def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         elif read_int(number) is None:
             found.append(Problem("opensm_rank.%s" % (fabric,), number, "a whole number of 0 or more"))
     return found
-
-
-__all__ = (
-    "ALL",
-    "GROUP",
-    "Member",
-    "conflicts",
-    "designate",
-    "is_true",
-    "line_of",
-    "outsiders",
-    "priority_of",
-    "rank_problems",
-    "read_members",
-    "uncovered",
-    "unmanaged",
-)

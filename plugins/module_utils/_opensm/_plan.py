@@ -133,6 +133,3 @@ def started(plan: Plan) -> list[str]:
 def stopped(plan: Plan) -> list[str]:
     """What the plan stops for good: units, and C(process opensm PID)."""
     return [change.what[len(SERVICE) :] if change.what.startswith(SERVICE) else change.what for change in plan.changes if change.after == STOPPED]
-
-
-__all__ = ("ENABLED", "MASKED", "PROCESS", "RUNNING", "SERVICE", "STATES", "STOPPED", "plan_absent", "plan_present", "started", "stopped")

@@ -121,6 +121,3 @@ def report(run: Runner, wanted: t.Sequence[str], hosts: t.Sequence[str], systemd
     guids = {port.port_guid for port in ports}
     fabrics = [fabric_on(run, port, guids, hosts, names, root) for port in ports if not wanted or port.name in wanted]
     return {"fabrics": fabrics, "instances": own, "masked": list(found.masked), "seconds": round(time.monotonic() - started, 2)}
-
-
-__all__ = ("fabric_on", "instances", "report")

@@ -132,6 +132,3 @@ def _settled(run: Runner, port: Port, instance: Instance, known: Known, view: Vi
             answer.priority,
         )
     return Settled(view, note, master.host)
-
-
-__all__ = ("Settled", "Verdict", "settle", "verdict")

@@ -195,26 +195,3 @@ def conf_path(fabric: str) -> str:
 def silence_path(fabric: str) -> str:
     """A drop-in of the unit of a fabric."""
     return "%s/%s.d/rdma-ofed-secrets.conf" % (SYSTEMD, unit_name(fabric))
-
-
-__all__ = (
-    "CONF",
-    "FILES",
-    "PACKAGED",
-    "PARTITIONS",
-    "QOS_POLICY",
-    "ROOT_GUIDS",
-    "ROTATION",
-    "SETTINGS",
-    "SILENCE_TEXT",
-    "SYSTEMD",
-    "TEMPLATE",
-    "UNIT_TEXT",
-    "Instance",
-    "conf_path",
-    "fabric_of",
-    "file_effect",
-    "rotation_text",
-    "silence_path",
-    "unit_name",
-)

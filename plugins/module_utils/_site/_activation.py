@@ -31,6 +31,3 @@ def activation(lines: t.Iterable[str], allow_reload: bool = False, allow_reboot:
     if "driver_reload" in found and allow_reload:
         return "reload"
     return "reboot" if "driver_reload" in found and allow_reboot else ""
-
-
-__all__ = ("activation", "needs")

@@ -192,6 +192,3 @@ def meant(name: str) -> str:
 def misspelt(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     """The variables whose names are nearly those of the collection. Others with the same prefix belong to the user."""
     return [Problem(name, value, meant(name), "no variable of this collection has that name") for name, value in sorted(variables.items()) if meant(name)]
-
-
-__all__ = ("KNOWN", "PLAIN", "known_names", "meant", "misspelt")

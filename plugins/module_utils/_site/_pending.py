@@ -66,6 +66,3 @@ def render(pending: Mapping[str, Iterable[str]]) -> str:
     waiting = len({host for names in hosts.values() for host in names})
     what = "is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot." % (waiting, len(pending))
     return "\n".join([*table, "", "A reload, reset or reboot %s" % what])
-
-
-__all__ = ("fold", "natural", "render")

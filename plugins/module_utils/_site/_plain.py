@@ -35,6 +35,3 @@ def plain(value: t.Any) -> t.Any:
 def ours(variables: Mapping[str, t.Any], prefixes: t.Sequence[str], names: t.Collection[str]) -> list[str]:
     """The names of the variables that the collection may have an opinion on, sorted."""
     return sorted(name for name in variables if name in names or name.startswith(tuple(prefixes)))
-
-
-__all__ = ("ours", "plain")

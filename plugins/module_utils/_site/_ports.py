@@ -44,6 +44,3 @@ def _on_node(where: str, name: str, facts: Mapping[str, t.Any]) -> list[Problem]
     if name not in infiniband:
         return [Problem(where, name, "an InfiniBand port", "its link layer is %s" % ports[name].get("link_layer"))]
     return []
-
-
-__all__ = ("FORM", "port_problems")

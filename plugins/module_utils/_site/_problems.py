@@ -168,6 +168,3 @@ def placement(
         if isinstance(group, str) and group in groups:
             common += outsiders([member for member in members if not (absent and member.fabric in fabrics)], groups[group], group)
     return Placement(places_of(host, members, variables), missing if members else [], common)
-
-
-__all__ = ("CONCERNS", "Placement", "host_problems", "placement", "serial_problems")

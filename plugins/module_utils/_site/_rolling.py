@@ -98,6 +98,3 @@ def problems(order: t.Any, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Seq
         return []
     text = "%s would be left behind: add its group, or leave it out with --limit" % ", ".join(missing[:5])
     return [Problem(name, list(order), "groups that have all hosts of the run", text)]
-
-
-__all__ = ("DESIGNATED", "STANDBY", "Batch", "batches", "managers", "problems", "sizes")

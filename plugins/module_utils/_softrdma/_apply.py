@@ -105,6 +105,3 @@ def _link(run: Runner, change: Change, wanted: t.Mapping[str, Link], node: Node,
         if name not in read_links(run, root)[0]:
             return
     run(["rdma", "link", "delete", name])
-
-
-__all__ = ("apply", "converge")

@@ -55,6 +55,3 @@ def parse_netdevs(stdout: str) -> dict[str, str]:
 def type_of(virtual: bool, node_type: str) -> str:
     """C(node_type) is the file's content, C(1: CA). "" for hardware."""
     return _NODE_TYPES.get(node_type.split(":", 1)[0].strip(), "") if virtual else ""
-
-
-__all__ = ("MODULES", "PROTOCOLS", "SHOW", "Link", "parse_netdevs", "type_of")

@@ -63,6 +63,3 @@ def read_netdevs(root: str = "/") -> dict[str, Netdev]:
     base = os.path.join(root, "sys/class/net")
     names = [name for name in entries(base) if os.path.isdir(os.path.join(base, name))]
     return {name: Netdev(attribute(base, name, "type"), "DEVTYPE=vlan" in attribute(base, name, "uevent").split()) for name in names}
-
-
-__all__ = ("look", "read_links", "read_netdevs")

@@ -131,6 +131,3 @@ def plan(links: t.Sequence[Link], node: Node) -> Plan:
 def _enabled(name: str, node: Node, wanted: str) -> Change:
     unit = node.units.get(unit_of(name))
     return untyped(SERVICE + unit_of(name) + " enabled", "yes" if unit is not None and unit.enabled == "enabled" else "no", wanted)
-
-
-__all__ = ("LINK", "SERVICE", "Netdev", "Node", "check", "plan", "same")

@@ -77,6 +77,3 @@ def records(files: t.Mapping[str, str]) -> dict[str, Link]:
         if path.startswith("%s/%s" % (DIRECTORY, PREFIX)) and text.startswith(HEADER) and match:
             found[match.group("name")] = Link(match.group("name"), match.group("type"), match.group("netdev"))
     return found
-
-
-__all__ = ("DIRECTORY", "PATTERN", "PREFIX", "device_unit", "path_of", "records", "render", "unit_of")

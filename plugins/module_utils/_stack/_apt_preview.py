@@ -92,6 +92,3 @@ def preview(run: Runner, files: t.Mapping[str, str], name: str, argv: t.Sequence
         if simulated.rc:
             raise Refused("ofed_repository: apt can't install this from %s: %s Nothing was changed" % (address, _said(simulated)))
         return offers[name], packages.parse_simulation(simulated.stdout)
-
-
-__all__ = ("preview",)

@@ -142,21 +142,3 @@ def unpack_argv(form: str, path: str, into: str, loop: bool, tools: t.Collection
         "7z": ("7z", "x", "-y", "-o" + into, path),
     }
     return next((argv for tool, argv in known.items() if tool in tools), ())
-
-
-__all__ = (
-    "DIRECTORY",
-    "INSTALLER",
-    "VERSION_WORDS",
-    "Bundle",
-    "distro_fits",
-    "distro_of",
-    "distro_to_tell",
-    "is_version",
-    "key_of",
-    "misfit",
-    "parse_name",
-    "release",
-    "same_version",
-    "unpack_argv",
-)

@@ -86,6 +86,3 @@ def check_here(path: str, version: str, arch: str, place: str = "") -> None:
         check_content("the folder %s%s" % (path, place), read_layout(path), version, arch)
     elif parse_name(path).form != "iso":
         check_content(path + place, read_archive(path), version, arch)
-
-
-__all__ = ("Layout", "check_content", "check_here", "read_archive", "read_layout", "way_out")

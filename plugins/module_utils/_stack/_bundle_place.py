@@ -169,6 +169,3 @@ def tidy(root: str = "/") -> None:
 def forget(root: str = "/") -> None:
     """Remove what runs that failed have left of other bundles."""
     shutil.rmtree(os.path.join(root, bundles.DIRECTORY.lstrip("/")), ignore_errors=True)
-
-
-__all__ = ("DOWNLOAD_STAGE", "FILES", "OTHER_FILE", "SCRIPTS", "Source", "accept", "forget", "kept_file", "place_of", "prepare", "shown", "tidy")

@@ -218,6 +218,3 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     draft = draft_of(wanted, found, place, force=bool(extra))
     places.prepare(place)
     return _start(module, run, wanted, draft, changes, place.tree, root)
-
-
-__all__ = ("converge", "draft_of", "role_variables", "wanted_of")

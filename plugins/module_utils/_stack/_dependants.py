@@ -38,6 +38,3 @@ def refuse(names: t.Sequence[str], allowed: t.Collection[str], what: str) -> Non
             % (len(kept), " is" if len(kept) == 1 else "s are", what, ", ".join(kept)),
             dependants=kept,
         )
-
-
-__all__ = ("foreign", "refuse")

@@ -94,6 +94,3 @@ def plan_absent(found: Found, keep: Sequence[str] = ()) -> Draft:
     mended, first = recovery(found, packages.broken(found.packages))
     back, removes, simulate = way_back(found, keep)
     return Draft(files + mended + changes, (*first, *back), removes, simulate)
-
-
-__all__ = ("PROFILES", "is_installed", "plan_absent", "plan_doca", "profile_of")

@@ -200,24 +200,3 @@ def mending(found: Found) -> tuple[Step, ...]:
     """What apt has to settle before it installs anything, once the package lists are read; the removal of a stack settles it too."""
     broken = found.manager == "apt" and packages.broken(found.packages)
     return (Step("ending the interrupted installation", packages.mend_argv()),) if broken else ()
-
-
-__all__ = (
-    "NEEDS",
-    "OFED_INFO",
-    "UNINSTALLER",
-    "USER_SPACE",
-    "Draft",
-    "Found",
-    "Place",
-    "Wanted",
-    "along",
-    "file_changes",
-    "mending",
-    "missing",
-    "package_changes",
-    "recovery",
-    "selection_changes",
-    "stack_words",
-    "way_back",
-)

@@ -53,6 +53,3 @@ def failure_of(job: State, root: str) -> CommandFailed:
     lines = ([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]
     said = "it did not end in time; raise ofed_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
     return CommandFailed("%s failed: %s. All output is in %s. The next run goes on from what is installed then" % (job.failed, said, job.log), **details)
-
-
-__all__ = ("failure_of",)

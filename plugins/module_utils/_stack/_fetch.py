@@ -62,6 +62,3 @@ def bundle(module: AnsibleModule, run: Runner, version: str, root: str) -> tuple
     if place is not None:
         return place, {}
     return Place("/BUNDLE"), {"bundle_needed": "transfer" if source.checksum else "checksum", "bundle_release": version, "bundle_architecture": arch}
-
-
-__all__ = ("bundle", "repository_key")

@@ -99,6 +99,3 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
     if isinstance(source, str) and source in SOURCES[1:] and variables.get("ofed_state", "present") != "absent":
         found += vendor_problems(variables, facts)
     return found + _os_problems(source, facts)
-
-
-__all__ = ("SOURCES", "SUPPORTED", "SUPPORTED_WORDS", "problems", "supported")

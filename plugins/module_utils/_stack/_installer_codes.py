@@ -110,6 +110,3 @@ def explain(code: int, output: str = "", kernel_support: bool = False, tmpdir: s
     logs = "its logs are in %s" % (folder or "%s/MLNX_OFED_LINUX.*.logs" % tmpdir.rstrip("/"))
     both = "; all output is in %s" % log if log else ""
     return "%s. Next: %s; %s%s" % (words, said.next_step, logs, both)
-
-
-__all__ = ("CODES", "Meaning", "dependants_named", "explain", "log_folder", "meaning", "package_log", "said_in")

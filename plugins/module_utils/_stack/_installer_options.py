@@ -274,6 +274,3 @@ def option_problems(variable: str, options: t.Any, version: str = "", family: st
         if row[0] == "--without-fw-update" and firmware_update:
             found.append(Problem(variable, row[0], "without ofed_firmware_update", "the two contradict each other"))
     return found
-
-
-__all__ = ("FIRMWARE", "OPTIONS", "SETS", "Option", "names_of", "option_problems", "options_argv", "set_argv", "sets_of", "value_of", "vocabulary")

@@ -164,6 +164,3 @@ def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") 
     if module.check_mode:
         return {**_result(draft.plan.changes, found.target, reasons=reasons), **needed}
     return _start(module, run, running, found, plan.draft_of(parameters["policy"], found, has_bundle, place), place, root)
-
-
-__all__ = ("JOB", "converge")

@@ -148,6 +148,3 @@ def steps_of(made: Build, found: Found, place: Place) -> tuple[Step, ...]:
     builder = Step(stage, _support_argv(found, place.tree), ok=(0, 30), directory=place.tree)
     installer = Step(INSTALLING + found.target, script_argv(SCRIPT, "install", place.tree, *install))
     return (*place.unpack, checking(release_of(found), place), *first, builder, installer, *place.clean, clean)
-
-
-__all__ = ("BUILDING", "DOCA_TOOL", "INSTALLING", "SCRIPT", "WORK", "Build", "build", "prerequisites_argv", "release_of", "steps_of", "ways_out")

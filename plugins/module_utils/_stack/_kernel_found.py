@@ -127,6 +127,3 @@ def prebuilt(installed: t.Mapping[str, packages.Package], release: str) -> dict[
     """The vendor's packages of ready-made modules, of all that are installed: C(mlnx-ofed-kernel-modules), C(kmod-mlnx-ofa_kernel)."""
     names = packages.vendors(installed, release)
     return {name: installed[name].version for name in names if _FOR_ONE_KERNEL.search(installed[name].version) or _MODULES.search(name)}
-
-
-__all__ = ("TOOLS", "Found", "has_driver", "is_prebuilt", "kernel_packages", "lacking", "parse_holds", "parse_locks", "prebuilt", "unsigned")

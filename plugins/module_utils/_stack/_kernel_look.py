@@ -75,6 +75,3 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
     if found.secure_boot and found.target and kernels.has_driver(found) and run.has("modinfo"):
         found = found._replace(signer=run(["modinfo", "-k", found.target, "-F", "signer", "ib_core"], ok=None, timeout=20).stdout.strip())
     return found
-
-
-__all__ = ("look",)

@@ -63,6 +63,3 @@ def draft_of(policy: str, found: Found, has_bundle: bool = False, place: Place |
     if wrong:
         raise Refused("%s: %s" % (wrong, building.ways_out(found)))
     return Draft()
-
-
-__all__ = ("POLICIES", "Draft", "draft_of")

@@ -85,6 +85,3 @@ def with_alternatives(run: Runner, found: Found) -> Found:
         return found
     offers = packages.parse_madison(run(["apt-cache", "madison", *names], ok=None, timeout=120).stdout)
     return found._replace(alternatives=packages.distribution_versions(offers, found.stack.ofed_version))
-
-
-__all__ = ("JOB", "RECORD", "interruption", "look", "read_record", "with_alternatives")

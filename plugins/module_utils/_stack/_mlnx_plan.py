@@ -185,18 +185,3 @@ def plan_repository(wanted: Wanted, found: Found) -> Draft:
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     steps.append(Step(("%s %s" % (INSTALL_STAGE, wanted.version)).strip(), argv, environment=environment))
     return Draft(files + mended + changes, tuple(steps), removes, simulate)
-
-
-__all__ = (
-    "BUILD_STAGE",
-    "CHECK_STAGE",
-    "INSTALL_STAGE",
-    "checking",
-    "installer_argv",
-    "is_installed",
-    "metapackage",
-    "metapackages",
-    "plan_installer",
-    "plan_repository",
-    "repository_pins",
-)

@@ -205,6 +205,3 @@ def stop_allowed(text: str) -> bool:
     if not any(_mentions(line, "ALLOW_STOP") for line in text.splitlines()):
         return True
     return value_of(text, "ALLOW_STOP") in ("yes", "")
-
-
-__all__ = ("KEYS", "PATH", "conf_changes", "conf_problems", "edited", "stop_allowed", "value_of", "value_text")

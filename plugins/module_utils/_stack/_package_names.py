@@ -82,6 +82,3 @@ def is_library(name: str) -> bool:
     """Is this a library of the stack in the distribution's cut, such as C(libopensm9)? It is of no use without what needs it."""
     match = _LIBRARY.match(name)
     return match is not None and match.group(1) in REPLACED
-
-
-__all__ = ("KNOWN", "PACKAGE_NAME", "REPLACED", "build_number", "is_library", "is_vendors", "taken_by_installer")

@@ -222,31 +222,3 @@ def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
 def recover_argv(manager: str) -> tuple[str, ...]:
     """End what an interrupted installation began."""
     return ("dpkg", "--configure", "-a", "--force-confdef", "--force-confold") if manager == "apt" else ("rpm", "--rebuilddb")
-
-
-__all__ = (
-    "MANAGERS",
-    "RPM_QUERY",
-    "Package",
-    "Simulated",
-    "broken",
-    "dependent",
-    "distribution_versions",
-    "drop_argv",
-    "install_argv",
-    "lost",
-    "mend_argv",
-    "needed",
-    "parse_dpkg_database",
-    "parse_madison",
-    "parse_rpm_all",
-    "parse_rpm_test",
-    "parse_simulation",
-    "purge_argv",
-    "recover_argv",
-    "replace_argv",
-    "simulate",
-    "update_argv",
-    "vendors",
-    "version_fits",
-)

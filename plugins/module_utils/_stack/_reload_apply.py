@@ -239,6 +239,3 @@ def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mappin
         change = verdict.change
         return _result((change,) if change else (), plan.Verdict("", _aftermath(found), verdict.users), found)
     return carry_out(run, found, wish, observe, timeout, root)
-
-
-__all__ = ("JOB", "carry_out", "converge", "look", "wish_of")

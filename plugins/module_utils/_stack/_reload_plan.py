@@ -230,9 +230,3 @@ def pending(verdict: Verdict) -> list[str]:
 def described(user: User) -> dict[str, str]:
     """A user in the result."""
     return {"kind": user.kind, "name": user.name, "detail": user.detail, "way_out": _WAYS_OUT[user.kind]}
-
-
-__all__ = (
-    *("CACHE", "OPENIBD", "POLICIES", "SERVICES", "Found", "Verdict", "Wish"),
-    *("described", "differing", "judge", "lost", "not_again", "pending", "signature", "unloading", "words"),
-)

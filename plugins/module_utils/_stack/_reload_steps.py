@@ -83,6 +83,3 @@ def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
         # It is active all the while, unless openibd is a unit, too: so to start it would load nothing.
         found_steps.append(Step("loading the module for GPU memory", ("systemctl", "restart", found.gpudirect), ok=tuple(range(256)), always=True))
     return tuple(found_steps)
-
-
-__all__ = ("ALIASES", "loaded_again", "steps")

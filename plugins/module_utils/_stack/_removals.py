@@ -67,6 +67,3 @@ def dependants(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: st
     what = "the stack is removed" if wanted.state == "absent" else "%s is installed" % (wanted.source + " " + wanted.version).strip()
     refuse(names, wanted.allow_removal, what)
     return [untyped("package %s" % name, versions.get(name) or removed[name] or "installed", "") for name in names]
-
-
-__all__ = ("dependants",)

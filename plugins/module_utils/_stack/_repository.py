@@ -92,6 +92,3 @@ def files_of(manager: str, repository: Repository | None) -> dict[str, str]:
             # The distribution's packages have other version numbers, which look higher: the site's come first.
             wanted = _rpm_files(repository, _YUM, "priority=10\n") if manager == "dnf" else _rpm_files(repository, _ZYPP, "autorefresh=1\npriority=10\n")
     return {path: wanted.get(path, "") for path in OURS[manager]}
-
-
-__all__ = ("NAME", "OURS", "Repository", "files_of", "is_key", "uri")

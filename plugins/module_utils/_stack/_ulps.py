@@ -155,22 +155,3 @@ def vendor_packages(names: t.Iterable[str], family: str, source: str, method: st
                 found.append(kernel_packages(protocol.kernel, family, source, version))
         found += [(package,) for package in protocol.other_packages.get(family, ())]
     return tuple(dict.fromkeys(found))
-
-
-__all__ = (
-    "ALIASES",
-    "AT_BOOT",
-    "GONE",
-    "NAMES",
-    "NOW",
-    "PROTOCOLS",
-    "TARGETS",
-    "VENDORS",
-    "WITH_HARDWARE",
-    "Protocol",
-    "Service",
-    "inbox_packages",
-    "kernel_packages",
-    "modules_of",
-    "vendor_packages",
-)

@@ -179,6 +179,3 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     result["pending"] = waiting(wanted, found)
     result["protocols"] = describe(wanted, found)
     return result
-
-
-__all__ = ("apply", "converge", "describe", "look", "node_problems", "wanted_of")

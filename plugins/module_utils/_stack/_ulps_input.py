@@ -160,6 +160,3 @@ def ulp_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | No
         elif isinstance(source, str) and source in VENDORS:
             found += _vendor_problems(PROTOCOLS[name], variables, facts) + _conf_problems(PROTOCOLS[name], variables)
     return found
-
-
-__all__ = ("VARIABLE", "ulp_problems")

@@ -177,23 +177,3 @@ def record_meanwhile(wanted: Wanted, found: Found) -> Record:
     """The record while the changes are made: were they to end here, the next run undoes or ends them."""
     after = record_after(wanted, found)
     return Record(after.source, {**found.record.protocols, **after.protocols})
-
-
-__all__ = (
-    "HARDWARE",
-    "PROTOCOL",
-    "Found",
-    "Wanted",
-    "conf_values",
-    "deviations",
-    "is_active",
-    "is_enabled",
-    "plan",
-    "record_after",
-    "record_meanwhile",
-    "runs",
-    "turned_off",
-    "unit_names",
-    "units_off",
-    "waiting",
-)

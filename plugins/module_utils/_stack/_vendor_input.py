@@ -194,6 +194,3 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
             value = variables["ofed_installer_options"]
             found.append(Problem("ofed_installer_options", value, "no options with ofed_source: doca", "no installer runs then"))
     return found + _set_problems(variables, source, method, packaging_of(facts))
-
-
-__all__ = ("METHODS", "ON", "bundle_problems", "common_problems", "mlnx_version", "packaging_of", "vendor_problems")

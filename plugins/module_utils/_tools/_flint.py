@@ -189,25 +189,3 @@ def wrote_flash(text: str) -> bool:
 def firmware_checks(found: Query) -> bool:
     """Does the adapter's own firmware check what it is given, before it takes it over?"""
     return found.update_method.lower() == _FIRMWARE_CONTROL
-
-
-__all__ = (
-    "QUERY_TIMEOUT",
-    "SECURE",
-    "TOOLS",
-    "VERIFY_TIMEOUT",
-    "Query",
-    "burn",
-    "error_of",
-    "firmware_checks",
-    "numbers",
-    "parse_query",
-    "query_device",
-    "query_flash",
-    "query_image",
-    "same_version",
-    "verified",
-    "verify_device",
-    "verify_image",
-    "wrote_flash",
-)

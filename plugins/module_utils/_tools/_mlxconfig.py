@@ -238,26 +238,3 @@ def parse_json(text: str) -> tuple[Answer, ...]:
         part = _json_text(device, "name")
         answers.append(Answer(_json_text(device, "device"), _json_text(device, "device_type"), "" if part == "N/A" else part, rows))
     return tuple(answers)
-
-
-__all__ = (
-    "ABORTED",
-    "DONE",
-    "TOOLS",
-    "Answer",
-    "Row",
-    "allowed_by",
-    "backup_command",
-    "confs_command",
-    "errors_of",
-    "is_busy",
-    "is_missing",
-    "limit_of",
-    "needs_other_tool",
-    "parse_json",
-    "parse_query",
-    "query_command",
-    "set_command",
-    "version_command",
-    "writes_json",
-)

@@ -71,6 +71,3 @@ def _like_first(conf: Conf, found: t.Mapping[str, Conf]) -> Conf:
     if first is None or sorted(value.partition("(")[0] for value in first.values) != sorted(conf.values):
         return conf
     return conf._replace(values=first.values)
-
-
-__all__ = ("Conf", "parse_confs")

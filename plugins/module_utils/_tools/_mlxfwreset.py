@@ -179,24 +179,3 @@ def reset(run: Runner, name: str, pci: str, level: int | None, sync: int | None)
     output = run(reset_argv(name, pci, level, sync), ok=None, timeout=_RESET_TIMEOUT)
     outcome = parse_reset(output.stdout, output.stderr)
     return outcome if output.rc == 0 else outcome._replace(loaded=False, message=outcome.message or "exit status %d" % output.rc)
-
-
-__all__ = (
-    "LIVE_PATCH",
-    "PCI_RESET",
-    "SYNC_BY_DRIVER",
-    "SYNC_BY_TOOL",
-    "TOOLS",
-    "WARM_REBOOT",
-    "Choice",
-    "Outcome",
-    "Query",
-    "error_of",
-    "hint_of",
-    "parse_query",
-    "parse_reset",
-    "query",
-    "reset",
-    "reset_argv",
-    "tool",
-)

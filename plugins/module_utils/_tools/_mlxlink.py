@@ -267,21 +267,3 @@ def query(run: Runner, name: str, device: str, port: int) -> Link:
         text = error or _COLOUR.sub("", output.stderr or output.stdout).strip()
         raise CommandFailed(text or "%s failed with exit status %d" % (" ".join(argv), output.rc), cmd=argv, rc=output.rc)
     return link_of(parse_text(output.stdout))
-
-
-__all__ = (
-    "TOOLS",
-    "Cable",
-    "Counters",
-    "Link",
-    "ber_of",
-    "count_of",
-    "error_of",
-    "link_of",
-    "number_of",
-    "parse_json",
-    "parse_text",
-    "query",
-    "speeds_of",
-    "tool",
-)

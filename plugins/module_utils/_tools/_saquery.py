@@ -59,6 +59,3 @@ def sm_records(run: Runner, device: str, port: int) -> tuple[SmInfo, ...] | None
     if nobody_answered(output.stdout + output.stderr):
         return None
     raise failure(argv, output)
-
-
-__all__ = ("nobody_answered", "parse_sm_records", "sm_records")

@@ -75,6 +75,3 @@ def query(run: Runner, device: str, port: int, lid: int | None = None) -> SmInfo
     if nobody_answered(output.stdout + output.stderr):
         return None
     raise failure(argv, output)
-
-
-__all__ = ("MASTER", "STATES", "SmInfo", "nobody_answered", "parse", "query")

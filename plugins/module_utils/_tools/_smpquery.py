@@ -28,6 +28,3 @@ def node_description(run: Runner, device: str, port: int, lid: int) -> str:
     """What the node at C(lid) calls itself; "" if it does not answer: this only serves to name it."""
     output = run(["smpquery", "-C", device, "-P", str(port), "nodedesc", str(lid)], ok=None, timeout=20)
     return parse_node_description(output.stdout) if output.rc == 0 else ""
-
-
-__all__ = ("node_description", "parse_node_description")

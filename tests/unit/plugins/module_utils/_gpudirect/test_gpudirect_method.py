@@ -10,7 +10,8 @@ import itertools
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH, Device, Driver, Gpu, Peer, PeerMemory, plain
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH, Device, Gpu, Peer, PeerMemory, plain
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input, _method
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Node, decide, node_of, obstacles, problems_of
 from hypothesis import given

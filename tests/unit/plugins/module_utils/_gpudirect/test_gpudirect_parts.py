@@ -12,7 +12,8 @@ import shutil
 import subprocess
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Device, Driver, Gpu, Path, Peer, PeerMemory
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _jobs, _legacy, _legacy_build, _plan, _symptoms, _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Verdict
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found, Wish

@@ -11,8 +11,8 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming, resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Route, targets_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import targets_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route, wanted_of
 
 GUID0, GUID1, ALIEN = "0x0002c903000f0001", "0x0002c903000f0002", "0x0002c903000f00ff"
 

@@ -17,7 +17,8 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ifcfg, _wicked
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of, quoted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

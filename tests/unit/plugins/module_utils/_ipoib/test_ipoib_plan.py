@@ -15,7 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _ifupdown, _networkd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFUPDOWN, NETWORKD
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import by_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import UNBORN, Decision, Node, canonical, decide
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import UNBORN, Decision, Node
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import decide
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target, target_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted, wanted_of
 from hypothesis import given

@@ -14,7 +14,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _boot, _ifupdown, _netplan, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Bond, Record, Route, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
