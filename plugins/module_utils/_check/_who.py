@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Which host is it that holds the master subnet manager? Pure."""
+"""Which host holds the master subnet manager. Pure."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ import re
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Master, Observed
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Wanted
 
-# What an HCA says of itself until rdma-ndd gives it the name of its host: the board or the driver, not the host.
+# The node description until rdma-ndd sets it: it names the board or the driver, not the host.
 _NAMELESS = re.compile(r"^(MT\d+\b|ConnectX|Mellanox|NVIDIA|Connect-IB|HFI)", re.IGNORECASE)
 
 
 def names_in(description: str) -> set[str]:
-    """The host names that a node description can mean: C(node1.example.org mlx5_0) means C(node1)."""
+    """The host names that a node description can mean: `node1.example.org mlx5_0` means `node1`."""
     return {word.split(".")[0].lower() for word in re.split(r"[\s;:,]+", description) if word}
 
 
-def is_designated(declared: Declared, observed: Observed, master: Master) -> bool | None:
-    """Does the master run on the designated host? None where nothing tells.
+def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
+    """Whether the master runs on the designated host; None where that can't be known.
 
-    By port GUID where that is possible: on the designated host itself, and elsewhere if its GUIDs are known. Otherwise
-    by the node description, which rdma-ndd sets to the name of the host.
+    It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
+    node description, which rdma-ndd sets to the host name.
     """
-    own = any(port.port_guid == master.guid for port in observed.ports)
-    if own or declared.designated:
-        return own and declared.designated
-    if declared.designated_guids:
-        return master.guid in declared.designated_guids
-    if not declared.designated_host or not master.description or _NAMELESS.match(master.description):
+    own = any(port.port_guid == master.guid for port in found.ports)
+    if own or wanted.designated:
+        return own and wanted.designated
+    if wanted.designated_guids:
+        return master.guid in wanted.designated_guids
+    if not wanted.designated_host or not master.description or _NAMELESS.match(master.description):
         return None
-    known = {name.split(".")[0].lower() for name in (declared.designated_host, *declared.designated_names) if name}
+    known = {name.split(".")[0].lower() for name in (wanted.designated_host, *wanted.designated_names) if name}
     return bool(known & names_in(master.description))
 
 

@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import problems as firmware_config_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
@@ -31,7 +32,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
     unmanaged,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt
-from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import problems as soft_rdma_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems as stack_problems
 

@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import declared_of, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
 
 DEFAULTS = {name: argument.get("default") for name, argument in fabric_check.ARGUMENTS.items()}
@@ -40,6 +40,20 @@ def test_interfaces_are_judged_as_those_of_the_role() -> None:
     assert problem.variable == "interfaces[0].mtu"
 
 
-def test_declared() -> None:
-    declared = declared_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}], "designated_host": "node1"})
-    assert (declared.interfaces[0].name, declared.interfaces[0].pkey, declared.designated_host) == ("ib0.8001", 0x8001, "node1")
+def test_variables_of_other_roles_are_judged_as_by_them() -> None:
+    wrong = {"modules": ["ib_sdp"], "kernel_modules_options": {"ib_ipoib": {"a b": 1}}, "gpudirect_commit": "main"}
+    assert [problem.variable for problem in problems({**DEFAULTS, **wrong})] == ["modules[0]", "kernel_modules_options.ib_ipoib.a b", "gpudirect_commit"]
+
+
+def test_wanted() -> None:
+    wanted = wanted_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}], "designated_host": "node1"})
+    assert (wanted.interfaces[0].name, wanted.interfaces[0].pkey, wanted.designated_host) == ("ib0.8001", 0x8001, "node1")
+    assert (wanted.modules, wanted.gpus) == (None, None)
+
+
+def test_what_the_planners_need_is_handed_through() -> None:
+    given = {"modules": ["ib-umad"], "kernel_modules_options": {"ib_ipoib": {"send_queue_size": 512}}, "gpudirect": "auto", "gpudirect_allow_rebuild": True}
+    wanted = wanted_of({**DEFAULTS, **given})
+    assert wanted.modules is not None and wanted.gpus is not None
+    assert (wanted.modules.load, wanted.modules.options) == ({"ib_umad"}, {"ib_ipoib": {"send_queue_size": "512"}})
+    assert (wanted.gpus.method, wanted.gpus.allow_rebuild, wanted.gpus.wish.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])

@@ -10,8 +10,8 @@ import types
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names
-from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
