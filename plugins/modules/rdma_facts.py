@@ -662,10 +662,11 @@ ansible_facts:
 """
 
 import os
+import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import PARTS, gather
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
 
@@ -679,17 +680,18 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    answer(module, lambda: _result(module))
+
+
+def _result(module: AnsibleModule) -> dict[str, t.Any]:
     run, release = ModuleRunner(module), os.uname().release
-    try:
-        facts = gather(run, module.params["gather"], os.environ, running=release)
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
+    facts = gather(run, module.params["gather"], os.environ, running=release)
     for warning in facts.warnings:
         module.warn(warning)
-    result = {"changed": False, "ansible_facts": {"rdma": facts.rdma}}
+    result: dict[str, t.Any] = {"changed": False, "ansible_facts": {"rdma": facts.rdma}}
     if module.params["look"]:
         result["look"] = look_at(Node(run, release, os.environ), module.params["look"])
-    module.exit_json(**result)
+    return result
 
 
 if __name__ == "__main__":
