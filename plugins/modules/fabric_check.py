@@ -252,16 +252,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as _kmod
+
+# The options of the module kernel_modules that its planner needs, beside the modules themselves.
+KERNEL_MODULES = ("options", "mechanism", "load_now", "initramfs_drivers", "initramfs_cmdline")
 
 ARGUMENTS: dict[str, t.Any] = {
     "ports": {"type": "list", "elements": "str", "default": []},
     "interfaces": {"type": "list", "elements": "dict", "default": []},
     "modules": {"type": "list", "elements": "str", "default": []},
-    "kernel_modules_options": {"type": "dict", "default": {}},
-    "kernel_modules_mechanism": {"type": "str", "choices": ["auto", "rdma-core", "modules-load.d"], "default": "auto"},
-    "kernel_modules_load_now": {"type": "bool", "default": True},
-    "kernel_modules_initramfs_drivers": {"type": "list", "elements": "str", "default": []},
-    "kernel_modules_initramfs_cmdline": {"type": "list", "elements": "str", "default": []},
+    **{"kernel_modules_" + name: _kmod.ARGUMENTS[name] for name in KERNEL_MODULES},
     "gpudirect": {"type": "str", "choices": [NONE, *METHODS], "default": NONE},
     "gpudirect_peerdirect_support": {"type": "str", "choices": list(SUPPORT), "default": "auto"},
     "gpudirect_allow_rebuild": {"type": "bool", "default": False},

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Interest
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look as look_at_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 
@@ -35,7 +36,7 @@ def look(run: Runner, wanted: Wanted, release: str, root: str = "/") -> Found:
     found = Found(
         ports=ports,
         netdevs=read_netdevs(root, ports, read_links(run)),
-        modules=look_at_modules(run, release, (), wanted.modules.load_now, root=root) if wanted.modules is not None else None,
+        modules=look_at_modules(run, release, Interest(load_now=wanted.modules.load_now), root) if wanted.modules is not None else None,
         gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
         opensm=read_opensm(root),
     )

@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wish
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted as Interface
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found as Modules
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as WantedModules
 
 

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bo
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted as Interface
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found as Modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,7 +126,7 @@ def test_nothing_deviates_on_a_good_node() -> None:
         ),
         pytest.param(
             GOOD._replace(modules=MODULES._replace(loaded={"ib_umad": False})),
-            "module ib_ipoib: wanted loaded, found not loaded",
+            "kernel module ib_ipoib: wanted loaded, found not loaded",
             id="module not loaded",
         ),
         pytest.param(

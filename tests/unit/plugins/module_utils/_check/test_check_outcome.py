@@ -12,7 +12,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import load_text
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found as Modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 GOOD = Outcome((), (), "ib", "")
@@ -74,8 +74,8 @@ def test_the_result_is_plain_data() -> None:
     wanted = Wanted(modules=kmod.Wanted(load=frozenset(("ib_umad",))), subnet_manager=False)
     result = judge(wanted, Found(modules=Modules(load_text=load_text(["ib_umad"])))).result()
     (entry,) = result["deviations"]
-    assert entry == {**entry, "code": "differs", "object": "module ib_umad", "wanted": "loaded", "found": "not loaded", "hint": ""}
-    assert result["deviation_lines"] == ["module ib_umad: wanted loaded, found not loaded"]
+    assert entry == {**entry, "code": "differs", "object": "kernel module ib_umad", "wanted": "loaded", "found": "not loaded", "hint": ""}
+    assert result["deviation_lines"] == ["kernel module ib_umad: wanted loaded, found not loaded"]
     assert [row["result"] for row in result["rows"]] == ["BAD"]
 
 
