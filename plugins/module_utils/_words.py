@@ -37,6 +37,7 @@ _SUBJECTS: t.Mapping[str, str] = {
 _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
     ("interface", "state"): "link",
+    ("interface", "fail_over_mac"): "fail_over_mac",
     ("firmware", "version"): "firmware",
     ("firmware", "psid"): "PSID",
     ("firmware", "running_version"): "running firmware",
