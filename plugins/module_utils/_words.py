@@ -37,6 +37,8 @@ _SUBJECTS: t.Mapping[str, str] = {
 _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
     ("interface", "state"): "link",
+    ("kernel", "running"): "",
+    ("kernel", "gpu_driver"): "GPU driver",
     ("stack", "installer_options"): "installer options",
     ("firmware", "version"): "firmware",
     ("firmware", "psid"): "PSID",
