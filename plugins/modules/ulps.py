@@ -86,11 +86,14 @@ changes:
   elements: str
   sample: ["create file /etc/modules-load.d/rdma-ofed-ulps.conf", "upper-layer protocol srp: off -> on"]
 pending:
-  description: With O(start=false), the modules that are loaded only with the installed driver.
+  description:
+    - With O(start=false), the modules that are loaded only with the installed driver. Each entry has C(kind), C(subject), C(aspect), C(before),
+      C(after), C(needs) and C(why).
   returned: success
   type: list
-  elements: str
-  sample: ["module ib_srp: not loaded -> loaded (needs driver_reload)"]
+  elements: dict
+  sample:
+    - {kind: module, subject: ib_srp, aspect: "", before: not loaded, after: loaded, needs: driver_reload, why: []}
 reboot_required:
   description: Whether a reboot is needed. It never is.
   returned: success

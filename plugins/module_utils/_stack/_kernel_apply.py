@@ -81,8 +81,7 @@ def _failed(job: State, root: str) -> CommandFailed:
 
 
 def _result(changes: t.Sequence[Change], target: str, job: State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
-    result = Plan(tuple(changes)).result()
-    result.update(kernel=target, reasons=list(reasons))
+    result = {**Plan(tuple(changes)).result(reasons=reasons), "kernel": target}
     if job is not None:
         result["job"] = job.result()
     return result

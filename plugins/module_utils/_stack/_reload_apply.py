@@ -29,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_plan as plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_steps import ALIASES, loaded_again, steps
@@ -144,11 +144,9 @@ def wish_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wish:
 
 
 def _result(changes: t.Sequence[Change], verdict: Verdict, found: Found, job: State | None = None) -> dict[str, t.Any]:
-    result = Plan(tuple(changes)).result()
+    result = Plan(tuple(changes)).result(verdict.pending, verdict.why)
     result.update(
-        pending=plan.pending(verdict),
-        reboot_required=verdict.action == "reboot",
-        reasons=list(verdict.why),
+        waits=verdict.waits,
         users=[plan.described(user) for user in verdict.users],
         modules=[
             {"name": module.name, "loaded": module.srcversion_loaded, "installed": module.srcversion_disk, "differs": module.differs}
@@ -177,9 +175,8 @@ def _failed(before: Found, now: Found, job: State, root: str) -> dict[str, t.Any
     if missing:
         words = "%s. %s could not be loaded again: reboot the node. All output is in %s"
         raise CommandFailed(words % (text, ", ".join(missing), job.log), changed=True, reboot_required=True, job=job.result())
-    verdict = plan.Verdict("reboot", ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
-    change = untyped("driver", "as loaded", "as loaded, after an attempt to unload it")
-    return _result((change,), verdict, now, job)
+    verdict = plan.Verdict(plan.REBOOT, ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
+    return _result((plan.loading("as loaded, after an attempt to unload it"),), verdict, now, job)
 
 
 def _left_out(before: Found, now: Found) -> tuple[str, ...]:
@@ -215,8 +212,7 @@ def carry_out(run: Runner, found: Found, wish: Wish, look_again: t.Callable[[], 
     if plan.differing(now):
         names = ", ".join(module.name for module in plan.differing(now))
         raise CommandFailed("the driver was loaded anew, and %s is still another build than on disk; reboot the node. All output is in %s" % (names, job.log))
-    changes = (untyped("driver", "as loaded", "as installed"),)
-    return _result(changes, plan.Verdict("", (*_aftermath(found), *_left_out(found, now))), now, job)
+    return _result((plan.loading(),), plan.Verdict("", (*_aftermath(found), *_left_out(found, now))), now, job)
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> dict[str, t.Any]:
@@ -231,11 +227,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mappin
 
     found, wish = observe(), wish_of(module.params, module.check_mode)
     verdict = plan.judge(found, wish)
-    if verdict.action == "refuse":
+    if verdict.action == plan.REFUSE:
         raise Refused("refusing to unload the driver: %s" % "; ".join(verdict.why), users=[plan.described(user) for user in verdict.users])
-    if verdict.action != "reload":
+    if verdict.action != plan.RELOAD:
         return _result((), verdict, found)
     if module.check_mode:
-        change = verdict.change
-        return _result((change,) if change else (), plan.Verdict("", _aftermath(found), verdict.users), found)
+        return _result((plan.loading(),), plan.Verdict("", _aftermath(found), verdict.users), found)
     return carry_out(run, found, wish, observe, timeout, root)

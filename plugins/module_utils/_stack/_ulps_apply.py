@@ -34,13 +34,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import
     conf_values,
     is_active,
     is_enabled,
+    pending,
     plan,
     record_after,
     record_meanwhile,
     runs,
     unit_names,
     units_off,
-    waiting,
 )
 
 if t.TYPE_CHECKING:
@@ -169,13 +169,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     if wrong:
         raise InvalidInput(wrong)
     todo = plan(wanted, found)
-    result = todo.result()
     if todo and not module.check_mode:
         apply(module, run, wanted, found, modules, root)
         modules, found = observe()
         left = plan(wanted._replace(renewed=False), found)
         if left:
             raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
-    result["pending"] = waiting(wanted, found)
-    result["protocols"] = describe(wanted, found)
-    return result
+    return {**todo.result(pending(wanted, found)), "protocols": describe(wanted, found)}
