@@ -39,6 +39,7 @@ _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("package", "hold"): "",
     ("package", "state"): "",
     ("interface", "state"): "link",
+    ("stack", "installer_options"): "installer options",
     ("firmware", "version"): "firmware",
     ("firmware", "psid"): "PSID",
     ("firmware", "running_version"): "running firmware",
@@ -50,7 +51,7 @@ _VERBS = ("create", "edit", "remove")
 
 def subject(item: Change) -> str:
     """What is changed: C(file /etc/modprobe.d/rdma-ofed.conf), C(ib0 mtu), C(service opensm.service enabled)."""
-    aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect.replace("_", " "))
+    aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect)
     form = _SUBJECTS.get(item.kind.value, "{subject} {aspect}")
     return " ".join(form.format(subject=item.subject, aspect=aspect).split())
 
