@@ -196,8 +196,8 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import POLICIES
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._converge import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import POLICIES
 
 
 def main() -> None:

@@ -151,15 +151,15 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_plan import POLICIES
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import KERNEL_POLICIES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import ON
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "policy": {"type": "str", "choices": list(POLICIES), "default": "build"},
+            "policy": {"type": "str", "choices": list(KERNEL_POLICIES), "default": "build"},
             "bundle": {"type": "str"},
             "bundle_on": {"type": "str", "choices": list(ON), "default": "node"},
             "bundle_checksum": {"type": "str"},

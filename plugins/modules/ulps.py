@@ -139,7 +139,7 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
 
 
 def main() -> None:

@@ -17,10 +17,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import vendor_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of
@@ -29,7 +30,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
 
 if t.TYPE_CHECKING:

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_apply, _reload_plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge, _plan
 from ansible_collections.rdma.ofed.plugins.modules import driver_reload
 from hypothesis import given
 from hypothesis import strategies as st
@@ -182,15 +182,15 @@ def vendors(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 def prepared(found: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setattr(jobs, "_launch", found.launch)
     real = _usage.read_usage
-    monkeypatch.setattr(_reload_apply, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
-    monkeypatch.setattr(_reload_apply, "read_ssh", lambda *_arguments: found.ssh)
+    monkeypatch.setattr(_converge, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
+    monkeypatch.setattr(_converge, "read_ssh", lambda *_arguments: found.ssh)
     return found
 
 
 def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
     node.save()
     module: t.Any = Module(check, **params)
-    return _reload_apply.converge(module, node, RELEASE, {}, str(node.root), 1)
+    return _converge.converge(module, node, RELEASE, {}, str(node.root), 1)
 
 
 def converge(node: Node, **params: t.Any) -> dict[str, t.Any]:
@@ -491,8 +491,8 @@ def test_check_mode_of_a_run_that_installs(node: Node) -> None:
 
 @given(st.permutations(sorted(LOADED)), st.sets(st.sampled_from(LOADED)))
 def test_unloading_takes_users_first(order: list[str], held: set[str]) -> None:
-    modules = [_reload_plan.Module(name, 0, tuple([user for user in LOADED if name in NEEDS[user]] + (["stranger"] if name in held else []))) for name in order]
-    names, stuck = _reload_plan.unloading(modules)
+    modules = [_plan.Module(name, 0, tuple([user for user in LOADED if name in NEEDS[user]] + (["stranger"] if name in held else []))) for name in order]
+    names, stuck = _plan.unloading(modules)
     for index, name in enumerate(names):
         assert all(user in names[:index] for user in LOADED if name in NEEDS[user])
     assert set(stuck) == held

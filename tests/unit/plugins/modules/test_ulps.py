@@ -13,7 +13,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
 from module_files import ModuleFiles
 
 RELEASE = "6.1.0-50-amd64"

@@ -26,11 +26,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wante
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import PATH as CONF_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import edited
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import PROTOCOLS, inbox_packages, modules_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_input import VARIABLE, ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import (
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, inbox_packages, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
     Found,
     Wanted,
     conf_values,
@@ -44,6 +42,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import
     unit_names,
     units_off,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import PATH as CONF_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import edited
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import P
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import stop_allowed
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import stop_allowed
 
 POLICIES = ("never", "if_idle", "reboot", "force")
 RELOAD = "reload"

@@ -15,16 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import U
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import Kept, Record, parse_record, record_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._doca_plan import plan_doca
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Found as Node
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Wanted as Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import plan_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import KEYS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import NAMES, PROTOCOLS, inbox_packages, modules_of, vendor_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import (
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import NAMES, PROTOCOLS, inbox_packages, modules_of, vendor_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
     Found,
     Wanted,
     conf_values,
@@ -34,6 +26,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import
     record_meanwhile,
     units_off,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import KEYS
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._doca_plan import plan_doca
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Found as Node
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Wanted as Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import plan_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
 from hypothesis import given
 from hypothesis import strategies as st
 

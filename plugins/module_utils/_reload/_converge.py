@@ -24,15 +24,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, parse_mounts, parse_swaps, read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._card_use import read_virtual_functions
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT as GPUDIRECT
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_plan as plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_steps import ALIASES, loaded_again, steps
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _plan as plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES, loaded_again, steps
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -40,7 +39,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import Found, Verdict, Wish
+    from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, Verdict, Wish
 
 JOB = "driver-reload"
 _DRIVERS = ("mlx4_core", "mlx5_core")
@@ -127,7 +126,7 @@ def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/
         interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
         services=_services(run, is_openibd, root),
         # It may not have started yet: with the former driver, it can't.
-        gpudirect=GPUDIRECT if os.path.isdir(_at(root, "run/systemd/system")) and os.path.isfile(_at(root, UNIT_PATH)) else "",
+        gpudirect=os.path.basename(UNIT_PATH) if os.path.isdir(_at(root, "run/systemd/system")) and os.path.isfile(_at(root, UNIT_PATH)) else "",
     )
     return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root))
 

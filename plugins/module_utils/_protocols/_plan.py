@@ -19,8 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_of
 
 HARDWARE = "rdma-hw.target"
 

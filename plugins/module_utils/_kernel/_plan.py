@@ -12,12 +12,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, has_driver, lacking
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_build as building
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import Found, has_driver, lacking
 
-POLICIES = ("build", "pin", "refuse")
 _LOCKS: t.Mapping[str, tuple[str, ...]] = {"dnf": ("dnf", "-y", "versionlock", "add"), "zypper": ("zypper", "--non-interactive", "addlock")}
 
 
