@@ -36,6 +36,8 @@ _SUBJECTS: t.Mapping[str, str] = {
 # Aspects that read better otherwise; "" for those that go without saying.
 _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
+    ("package", "hold"): "",
+    ("package", "state"): "",
     ("interface", "state"): "link",
     ("kernel", "running"): "",
     ("kernel", "gpu_driver"): "GPU driver",
