@@ -17,8 +17,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import node_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import LEGACY, PEERMEM, decide
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_address, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -27,6 +27,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted as Interface
 
 # Logical and physical state of a port.
@@ -145,16 +146,16 @@ def _interface(item: Interface, netdev: Netdev | None) -> list[Finding]:
     return result
 
 
-def _gpus(wanted: WantedGpus, found: gpudirect.Found) -> list[Finding]:
+def _gpus(wanted: WantedGpus, found: Gpus) -> list[Finding]:
     """Nothing for a node without GPU, and nothing that waits for the installed stack to be loaded."""
     if not found.gpu.devices:
         return []
-    verdict = decide(wanted.method, node_of(found), wanted.allow_rebuild)
-    if verdict.obstacles:
-        why = "; ".join(dict.fromkeys(obstacle.found for obstacle in verdict.obstacles))
+    method = decide(wanted.method, found, wanted.allow_rebuild)
+    if method.obstacles:
+        why = "; ".join(dict.fromkeys(obstacle.cause for obstacle in method.obstacles))
         return [Finding(Code.GPU_OUT_OF_REACH, Topic.GPU_MEMORY, wanted=wanted.method, detail=why)]
-    result = [of_change(change) for change in gpudirect.plan(found, wanted.wish, verdict).changes]
-    registers = verdict.method in (PEERMEM, LEGACY) and found.gpu.peer(verdict.method).loaded and not gpudirect.waits(found)
+    result = [of_change(change) for change in gpudirect.plan(found, wanted.options, method).changes]
+    registers = method.name in (PEERMEM, LEGACY) and found.gpu.peer(method.name).loaded and not found.waits
     if registers and found.shows_clients and PEER_MEMORY_CLIENT not in found.gpu.clients:
         result.append(Finding(Code.GPU_NOT_REGISTERED, Topic.GPU_MEMORY, "", "", PEER_MEMORY_CLIENT, ", ".join(found.gpu.clients)))
     return result

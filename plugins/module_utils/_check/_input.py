@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wish
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of as interfaces_of
@@ -97,12 +97,12 @@ def wanted_of(params: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = N
     named = resolve(interfaces, facts).interfaces if facts is not None else [item for _path, item in interfaces]
     modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"]}
     gpus = _of("gpudirect_", params)
-    wish = Wish(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
+    options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     return Wanted(
         ports=tuple(params["ports"]),
         interfaces=interfaces_of(named),
         modules=kmod.wanted_of(modules) if params["modules"] else None,
-        gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], wish) if params["gpudirect"] != NONE else None,
+        gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
         fabric=params["fabric"],
         subnet_manager=params["subnet_manager"],
         fabric_ports=tuple(params["fabric_ports"]),

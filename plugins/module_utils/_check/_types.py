@@ -13,8 +13,8 @@ import typing as t
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found as Gpus
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wish
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted as Interface
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as WantedModules
@@ -25,7 +25,7 @@ class WantedGpus(t.NamedTuple):
 
     method: str
     allow_rebuild: bool
-    wish: Wish
+    options: GpuOptions
 
 
 class Wanted(t.NamedTuple):

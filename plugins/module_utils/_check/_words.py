@@ -27,13 +27,14 @@ _OBJECTS: t.Mapping[t.Any, str] = {
     Kind.MODULE: "kernel module {subject}",
 }
 
+# "" for aspects that go without saying.
 _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
+    (Topic.PORT, "link_layer"): "link layer",
+    (Topic.PORT, "sm_lid"): "SM LID",
     (Topic.OPENSM, "state"): "",
     (Topic.OPENSM, "enabled"): "at boot",
-    (Topic.PORT, "sm_lid"): "SM LID",
     (Kind.INTERFACE, "device"): "",
     (Kind.INTERFACE, "state"): "",
-    (Kind.UNIT, "state"): "",
 }
 
 _VALUES: t.Mapping[str, str] = {DECLARED: "as declared", OTHER: "other content"}
@@ -74,22 +75,26 @@ _FORMS: t.Mapping[Code, _Form] = {
 }
 
 
+def _change(finding: Finding) -> Change:
+    """The finding as a change that would mend it. Only for those whose kind is one of changes."""
+    return Change(t.cast(Kind, finding.kind), finding.subject, finding.aspect, finding.found, finding.wanted)
+
+
 def subject(finding: Finding) -> str:
     """The object: `port mlx5_0/1`, `interface ib0`."""
     form = _OBJECTS.get(finding.kind)
-    if form is not None or not isinstance(finding.kind, Kind):
-        return (form or "").format(subject=finding.subject)
-    return _words.subject(Change(finding.kind, finding.subject, "", "", ""))
+    return form.format(subject=finding.subject) if form else _words.subject(_change(finding)._replace(aspect=""))
 
 
 def _aspect(finding: Finding) -> str:
-    return _ASPECTS.get((finding.kind, finding.aspect), finding.aspect.replace("_", " "))
+    own = _ASPECTS.get((finding.kind, finding.aspect))
+    return _words.aspect(_change(finding)) if own is None else own
 
 
 def _values(finding: Finding) -> tuple[str, str, str]:
     """Wanted, found and hint."""
-    fields = {name: _VALUES.get(value) or _words.value(value) for name, value in (("wanted", finding.wanted), ("found", finding.found))}
-    wanted, found, hint = (form.format(detail=finding.detail, **fields) for form in _FORMS[finding.code])
+    words = [_VALUES.get(text) or _words.value(_change(finding), text) for text in (finding.wanted, finding.found)]
+    wanted, found, hint = (form.format(wanted=words[0], found=words[1], detail=finding.detail) for form in _FORMS[finding.code])
     return wanted, found, hint
 
 

@@ -56,4 +56,4 @@ def test_what_the_planners_need_is_handed_through() -> None:
     wanted = wanted_of({**DEFAULTS, **given})
     assert wanted.modules is not None and wanted.gpus is not None
     assert (wanted.modules.load, wanted.modules.options) == ({"ib_umad"}, {"ib_ipoib": {"send_queue_size": "512"}})
-    assert (wanted.gpus.method, wanted.gpus.allow_rebuild, wanted.gpus.wish.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])
+    assert (wanted.gpus.method, wanted.gpus.allow_rebuild, wanted.gpus.options.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])

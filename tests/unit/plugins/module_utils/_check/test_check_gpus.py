@@ -15,7 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH, Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found, Wish
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as Options
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT, unit_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 
@@ -32,7 +33,7 @@ GOOD = Found(
 
 
 def words(method: str, found: Found, **gpu: t.Any) -> list[str]:
-    wanted = Wanted(gpus=WantedGpus(method, False, Wish()), subnet_manager=False)
+    wanted = Wanted(gpus=WantedGpus(method, False, Options()), subnet_manager=False)
     return _words.lines(findings(wanted, Node(gpus=found._replace(gpu=found.gpu._replace(**gpu)))))
 
 
@@ -46,7 +47,7 @@ def test_a_good_node(method: str) -> None:
 
 def test_each_deviation() -> None:
     unloaded = (PEER._replace(loaded=False),)
-    assert words("auto", GOOD, peers=unloaded) == ["module nvidia_peermem: wanted loaded, found not loaded"]
+    assert words("auto", GOOD, peers=unloaded) == ["kernel module nvidia_peermem: wanted loaded, found not loaded"]
     assert words("auto", GOOD._replace(unit=GOOD.unit._replace(enabled=""))) == ["service %s enabled: wanted yes, found no" % UNIT]
     assert words("auto", GOOD._replace(files={})) == ["file %s: wanted as declared, found none" % UNIT_PATH]
     registered = "GPU memory: wanted nv_mem registered with the RDMA stack, found none (the module is loaded: see the kernel log)"
