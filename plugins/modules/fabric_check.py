@@ -37,6 +37,11 @@ options:
     type: list
     elements: dict
     default: []
+  ipoib_backend:
+    description: See O(rdma.ofed.ipoib#module:backend).
+    type: str
+    choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
+    default: auto
   modules:
     description: All declared kernel modules, as in O(rdma.ofed.kernel_modules#module:load). Where empty, modules are not checked.
     type: list
@@ -252,6 +257,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import backends
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as _kmod
 
 # The options of the module kernel_modules that its planner needs, beside the modules themselves.
@@ -260,6 +266,7 @@ KERNEL_MODULES = ("options", "mechanism", "load_now", "initramfs_drivers", "init
 ARGUMENTS: dict[str, t.Any] = {
     "ports": {"type": "list", "elements": "str", "default": []},
     "interfaces": {"type": "list", "elements": "dict", "default": []},
+    "ipoib_backend": {"type": "str", "choices": list(backends()), "default": "auto"},
     "modules": {"type": "list", "elements": "str", "default": []},
     **{"kernel_modules_" + name: _kmod.ARGUMENTS[name] for name in KERNEL_MODULES},
     "gpudirect": {"type": "str", "choices": [NONE, *METHODS], "default": NONE},

@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import identities, look
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
 
@@ -26,9 +27,9 @@ def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
     wrong = problems(module.params)
     if wrong:
         raise InvalidInput(wrong)
-    wanted = wanted_of(module.params, identities(run))
+    wanted = wanted_of(module.params)
     wait = 0 if module.check_mode else module.params["wait"]
-    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release)), wait, clock=time.monotonic, sleep=time.sleep)
+    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release, os.environ)), wait, clock=time.monotonic, sleep=time.sleep)
     result = {**outcome.result(), "waited": round(waited, 1)}
     if outcome.findings and module.params["fail"]:
         raise RdmaError("not as declared: %s" % "; ".join(result["deviation_lines"]), **result)

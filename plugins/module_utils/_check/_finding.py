@@ -30,6 +30,8 @@ class Topic(str, enum.Enum):
     """A fabric."""
     OPENSM = "opensm"
     """This node's opensm, without a subject; aspects: `state`, `enabled`."""
+    IPOIB = "ipoib"
+    """All interfaces of this node, without a subject."""
     GPU_MEMORY = "gpu_memory"
     """The way from the adapters to GPU memory, without a subject."""
 
@@ -59,6 +61,8 @@ class Code(str, enum.Enum):
     OPENSM_SURPLUS = "opensm_surplus"
     """Detail: the designated host."""
     NO_INTERFACE = "no_interface"
+    REFUSED = "refused"
+    """The planner refuses the declared state on this node. Detail: why."""
     MTU_CLAMPED = "mtu_clamped"
     """The broadcast group allows no more. Detail: the mtu code that the partition needs."""
     GPU_OUT_OF_REACH = "gpu_out_of_reach"

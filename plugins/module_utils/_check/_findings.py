@@ -16,10 +16,14 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_address, parse_pkey, same_partition
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan as ipoib
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import wanted_of as ipoib_wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
@@ -28,7 +32,9 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted as Interface
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 # Logical and physical state of a port.
 ACTIVE = "ACTIVE and LinkUp"
@@ -39,8 +45,12 @@ SM_STATES = {0: "not active", 1: "discovering", 2: "standby", 3: "master"}
 # The name under which nvidia_peermem and nv_peer_mem register with the RDMA stack.
 PEER_MEMORY_CLIENT = "nv_mem"
 
-# What a datagram interface has where the broadcast group is an ordinary 2K one: 2048 less the 4 bytes of the IPoIB header.
-MTU_2K = 2044
+
+def interfaces(wanted: Wanted, found: Found) -> tuple[Interface, ...]:
+    """The declared interfaces, by the names that they have on this node. One whose port is missing keeps the GUID as its name."""
+    if wanted.ipoib is None or found.ipoib is None:
+        return ()
+    return interfaces_of(resolve([("", item) for item in wanted.ipoib.interfaces], found.ipoib.facts).interfaces)
 
 
 def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
@@ -48,7 +58,7 @@ def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
     if wanted.ports:
         return wanted.ports
     under = {netdev.name: netdev.port for netdev in found.netdevs}
-    ports = [under.get(item.parent or item.name, "") for item in wanted.interfaces if item.present]
+    ports = [under.get(item.parent or item.name, "") for item in interfaces(wanted, found) if item.present]
     return tuple(dict.fromkeys(port for port in ports if port))
 
 
@@ -65,9 +75,8 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     result = [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
     if wanted.subnet_manager:
         result += [*_subnet_manager(wanted, found), *_opensm(wanted, found)]
-    netdevs = {netdev.name: netdev for netdev in found.netdevs}
-    for item in wanted.interfaces:
-        result += _interface(item, netdevs.get(item.name))
+    if wanted.ipoib is not None and found.ipoib is not None:
+        result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
     if wanted.modules is not None and found.modules is not None:
         result += [of_change(change) for change in kmod.plan(wanted.modules, found.modules).changes]
     if wanted.gpus is not None and found.gpus is not None:
@@ -116,34 +125,45 @@ def _opensm(wanted: Wanted, found: Found) -> list[Finding]:
     return result
 
 
-def _interface(item: Interface, netdev: Netdev | None) -> list[Finding]:
-    def finding(aspect: str, wanted: str, found: str, code: Code = Code.DIFFERS, detail: str = "") -> Finding:
-        return Finding(code, Kind.INTERFACE, item.name, aspect, wanted, found, detail)
-
-    if not item.present:
-        # The interface of the port itself comes with ib_ipoib and can't be absent: only a P_Key child can.
-        return [finding("device", "absent", "present")] if netdev is not None and item.is_child else []
-    if netdev is None:
-        return [finding("device", "present", "absent", Code.NO_INTERFACE)]
-    result: list[Finding] = []
-    if not netdev.up:
-        result.append(finding("state", "up", "down"))
-    # The mode of a bond is that of its ports.
-    if item.bond is None and item.mode != "auto" and netdev.mode != item.mode:
-        result.append(finding("mode", item.mode, netdev.mode or "unknown"))
-    if item.mtu and netdev.mtu != item.mtu:
-        # Without a carrier the group is not joined yet, and may turn out to allow more.
-        clamped = netdev.mode == "datagram" and item.mtu > netdev.mtu == MTU_2K and netdev.carrier
-        result.append(finding("mtu", str(item.mtu), str(netdev.mtu), Code.MTU_CLAMPED if clamped else Code.DIFFERS, "5"))
-    if item.pkey and not same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):
-        result.append(finding("pkey", "0x%04x" % item.pkey, netdev.pkey or "unknown"))
-    if netdev.master != item.master:
-        result.append(finding("bond", item.master, netdev.master))
-    there = {parse_address(address) for address in netdev.addresses}
-    missing = [address for address in item.addresses if address not in there]
-    if missing:
-        result.append(finding("addresses", ", ".join(missing), ", ".join(netdev.addresses)))
+def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interface]) -> list[Finding]:
+    """What the planner would change, or why it refuses; then what no plan changes."""
+    absent = {item.name for item in declared if item.present and item.name not in found.netdevs}
+    try:
+        todo = ipoib.plan(ipoib_wanted(options, found), found)
+    except RdmaError as exc:
+        missing = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent") for name in sorted(absent)]
+        return [*missing, Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
+    absent -= {*todo.deferred, *(naming.name for naming in todo.renames)}
+    result = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent") for name in sorted(absent)]
+    for change in todo.plan.changes:
+        # One that is absent differs in all aspects. The MTU is compared below: the planner leaves it to a broadcast group that clamps it.
+        if not (change.kind == Kind.INTERFACE and (change.subject in absent or change.aspect == "mtu")):
+            result.append(of_change(change))
+    for item in todo.live:
+        if item.name in found.netdevs:
+            result += _mtu(item, found.netdevs[item.name])
+    for item in declared:
+        if item.is_child and item.name in found.netdevs and not todo.touches(item.name, ("device",)):
+            result += _child(item, found.netdevs[item.name])
     return result
+
+
+def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
+    if not item.mtu or netdev.mtu == item.mtu:
+        return []
+    # Without a carrier the group is not joined yet, and may turn out to allow more.
+    clamped = netdev.mode == "datagram" and netdev.carrier and netdev.mtu < item.mtu and netdev.mtu in GROUP_MTUS
+    code = Code.MTU_CLAMPED if clamped else Code.DIFFERS
+    return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "5" if item.mtu > KERNEL_MTU else "4")]
+
+
+def _child(item: Interface, netdev: Netdev) -> list[Finding]:
+    """A P_Key child that somebody else made."""
+    if not item.present:
+        return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "device", "absent", "present")]
+    if same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):
+        return []
+    return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "pkey", "0x%04x" % item.pkey, netdev.pkey or "unknown")]
 
 
 def _gpus(wanted: WantedGpus, found: Gpus) -> list[Finding]:

@@ -20,8 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy impor
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of as interfaces_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _input as kmod_input
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
@@ -88,19 +87,15 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     return found
 
 
-def wanted_of(params: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> Wanted:
-    """The wanted state from parameters that passed `problems`.
-
-    `facts` give the names of interfaces that are declared by their port; one that is not there keeps its GUID.
-    """
-    interfaces = [("interfaces[%d]" % index, item) for index, item in enumerate(params["interfaces"])]
-    named = resolve(interfaces, facts).interfaces if facts is not None else [item for _path, item in interfaces]
+def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
+    """The wanted state from parameters that passed `problems`."""
     modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"]}
     gpus = _of("gpudirect_", params)
     options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     return Wanted(
         ports=tuple(params["ports"]),
-        interfaces=interfaces_of(named),
+        # With a timer, the planner does not refuse what would cut the connection of this run: nothing is changed here.
+        ipoib=IpoibOptions(params["interfaces"], params["ipoib_backend"], rollback_timeout=ipoib_input.ROLLBACK_MIN) if params["interfaces"] else None,
         modules=kmod.wanted_of(modules) if params["modules"] else None,
         gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
         fabric=params["fabric"],

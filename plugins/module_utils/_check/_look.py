@@ -14,13 +14,13 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import fabric_port
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole as look_at_interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Interest
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look as look_at_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
@@ -30,28 +30,19 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
-def look(run: Runner, wanted: Wanted, release: str, root: str = "/") -> Found:
+def look(run: Runner, wanted: Wanted, release: str, environ: t.Mapping[str, str], *, root: str = "/") -> Found:
     """`release` is the running kernel. What can't be read comes out as missing, with the reason."""
-    ports = read_ports(root)
+    ipoib = look_at_interfaces(run, environ, root) if wanted.ipoib is not None else None
+    ports = ipoib.ports if ipoib is not None else read_ports(root)
     found = Found(
         ports=ports,
-        netdevs=read_netdevs(root, ports, read_links(run)),
+        netdevs=tuple(ipoib.netdevs.values()) if ipoib is not None else read_netdevs(root, ports, read_links(run)),
+        ipoib=ipoib,
         modules=look_at_modules(run, release, Interest(load_now=wanted.modules.load_now), root) if wanted.modules is not None else None,
         gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
         opensm=read_opensm(root),
     )
     return _with_master(run, wanted, found) if wanted.subnet_manager else found
-
-
-def identities(run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """Adapters, ports and interfaces in the shape of the rdma facts, which give the names of interfaces that are declared by their port."""
-    ports = read_ports(root)
-    netdevs = read_netdevs(root, ports, read_links(run))
-    return {
-        "hcas": [hca._asdict() for hca in read_hcas(root)],
-        "ports": [port._asdict() for port in ports],
-        "netdevs": [netdev._asdict() for netdev in netdevs],
-    }
 
 
 def read_opensm(root: str = "/") -> Opensm:

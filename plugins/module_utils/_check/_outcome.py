@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Row
 from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -74,7 +74,7 @@ def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) ->
     """One row for each declared interface with the port under it, and for each checked port without a declared interface."""
     ports = {port.name: port for port in found.ports}
     netdevs = {netdev.name: netdev for netdev in found.netdevs}
-    names = [item.name for item in wanted.interfaces if item.present]
+    names = [item.name for item in interfaces(wanted, found) if item.present]
     pairs = [(netdevs[name].port if name in netdevs else "", name) for name in names]
     covered = {port for port, _name in pairs}
     pairs += [(port, "") for port in checked_ports(wanted, found) if port not in covered]

@@ -15,7 +15,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted as Interface
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as WantedModules
 
@@ -33,7 +34,7 @@ class Wanted(t.NamedTuple):
 
     ports: tuple[str, ...] = ()
     """`mlx5_0/1` ...; where empty, the ports under the declared interfaces are meant."""
-    interfaces: tuple[Interface, ...] = ()
+    ipoib: IpoibOptions | None = None
     modules: WantedModules | None = None
     gpus: WantedGpus | None = None
     fabric: str = "ib"
@@ -77,6 +78,7 @@ class Found(t.NamedTuple):
 
     ports: tuple[Port, ...] = ()
     netdevs: tuple[Netdev, ...] = ()
+    ipoib: Ipoib | None = None
     modules: Modules | None = None
     gpus: Gpus | None = None
     master: Master | None = None

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import itertools
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
@@ -22,6 +21,7 @@ _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.PORT: "port {subject}",
     Topic.SUBNET_MANAGER: "subnet manager of fabric {subject}",
     Topic.OPENSM: "opensm",
+    Topic.IPOIB: "IPoIB",
     Topic.GPU_MEMORY: "GPU memory",
     Kind.INTERFACE: "interface {subject}",
     Kind.MODULE: "kernel module {subject}",
@@ -67,6 +67,7 @@ _FORMS: t.Mapping[Code, _Form] = {
     Code.OPENSM_STANDBY: _Form(hint="it stands by for the designated host {detail}"),
     Code.OPENSM_SURPLUS: _Form(hint="the designated host is {detail}"),
     Code.NO_INTERFACE: _Form(hint="is ib_ipoib loaded, and is the port there?"),
+    Code.REFUSED: _Form("as declared", "not possible", "{detail}"),
     Code.MTU_CLAMPED: _Form(
         hint="the broadcast group of the partition allows {found}: give the partition mtu={detail} in the subnet manager's partitions.conf"
     ),
@@ -115,7 +116,10 @@ def result(finding: Finding) -> dict[str, str]:
 
 def lines(findings: t.Iterable[Finding]) -> list[str]:
     """One line for each object, with all that is wrong with it."""
-    return [_line(list(group)) for _object, group in itertools.groupby(findings, key=lambda finding: finding.object)]
+    objects: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        objects.setdefault(finding.object, []).append(finding)
+    return [_line(group) for group in objects.values()]
 
 
 def _line(findings: t.Sequence[Finding]) -> str:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
@@ -13,13 +15,17 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, names_in, short
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted as Interface
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,20 +44,47 @@ PORT = Port(
     sm_lid=1,
 )
 IB0 = Netdev(name="ib0", kind="ipoib", port="mlx5_0/1", port_guid=OWN, pkey="0xffff", mode="datagram", mtu=2044, up=True, addresses=("10.20.0.2/24",))
+BACKEND = "systemd-networkd"
 DECLARED_MODULES = kmod.Wanted(load=frozenset(("ib_umad", "ib_ipoib")))
 MODULES = Modules(loaded={"ib_umad": False, "ib_ipoib": False}, load_text=load_text(["ib_ipoib", "ib_umad"]))
 
+ADDRESSES = ["10.20.0.2/24"]
+IB0_DECLARED = {"name": "ib0", "addresses": ADDRESSES, "mode": "datagram", "mtu": 2044}
+
+
+def declaring(*items: t.Mapping[str, t.Any]) -> Options:
+    return Options(list(items), BACKEND, rollback_timeout=30)
+
+
+def with_interfaces(found: Found, *netdevs: Netdev, options: Options | None = None) -> Found:
+    """The node with these interfaces, and the files that the role writes for `options`; none where it refuses."""
+    state = Ipoib(
+        {netdev.name: netdev for netdev in netdevs},
+        backends={BACKEND: Presence()},
+        ports=found.ports,
+        loaded=True,
+    )
+    try:
+        changes = _plan.plan(wanted_of(options or declaring(IB0_DECLARED), state), state).plan.changes
+    except RdmaError:
+        changes = ()
+    files = {change.subject: change.after for change in changes if change.kind == Kind.FILE}
+    return found._replace(netdevs=netdevs, ipoib=state._replace(files=files))
+
+
 WANTED = Wanted(
     ports=("mlx5_0/1",),
-    interfaces=(Interface("ib0", ("10.20.0.2/24",), "datagram", 2044),),
+    ipoib=declaring(IB0_DECLARED),
     modules=DECLARED_MODULES,
     designated_host="node1",
 )
-GOOD = Found(
-    ports=(PORT,),
-    netdevs=(IB0,),
-    modules=MODULES,
-    master=Master(MASTERS, 1, 14, 3, "node1 mlx5_0"),
+GOOD = with_interfaces(
+    Found(
+        ports=(PORT,),
+        modules=MODULES,
+        master=Master(MASTERS, 1, 14, 3, "node1 mlx5_0"),
+    ),
+    IB0,
 )
 SM_WANTED = WANTED._replace(designated=True, designated_host="node2")
 SM_GOOD = GOOD._replace(master=Master(OWN, 2, 14, 3), masters=(OWN,), opensm=Opensm((42,), ("opensm.service",)))
@@ -110,17 +143,17 @@ def test_nothing_deviates_on_a_good_node() -> None:
             "opensm at boot: wanted disabled, found enabled (opensm.service) (the designated host is node1)",
             id="opensm enabled",
         ),
-        pytest.param(GOOD._replace(netdevs=()), "interface ib0: wanted present, found absent (is ib_ipoib loaded, and is the port there?)", id="no interface"),
-        pytest.param(GOOD._replace(netdevs=(IB0._replace(up=False),)), "interface ib0: wanted up, found down", id="interface down"),
-        pytest.param(GOOD._replace(netdevs=(IB0._replace(mode="connected"),)), "interface ib0 mode: wanted datagram, found connected", id="mode"),
-        pytest.param(GOOD._replace(netdevs=(IB0._replace(mtu=1500),)), "interface ib0 mtu: wanted 2044, found 1500", id="mtu"),
+        pytest.param(with_interfaces(GOOD), "interface ib0: wanted present, found absent (is ib_ipoib loaded, and is the port there?)", id="no interface"),
+        pytest.param(with_interfaces(GOOD, IB0._replace(up=False)), "interface ib0: wanted up, found down", id="interface down"),
+        pytest.param(with_interfaces(GOOD, IB0._replace(mode="connected")), "interface ib0 mode: wanted datagram, found connected", id="mode"),
+        pytest.param(with_interfaces(GOOD, IB0._replace(mtu=1500)), "interface ib0 mtu: wanted 2044, found 1500", id="mtu"),
         pytest.param(
-            GOOD._replace(netdevs=(IB0._replace(addresses=("10.20.0.3/24",)),)),
+            with_interfaces(GOOD, IB0._replace(addresses=("10.20.0.3/24",))),
             "interface ib0 addresses: wanted 10.20.0.2/24, found 10.20.0.3/24",
             id="another address",
         ),
         pytest.param(
-            GOOD._replace(netdevs=(IB0._replace(addresses=("10.20.0.2/16",)),)),
+            with_interfaces(GOOD, IB0._replace(addresses=("10.20.0.2/16",))),
             "interface ib0 addresses: wanted 10.20.0.2/24, found 10.20.0.2/16",
             id="another prefix",
         ),
@@ -165,43 +198,67 @@ def test_subnet_managers_are_left_alone_on_request() -> None:
 
 
 def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
-    wanted = WANTED._replace(interfaces=(Interface("ib0", mode="datagram", mtu=4092),))
-    joined = GOOD._replace(netdevs=(IB0._replace(carrier=True),))
-    (deviation,) = findings(wanted, joined)
-    assert _words.lines([deviation])[0].startswith("interface ib0 mtu: wanted 4092, found 2044") and deviation.code == Code.MTU_CLAMPED
-    assert deviation.lasting
-    (deviation,) = findings(wanted, GOOD)
+    options = declaring({**IB0_DECLARED, "mtu": 4092})
+    for written in (options, None):
+        # Whether an earlier run has set it, or only declared it.
+        joined = with_interfaces(GOOD, IB0._replace(carrier=True), options=written)
+        (deviation,) = (each for each in findings(WANTED._replace(ipoib=options), joined) if each.kind == Kind.INTERFACE)
+        assert _words.lines([deviation])[0].startswith("interface ib0 mtu: wanted 4092, found 2044") and "mtu=5" in _words.lines([deviation])[0]
+        assert deviation.code == Code.MTU_CLAMPED and deviation.lasting
+    (deviation,) = findings(WANTED._replace(ipoib=options), with_interfaces(GOOD, IB0, options=options))
     assert not deviation.lasting, "without a carrier nothing is known of the group yet"
 
 
-def test_mode_auto_and_an_open_mtu_accept_what_is_there() -> None:
-    wanted = WANTED._replace(interfaces=(Interface("ib0", ("10.20.0.2/24",)),))
-    assert findings(wanted, GOOD._replace(netdevs=(IB0._replace(mode="connected", mtu=65520),))) == []
+def test_an_open_mode_is_the_choice_of_the_planner_and_an_open_mtu_that_of_the_kernel() -> None:
+    options = declaring({"name": "ib0", "addresses": ADDRESSES})
+    wanted = WANTED._replace(ipoib=options)
+    assert findings(wanted, with_interfaces(GOOD, IB0._replace(mtu=4092), options=options)) == []
+    connected = with_interfaces(GOOD, IB0._replace(mode="connected", mtu=65520), options=options)
+    assert "interface ib0 mode: wanted datagram, found connected" in words(wanted, connected)
 
 
 def test_a_child_is_compared_by_partition() -> None:
-    wanted = WANTED._replace(interfaces=(Interface("ib0.8001", parent="ib0", pkey=0x8001),))
+    options = declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001})
+    wanted = WANTED._replace(ipoib=options)
     child = Netdev(name="ib0.8001", kind="ipoib_child", port="mlx5_0/1", parent="ib0", pkey="0x8001", mode="datagram", mtu=2044, up=True)
-    assert findings(wanted, GOOD._replace(netdevs=(IB0, child))) == []
-    assert words(wanted, GOOD._replace(netdevs=(IB0, child._replace(pkey="0x8002")))) == ["interface ib0.8001 pkey: wanted 0x8001, found 0x8002"]
+    assert findings(wanted, with_interfaces(GOOD, IB0, child, options=options)) == []
+    other = with_interfaces(GOOD, IB0, child._replace(pkey="0x8002"), options=options)
+    assert words(wanted, other) == ["interface ib0.8001 pkey: wanted 0x8001, found 0x8002"]
 
 
 def test_an_absent_child_must_not_be_there_and_an_absent_parent_may() -> None:
-    wanted = WANTED._replace(interfaces=(Interface("ib0", present=False), Interface("ib0.8001", parent="ib0", pkey=0x8001, present=False)))
+    gone = declaring({"name": "ib0", "state": "absent"}, {"parent": "ib0", "pkey": 0x8001, "state": "absent"})
+    wanted = WANTED._replace(ipoib=gone)
     child = IB0._replace(name="ib0.8001", kind="ipoib_child", parent="ib0", pkey="0x8001")
-    assert findings(wanted, GOOD) == []
-    assert words(wanted, GOOD._replace(netdevs=(IB0, child))) == ["interface ib0.8001: wanted absent, found present"]
+    assert findings(wanted, with_interfaces(GOOD, IB0, options=gone)) == []
+    assert words(wanted, with_interfaces(GOOD, IB0, child, options=gone)) == ["interface ib0.8001: wanted absent, found present"]
+    ours = with_interfaces(GOOD, IB0, child, options=declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001}))
+    assert "interface ib0.8001: wanted none, found P_Key child 0x8001 of ib0" in words(wanted, ours)
 
 
 def test_addresses_compare_by_value() -> None:
-    wanted = WANTED._replace(interfaces=(Interface("ib0", ("fd00::1/64",)),))
-    assert findings(wanted, GOOD._replace(netdevs=(IB0._replace(addresses=("fd00:0:0::1/64",)),))) == []
+    options = declaring({"name": "ib0", "addresses": ["fd00::1/64"]})
+    found = with_interfaces(GOOD, IB0._replace(addresses=("fd00:0:0::1/64",)), options=options)
+    assert findings(WANTED._replace(ipoib=options), found) == []
+
+
+def test_files_of_the_role_are_as_it_would_write_them() -> None:
+    assert GOOD.ipoib is not None
+    path = "/etc/systemd/network/50-rdma-ib0.network"
+    lost = GOOD._replace(ipoib=GOOD.ipoib._replace(files={}))
+    assert words(WANTED, lost) == ["file %s: wanted as declared, found none" % path]
+    edited = GOOD._replace(ipoib=GOOD.ipoib._replace(files={**GOOD.ipoib.files, path: GOOD.ipoib.files[path] + "# by hand"}))
+    assert words(WANTED, edited) == ["file %s: wanted as declared, found other content" % path]
+
+
+def test_what_the_planner_refuses_is_one_finding() -> None:
+    (line,) = words(WANTED, with_interfaces(GOOD, IB0._replace(master="br0")))
+    assert line.startswith("IPoIB: wanted as declared, found not possible (ib0 is a port of br0, which is not declared")
 
 
 def test_without_declared_ports_those_under_the_interfaces_are_checked() -> None:
     assert checked_ports(WANTED._replace(ports=()), GOOD) == ("mlx5_0/1",)
-    child = Interface("ib0.8001", parent="ib0", pkey=0x8001)
-    assert checked_ports(Wanted(interfaces=(child,)), GOOD) == ("mlx5_0/1",)
+    assert checked_ports(Wanted(ipoib=declaring({"parent": "ib0", "pkey": 0x8001})), GOOD) == ("mlx5_0/1",)
     assert checked_ports(Wanted(), GOOD) == ()
 
 
@@ -291,24 +348,26 @@ NETDEVS = st.builds(
     up=st.booleans(),
     addresses=st.sampled_from(((), ("10.0.0.1/24",), ("10.0.0.1/24", "fd00::1/64"))),
 )
-INTERFACES = st.builds(
-    Interface,
-    name=st.sampled_from(("ib0", "ib1", "ib0.8001")),
-    addresses=st.sampled_from(((), ("10.0.0.1/24",))),
-    mode=st.sampled_from(("auto", "datagram", "connected")),
-    mtu=st.sampled_from((0, 2044, 4092)),
-    parent=st.sampled_from(("", "ib0")),
-    pkey=st.sampled_from((0, 0x8001)),
-    present=st.booleans(),
+INTERFACES = st.one_of(
+    st.just({"parent": "ib0", "pkey": 0x8001}),
+    st.fixed_dictionaries(
+        {"name": st.sampled_from(("ib0", "ib1"))},
+        optional={
+            "addresses": st.sampled_from(([], ["10.0.0.1/24"])),
+            "mode": st.sampled_from(("auto", "datagram", "connected")),
+            "mtu": st.sampled_from((2044, 4092)),
+            "state": st.sampled_from(("present", "absent")),
+        },
+    ),
 )
 MODULE_SETS = st.frozensets(st.sampled_from(("ib_umad", "ib_ipoib", "rdma_ucm")))
 FOUND_MODULES = st.builds(
     Modules, loaded=MODULE_SETS.map(lambda names: dict.fromkeys(names, False)), load_text=MODULE_SETS.map(lambda names: load_text(sorted(names)))
 )
 FOUND = st.builds(
-    Found,
+    lambda netdevs, **rest: with_interfaces(Found(**rest), *netdevs),
     ports=st.lists(PORTS, max_size=3).map(tuple),
-    netdevs=st.lists(NETDEVS, max_size=3).map(tuple),
+    netdevs=st.lists(NETDEVS, max_size=3, unique_by=lambda netdev: netdev.name),
     modules=FOUND_MODULES,
     master=st.none() | st.builds(Master, st.sampled_from((OWN, MASTERS)), st.just(1), st.just(0), st.integers(0, 3), st.sampled_from(("", "node1", "MT4119"))),
     masters=st.none() | st.lists(st.sampled_from((OWN, MASTERS)), max_size=2).map(tuple),
@@ -317,8 +376,8 @@ FOUND = st.builds(
 DECLARATIONS = st.builds(
     Wanted,
     ports=st.lists(st.sampled_from(("mlx5_0/1", "mlx5_1/1")), unique=True).map(tuple),
-    interfaces=st.lists(INTERFACES, max_size=3, unique_by=lambda wanted: wanted.name).map(tuple),
-    modules=st.none() | st.builds(kmod.Wanted, load=MODULE_SETS),
+    ipoib=st.none() | st.lists(INTERFACES, min_size=1, max_size=3, unique_by=lambda item: item.get("name")).map(lambda items: declaring(*items)),
+    modules=st.none() | MODULE_SETS.map(lambda names: kmod.Wanted(load=names)),
     subnet_manager=st.booleans(),
     designated=st.booleans(),
     designated_host=st.sampled_from(("", "node1")),
@@ -329,7 +388,7 @@ DECLARATIONS = st.builds(
 @given(DECLARATIONS, FOUND)
 def test_every_deviation_is_one_and_every_bad_node_shows_it(wanted: Wanted, found: Found) -> None:
     deviations = findings(wanted, found)
-    assert all(deviation.wanted != deviation.found for deviation in deviations)
+    assert all(entry["wanted"] != entry["found"] for entry in map(_words.result, deviations))
     rows = table_rows(wanted, found, deviations)
     assert rows
     assert any(row.result == "BAD" for row in rows) == bool(deviations)
@@ -340,23 +399,25 @@ def test_the_order_of_what_was_found_does_not_matter(wanted: Wanted, found: Foun
     names = [port.name for port in found.ports], [netdev.name for netdev in found.netdevs]
     if any(len(set(group)) != len(group) for group in names):
         return
-    turned = found._replace(ports=found.ports[::-1], netdevs=found.netdevs[::-1])
+    assert found.ipoib is not None
+    turned = found._replace(
+        ports=found.ports[::-1], netdevs=found.netdevs[::-1], ipoib=found.ipoib._replace(netdevs=dict(reversed(found.ipoib.netdevs.items())))
+    )
     assert findings(wanted, turned) == findings(wanted, found)
 
 
 @given(DECLARATIONS)
 def test_a_node_with_nothing_deviates_where_anything_is_declared(wanted: Wanted) -> None:
-    declared = [*wanted.ports, *(wanted.modules.load if wanted.modules else ()), *(item for item in wanted.interfaces if item.present)]
-    assert bool(findings(wanted._replace(subnet_manager=False), Found(modules=Modules()))) == bool(declared)
+    items = wanted.ipoib.interfaces if wanted.ipoib else []
+    declared = [*wanted.ports, *(wanted.modules.load if wanted.modules else ()), *(item for item in items if item.get("state") != "absent")]
+    assert bool(findings(wanted._replace(subnet_manager=False), with_interfaces(Found(modules=Modules())))) == bool(declared)
 
 
 def test_a_bond_is_compared_by_its_ports() -> None:
-    bond = Interface("bond0", ("10.20.0.2/24",), "connected", 65520, bond=Bond(("ib0",)))
-    port = Interface("ib0", mode="connected", mtu=65520, master="bond0")
-    ib0 = Netdev("ib0", "ipoib", mode="connected", mtu=65520, up=True, master="bond0", port="mlx5_0/1")
-    bond0 = Netdev("bond0", "bond", mtu=65520, up=True, addresses=("10.20.0.2/24",), members=("ib0",))
-    wanted = WANTED._replace(interfaces=(port, bond))
-    good = GOOD._replace(netdevs=(bond0, ib0))
-    assert [text for text in words(wanted, good) if "interface" in text] == []
-    loose = good._replace(netdevs=(bond0, ib0._replace(master="")))
-    assert [text for text in words(wanted, loose) if "interface" in text] == ["interface ib0 bond: wanted bond0, found none"]
+    options = declaring({"name": "bond0", "addresses": ADDRESSES, "mode": "datagram", "mtu": 2044, "bond": {"ports": ["ib0"]}})
+    ib0 = IB0._replace(addresses=(), master="bond0")
+    bond0 = Netdev("bond0", "bond", mtu=2044, up=True, addresses=tuple(ADDRESSES), members=("ib0",))
+    wanted = WANTED._replace(ipoib=options)
+    assert words(wanted, with_interfaces(GOOD, bond0, ib0, options=options)) == []
+    loose = with_interfaces(GOOD, bond0._replace(members=()), ib0._replace(master=""), options=options)
+    assert words(wanted, loose) == ["interface bond0 ports: wanted ib0, found none"]
