@@ -30,7 +30,7 @@ class Kind(str, enum.Enum):
     UNIT = "unit"
     """A systemd unit; aspects: C(state), C(enabled), C(masked)."""
     PROCESS = "process"
-    """A process ID."""
+    """A process ID; the aspect is the name of its program."""
     INTERFACE = "interface"
     """A network interface; aspects: C(name), C(device), C(mode), C(mtu), C(bond), C(addresses), C(routes), C(state)."""
     RDMA_LINK = "rdma_link"
@@ -171,8 +171,8 @@ class Plan(t.NamedTuple):
             {
                 "before_header": "settings",
                 "after_header": "settings",
-                "before": "".join("%s: %s\n" % (_words.subject(change), _words.value(change.before)) for change in settings),
-                "after": "".join("%s: %s\n" % (_words.subject(change), _words.value(change.after)) for change in settings),
+                "before": "".join("%s: %s\n" % (_words.subject(change), _words.value(change, change.before)) for change in settings),
+                "after": "".join("%s: %s\n" % (_words.subject(change), _words.value(change, change.after)) for change in settings),
             },
         ]
 

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_build import prerequisites_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import prerequisites_argv
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found

@@ -18,11 +18,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_found as kernels
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _found as kernels
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import DOCA_TOOL
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import SUPPORTED_WORDS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_build import DOCA_TOOL
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import TOOLS, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import read_record
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
 

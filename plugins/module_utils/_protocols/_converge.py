@@ -26,24 +26,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wante
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import PATH as CONF_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import edited
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import PROTOCOLS, inbox_packages, modules_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_input import VARIABLE, ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import (
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, inbox_packages, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
     Found,
     Wanted,
     conf_values,
     is_active,
     is_enabled,
+    pending,
     plan,
     record_after,
     record_meanwhile,
     runs,
     unit_names,
     units_off,
-    waiting,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import PATH as CONF_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import edited
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -171,13 +171,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     if wrong:
         raise InvalidInput(wrong)
     todo = plan(wanted, found)
-    result = todo.result()
     if todo and not module.check_mode:
         apply(module, run, wanted, found, modules, root)
         modules, found = observe()
         left = plan(wanted._replace(renewed=False), found)
         if left:
             raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
-    result["pending"] = waiting(wanted, found)
-    result["protocols"] = describe(wanted, found)
-    return result
+    return {**todo.result(pending(wanted, found)), "protocols": describe(wanted, found)}

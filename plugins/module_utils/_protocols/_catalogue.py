@@ -15,8 +15,6 @@ from __future__ import annotations
 import re
 import typing as t
 
-VENDORS = ("mlnx_ofed", "doca")
-
 # When a unit is to run, apart from being enabled.
 NOW = "now"
 WITH_HARDWARE = "hardware"

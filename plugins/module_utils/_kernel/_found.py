@@ -14,8 +14,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source, is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._packages import DRIVERS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_packages import DRIVERS
 
 # The packages by which new kernels come, and the kernels themselves.
 _APT = re.compile(r"^linux-(image|headers|modules|generic|lowlatency|virtual|aws|azure|gcp|kvm|nvidia|oracle)(-|\Z)")

@@ -12,12 +12,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, has_driver, lacking
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import Found, has_driver, lacking
 
-POLICIES = ("build", "pin", "refuse")
 _LOCKS: t.Mapping[str, tuple[str, ...]] = {"dnf": ("dnf", "-y", "versionlock", "add"), "zypper": ("zypper", "--non-interactive", "addlock")}
 
 
@@ -48,7 +47,7 @@ def _pin(found: Found) -> Draft:
         return Draft()
     if not found.can_lock:
         raise Unsupported("kernels can't be kept as they are without the plugin versionlock of dnf: install python3-dnf-plugin-versionlock")
-    changes = tuple(untyped("package %s" % name, "free", "held") for name in loose)
+    changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
     argv = ("apt-mark", "hold", *loose) if found.manager == "apt" else (*_LOCKS[found.manager], *loose)
     return Draft(Plan(changes), (Step("holding the kernels", argv),))
 
