@@ -16,7 +16,7 @@ import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
     MTUS,
@@ -29,10 +29,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
     rate_code,
     scope_code,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import KEYWORDS, MEMBERSHIPS
 
 VARIABLE = "opensm_partitions"
+KEYWORDS = ("ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF")
+MEMBERSHIPS = ("full", "limited", "both")
+DEFAULT_PKEY = 0x7FFF
 
 # opensm keeps 31 characters; a first digit would make the name a P_Key.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,30}\Z")
@@ -160,7 +161,7 @@ def _read_member(member: t.Mapping[str, t.Any], default: str) -> Member:
 
 
 def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
-    """A checked entry. Who is named without a membership has the partition's, which is C(full) if that has none either."""
+    """A checked entry. A member without a membership has that of the partition, which is `full` by default."""
     scope = entry.get("scope")
     default = entry.get("membership") or "full"
     return Partition(

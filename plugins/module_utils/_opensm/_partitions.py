@@ -19,13 +19,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
+    DEFAULT_PKEY,
+    KEYWORDS,
     VARIABLE,
     Member,
     Partition,
     entry_problems,
     read_entry,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import DEFAULT_PKEY, KEYWORDS
 
 # Many hosts each, which want to talk to each other; switches and routers don't.
 _MANY = ("ALL", "ALL_CAS")
@@ -218,7 +219,7 @@ def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
     return found
 
 
-def problems(declared: t.Any, inventory: Inventory | None = None, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> list[Problem]:
+def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> list[Problem]:
     """What is wrong with C(opensm_partitions). Without an inventory, hosts and groups are taken as they are.
 
     C(allow_both), C(qos): what opensm.conf says of allow_both_pkeys and qos; without them a membership of C(both) is full,
@@ -274,9 +275,9 @@ def _definition(partition: Partition, resolved: Resolved) -> str:
     return "%s :\n%s" % (head, "".join(lines))
 
 
-def render(declared: t.Any, inventory: Inventory, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
+def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
     """The text of partitions.conf; "" (no file: everybody is in the default partition) without any. Raises InvalidInput."""
-    wrong = problems(declared, inventory, allow_both, qos, variable)
+    wrong = problems(declared, inventory, allow_both=allow_both, qos=qos, variable=variable)
     if wrong:
         raise InvalidInput(wrong)
     entries = [read_entry(entry) for entry in declared or ()]
