@@ -151,7 +151,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    answer(module, lambda: {"changed": False, **report(ModuleRunner(module), module.params["ports"], module.params["known_hosts"])})
+    answer(module, lambda: {"changed": False, **report(ModuleRunner(module), names=module.params["ports"], hosts=module.params["known_hosts"])})
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._words import subject
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted
@@ -102,7 +101,7 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, f
     def wait(bound: Bound) -> None:
         instance = bound.instance
         try:
-            settled = settle(run, bound, timeout, lambda told: announce(module, run, instance.unit, told=told))
+            settled = settle(run, bound, timeout=timeout, announce=lambda told: announce(module, run, instance.unit, told=told))
         except Misplaced:
             # Before there was a subnet manager, the wrong cable could not be seen. It must not run in another fabric.
             if instance.unit not in found.running:
@@ -128,7 +127,9 @@ def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict
     return result(planned)
 
 
-def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted, ports: t.Sequence[Port]) -> dict[str, t.Any]:
+def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
+    # A host without a subnet manager may have no port, and needs none.
+    ports = read_ports()
     bounds = bind(wanted.instances, ports)
     wanted = wanted._replace(instances=tuple(bound.instance for bound in bounds))
     # The run itself sees what was replaced: after a restart in between, such as by a reboot, no other one is needed.
@@ -158,7 +159,4 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted, ports:
 def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     """The module's result; raises RdmaError."""
     wanted = read_wanted(module.params)
-    if not wanted.present:
-        return _converge_absent(module, run, wanted)
-    # A host without a subnet manager may have no port, and needs none.
-    return _converge_present(module, run, wanted, read_ports())
+    return _converge_present(module, run, wanted) if wanted.present else _converge_absent(module, run, wanted)

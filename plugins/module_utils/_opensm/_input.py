@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
     PATH,
     PORT,
@@ -29,13 +29,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
-
-
-def _check(variables: t.Mapping[str, t.Any], name: str, good: t.Callable[[t.Any], bool], allowed: str, hint: str = "") -> list[Problem]:
-    """A variable that is not there has its default. An empty one has none: the role would pass it on."""
-    if name not in variables or good(variables[name]):
-        return []
-    return [Problem(name, variables[name], allowed, hint)]
 
 
 def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
@@ -71,24 +64,31 @@ def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
+# A variable that is not there has its default. An empty one has none, and would reach the module, so it is checked.
+_CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
+    "opensm_state": (lambda value: value in ("present", "absent"), "present, absent"),
+    "opensm_standby": (is_boolean, ALLOWED),
+    "opensm_port": (_or_empty(is_port, None, ""), PORT),
+    "opensm_port_guid": (_or_empty(is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"'),
+    "opensm_priority": (is_priority, PRIORITY),
+    "opensm_wait_timeout": (_is_seconds, "a whole number of seconds, more than 0"),
+    "opensm_allow_foreign_master": (is_boolean, ALLOWED),
+    "opensm_log_file": (_or_empty(is_path, None, ""), PATH),
+    "opensm_port_guids": (_or_empty(_is_guid_list, None), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
+    "opensm_node_guids": (_or_empty(_is_guid_mapping, None), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
+}
+
+
 def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    quoted = "quote it: without quotes YAML reads a number" if isinstance(variables.get("opensm_port_guid"), int) else ""
+    hints = {"opensm_port_guid": QUOTE} if isinstance(variables.get("opensm_port_guid"), int) else {}
+    wrong = [(name, allowed) for name, (good, allowed) in _CHECKS.items() if name in variables and not good(variables[name])]
     return [
         *fabric_problems(variables),
-        *_check(variables, "opensm_state", lambda value: value in ("present", "absent"), "present, absent"),
+        *(Problem(name, variables[name], allowed, hints.get(name, "")) for name, allowed in wrong),
         *rank_problems(variables),
-        *_check(variables, "opensm_standby", is_boolean, ALLOWED),
-        *_check(variables, "opensm_port", _or_empty(is_port, None, ""), PORT),
-        *_check(variables, "opensm_port_guid", _or_empty(is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"', quoted),
-        *_check(variables, "opensm_priority", is_priority, PRIORITY),
-        *_check(variables, "opensm_wait_timeout", _is_seconds, "a whole number of seconds, more than 0"),
-        *_check(variables, "opensm_allow_foreign_master", is_boolean, ALLOWED),
-        *_check(variables, "opensm_log_file", _or_empty(is_path, None, ""), PATH),
-        *_check(variables, "opensm_port_guids", _or_empty(_is_guid_list, None), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
-        *_check(variables, "opensm_node_guids", _or_empty(_is_guid_mapping, None), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
         *settings_problems(variables),
         *option_problems(variables),
-        *name_problems({}, variables.get("opensm_node_names")),
+        *name_problems(variables.get("opensm_node_names")),
         *_partition_problems(variables),
     ]
 

@@ -17,7 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_secret, variable_of, words
 
 _KEY = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\Z")
@@ -71,9 +71,8 @@ def _guid_problems(guids: t.Any, engines: t.Any) -> list[Problem]:
     name = "opensm_root_guids"
     if not isinstance(guids, (list, tuple)):
         return [Problem(name, guids, "a list of node GUIDs of switches")]
-    hint = "quote it: without quotes YAML reads a number"
     found = [
-        Problem("%s[%d]" % (name, index), guid, 'a node GUID in the form "0x0002c90300f00030"', hint if isinstance(guid, int) else "")
+        Problem("%s[%d]" % (name, index), guid, 'a node GUID in the form "0x0002c90300f00030"', QUOTE if isinstance(guid, int) else "")
         for index, guid in enumerate(guids)
         if not is_guid(guid)
     ]

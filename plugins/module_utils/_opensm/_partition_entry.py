@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED,
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
     MTUS,
+    QUOTE,
     RATES,
     SCOPES,
     is_guid,
@@ -101,7 +102,7 @@ def _member_problems(where: str, member: t.Any) -> list[Problem]:
     if kind == "keyword" and value not in KEYWORDS:
         found.append(Problem("%s.keyword" % where, value, ", ".join(KEYWORDS)))
     elif kind == "port_guid" and not is_guid(value):
-        hint = "quote it: without quotes YAML reads a number" if isinstance(value, int) else "that is not the node GUID"
+        hint = QUOTE if isinstance(value, int) else "that is not the node GUID"
         found.append(Problem("%s.port_guid" % where, value, 'a port GUID in the form "0x7cfe90030016aef1"', hint))
     elif not isinstance(value, str) or not value:
         found.append(Problem("%s.%s" % (where, kind), value, "the name of a %s of the inventory" % kind))

@@ -97,7 +97,7 @@ def resolve(partition: Partition, inventory: Inventory) -> Resolved:
     return Resolved(tuple((name, keywords[name]) for name in KEYWORDS if name in keywords), tuple(ports))
 
 
-def _lookup(where: str, member: Member, inventory: Inventory, everybody: t.Collection[str]) -> list[Problem]:
+def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Collection[str]) -> list[Problem]:
     """Members that are not in the inventory, not on the fabric, or without a known port."""
     known: t.Collection[str] = everybody if member.kind == "host" else inventory.groups
     if member.kind in ("host", "group") and member.name not in known:
@@ -251,7 +251,9 @@ def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both:
         if inventory is None:
             found += _talk_problems(where, entry, Inventory({}))
             continue
-        missing = [problem for at, member in enumerate(entry.members) for problem in _lookup("%s.members[%d]" % (where, at), member, inventory, everybody)]
+        missing: list[Problem] = []
+        for at, member in enumerate(entry.members):
+            missing += _lookup("%s.members[%d]" % (where, at), member, inventory, everybody=everybody)
         found += missing or [*_overlaps(where, entry, inventory), *_talk_problems(where, entry, inventory)]
     return found
 

@@ -50,10 +50,6 @@ def _yes(value: bool) -> str:
     return YES if value else NO
 
 
-def _unit(unit: str, aspect: str, before: str, after: str) -> Change:
-    return Change(Kind.UNIT, unit, aspect, before, after)
-
-
 def _packaged(unit: str) -> str:
     """The unit file of a packaged unit: `opensm@.service` for `opensm@0x1.service`."""
     return re.sub(r"@.*\.", "@.", unit)
@@ -61,16 +57,16 @@ def _packaged(unit: str) -> str:
 
 def _masks(found: Found, wanted: bool, stay: t.Collection[str] = ()) -> list[Change]:
     kept = {_packaged(unit) for unit in stay}
-    return [_unit(unit, MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED if unit not in kept]
+    return [Change(Kind.UNIT, unit, MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED if unit not in kept]
 
 
 def _stops(found: Found, keep: t.Collection[str] = ()) -> list[Change]:
-    units = [_unit(unit, STATE, RUNNING, STOPPED) for unit in found.running if unit not in keep]
+    units = [Change(Kind.UNIT, unit, STATE, RUNNING, STOPPED) for unit in found.running if unit not in keep]
     return units + [Change(Kind.PROCESS, str(pid), "opensm", RUNNING, STOPPED) for pid in found.strays if str(pid) not in keep]
 
 
 def _removals(found: Found, keep: t.Collection[str] = (), keep_files: t.Collection[str] = ()) -> list[Change | None]:
-    disabled: list[Change | None] = [_unit(unit, ENABLED, YES, NO) for unit in found.enabled if unit not in keep]
+    disabled: list[Change | None] = [Change(Kind.UNIT, unit, ENABLED, YES, NO) for unit in found.enabled if unit not in keep]
     return disabled + [file_change(path, text, "") for path, text in sorted(found.files.items()) if path not in keep_files]
 
 
@@ -130,8 +126,8 @@ def _plan_present(wanted: Wanted, found: Found, stay: t.Collection[str]) -> Plan
             *_removals(found, keep, {*files, *kept}),
             *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
             file_change(DEFAULT_PATH, found.node_names, _named(wanted, found, bool(fabrics))),
-            *(_unit(unit, ENABLED, _yes(unit in found.enabled), YES) for unit in texts),
-            *(_unit(instance.unit, STATE, _state(found, instance, texts[instance.unit]), RUNNING) for instance in instances),
+            *(Change(Kind.UNIT, unit, ENABLED, _yes(unit in found.enabled), YES) for unit in texts),
+            *(Change(Kind.UNIT, instance.unit, STATE, _state(found, instance, texts[instance.unit]), RUNNING) for instance in instances),
         )
     )
 

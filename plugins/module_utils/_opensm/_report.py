@@ -70,7 +70,7 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
     return rows + [{**rest, "pid": pid} for pid in found.strays]
 
 
-def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, names: Names) -> dict[str, t.Any]:
+def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, names: Names) -> dict[str, t.Any]:
     description = _smpquery.node_description(run, port.device, port.port, manager.lid)
     return {
         "port_guid": manager.guid,
@@ -84,7 +84,7 @@ def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, names: Names) -> 
     }
 
 
-def _fabric_on(run: Runner, port: Port, names: Names, root: str) -> dict[str, t.Any]:
+def _fabric_on(run: Runner, port: Port, *, names: Names, root: str) -> dict[str, t.Any]:
     """What one port sees of its fabric. Where it can't be asked, `problem` says why."""
     base: dict[str, t.Any] = {"port": port.name, "port_guid": port.port_guid, "fabric": names.fabrics.get(port.port_guid, "")}
     base.update(
@@ -95,13 +95,13 @@ def _fabric_on(run: Runner, port: Port, names: Names, root: str) -> dict[str, t.
         return {**base, "problem": "%s not installed" % ", ".join(absent)}
     try:
         view = see(run, port, root)
-        managers = [_manager(run, port, manager, names) for manager in view.managers or ()]
+        managers = [_manager(run, port, manager, names=names) for manager in view.managers or ()]
         master = alive = None
         if view.answer is not None and view.answer.is_master:
             # A manager counts each answer. One whose count stays does not work.
             again = _sminfo.query(run, port.device, port.port)
             alive = again is not None and again.activity != view.answer.activity
-            master = _manager(run, port, view.answer, names)
+            master = _manager(run, port, view.answer, names=names)
         problem = missing(view) or ("" if alive else "the master answers, and its activity count stays: it hangs")
         return {**base, "master": master, "alive": bool(alive), "managers": managers, "problem": problem}
     except RdmaError as exc:
@@ -114,7 +114,7 @@ def _prefix(port: Port) -> str:
     return "0x%s" % "".join(groups[:4]) if len(groups) == 8 else ""
 
 
-def report(run: Runner, names: t.Sequence[str], hosts: t.Sequence[str], root: str = "/") -> dict[str, t.Any]:
+def report(run: Runner, *, names: t.Sequence[str], hosts: t.Sequence[str], root: str = "/") -> dict[str, t.Any]:
     """The module's result. `names`: of ports, none for all InfiniBand ports; raises InvalidInput for one that is not there."""
     started = time.monotonic()
     ports = [port for port in read_ports(root) if port.infiniband]
@@ -131,7 +131,7 @@ def report(run: Runner, names: t.Sequence[str], hosts: t.Sequence[str], root: st
     fabrics = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
     known_as = Names(frozenset(port.port_guid for port in ports), tuple(hosts), fabrics)
     return {
-        "fabrics": [_fabric_on(run, port, known_as, root) for port in ports if not names or port.name in names],
+        "fabrics": [_fabric_on(run, port, names=known_as, root=root) for port in ports if not names or port.name in names],
         "instances": own,
         "masked": list(found.masked),
         "seconds": round(time.monotonic() - started, 2),

@@ -85,7 +85,7 @@ def _alive(run: Runner, port: Port, before: _sminfo.SmInfo) -> bool:
     return after is not None and (after.guid != before.guid or after.activity != before.activity)
 
 
-def settle(run: Runner, bound: Bound, timeout: float, announce: t.Callable[[int], None] = lambda told: None) -> Settled:
+def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[int], None]) -> Settled:
     """Wait until the fabric of an instance has one master and the instance its place; the error tells what was seen last.
 
     `announce` tells the master of the instance, and takes how often it has done so.
@@ -108,7 +108,7 @@ def settle(run: Runner, bound: Bound, timeout: float, announce: t.Callable[[int]
         if not wrong and view.answer is not None and not _alive(run, port, view.answer):
             wrong = "%s answers as master, and its activity count stays at %d: it hangs" % (view.answer.guid, view.answer.activity)
         if not wrong:
-            return Settled(view, _note(run, bound, view.answer, found))
+            return Settled(view, _note(run, bound, answer=view.answer, found=found))
         if time.monotonic() >= deadline:
             raise RdmaError(
                 "fabric %s is not managed as declared after %g s: %s (port %s, state %s, port GUID %s). Next: journalctl -u %s"
@@ -117,7 +117,7 @@ def settle(run: Runner, bound: Bound, timeout: float, announce: t.Callable[[int]
         time.sleep(INTERVAL_SECONDS)
 
 
-def _note(run: Runner, bound: Bound, answer: _sminfo.SmInfo | None, found: Election) -> str:
+def _note(run: Runner, bound: Bound, *, answer: _sminfo.SmInfo | None, found: Election) -> str:
     """What to report of a fabric that has its master, in words."""
     instance = bound.instance
     if answer is None or answer.guid == instance.guid:

@@ -157,7 +157,7 @@ def test_all_cables_that_are_wrong_are_named_at_once(check: bool, two_ports: lis
 
 
 def test_what_fails_on_one_fabric_hides_nothing_on_the_next(two_ports: list[dict[str, t.Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    def settle(_run: t.Any, bound: t.Any, *_more: t.Any) -> t.NoReturn:
+    def settle(_run: t.Any, bound: t.Any, **_more: t.Any) -> t.NoReturn:
         raise RdmaError("no link") if bound.instance.fabric == "ib" else Misplaced("a cable is in the wrong switch")
 
     monkeypatch.setattr(_converge, "apply", lambda *_, **__: None)

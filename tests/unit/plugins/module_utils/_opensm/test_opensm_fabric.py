@@ -171,7 +171,7 @@ def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, 
     """The views are what is seen one after the other; the last one stays."""
     left = list(views)
     monkeypatch.setattr(_settle, "see", lambda run, port: left.pop(0) if len(left) > 1 else left[0])
-    return _settle.settle(fabric, bound(known, instance), 5, lambda told: fabric.told.append("announced %d" % told))
+    return _settle.settle(fabric, bound(known, instance), timeout=5, announce=lambda told: fabric.told.append("announced %d" % told))
 
 
 def test_it_waits_until_the_fabric_is_managed(monkeypatch: pytest.MonkeyPatch) -> None:
