@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge,
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import parse_name
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from made_bundles import make_archive, make_bundle
+from module_results import pending_words
 from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"
@@ -447,8 +448,8 @@ def test_configuration_of_openibd(node: Node) -> None:
     wish["openib_conf"]["IPOIB_LOAD"] = True
     answer = ask(node, check=True, **wish)
     assert answer["changes"] == ["edit file /etc/infiniband/openib.conf"]
+    assert pending_words(answer) == ["edit file /etc/infiniband/openib.conf (needs driver_reload)"]
     assert (answer["packages_changed"], answer["stack"]["replaced"]) == (False, False)
-    assert answer["pending"] == ["openib.conf IPOIB_LOAD: no -> yes (needs driver_reload)"]
     assert "IPOIB_LOAD=no" in conf.read_text(encoding="utf-8")
     assert ask(node, **wish)["changes"] == answer["changes"]
     assert "IPOIB_LOAD=yes" in conf.read_text(encoding="utf-8")
