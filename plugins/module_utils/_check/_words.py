@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import DECLARED, OTHER, Code, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
@@ -76,25 +76,20 @@ _FORMS: t.Mapping[Code, _Form] = {
 }
 
 
-def _change(finding: Finding) -> Change:
-    """The finding as a change that would mend it. Only for those whose kind is one of changes."""
-    return Change(t.cast(Kind, finding.kind), finding.subject, finding.aspect, finding.found, finding.wanted)
-
-
 def subject(finding: Finding) -> str:
     """The object: `port mlx5_0/1`, `interface ib0`."""
     form = _OBJECTS.get(finding.kind)
-    return form.format(subject=finding.subject) if form else _words.subject(_change(finding)._replace(aspect=""))
+    return form.format(subject=finding.subject) if form else _words.subject(finding._replace(aspect=""))
 
 
 def _aspect(finding: Finding) -> str:
     own = _ASPECTS.get((finding.kind, finding.aspect))
-    return _words.aspect(_change(finding)) if own is None else own
+    return _words.aspect(finding) if own is None else own
 
 
 def _values(finding: Finding) -> tuple[str, str, str]:
     """Wanted, found and hint."""
-    words = [_VALUES.get(text) or _words.value(_change(finding), text) for text in (finding.wanted, finding.found)]
+    words = [_VALUES.get(text) or _words.value(finding, text) for text in (finding.wanted, finding.found)]
     wanted, found, hint = (form.format(wanted=words[0], found=words[1], detail=finding.detail) for form in _FORMS[finding.code])
     return wanted, found, hint
 

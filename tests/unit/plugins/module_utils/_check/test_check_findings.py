@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import C
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, names_in, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -292,8 +292,7 @@ def test_who_the_master_is(wanted: Wanted, master: Master, expected: bool | None
     assert is_designated(wanted, GOOD, master) is expected
 
 
-def test_names_of_a_description() -> None:
-    assert names_in("node1.example.org mlx5_0") == {"node1", "mlx5_0"}
+def test_a_master_without_a_name_is_its_guid() -> None:
     assert short(Master(MASTERS, 1, 0, 3, "MT4119 ConnectX5")) == MASTERS
 
 
