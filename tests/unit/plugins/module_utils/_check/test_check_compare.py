@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._compare import checked_ports, compare, fabric_port, table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Master, Observed, Opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, names_in, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface
@@ -226,8 +226,7 @@ def test_who_the_master_is(declared: Declared, master: Master, expected: bool | 
     assert is_designated(declared, GOOD, master) is expected
 
 
-def test_names_of_a_description() -> None:
-    assert names_in("node1.example.org mlx5_0") == {"node1", "mlx5_0"}
+def test_a_master_without_a_name_is_its_guid() -> None:
     assert short(Master(MASTERS, 1, 0, 3, "MT4119 ConnectX5")) == MASTERS
 
 
