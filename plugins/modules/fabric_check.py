@@ -257,7 +257,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import backends
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as _ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as _kmod
 
 # The options of the module kernel_modules that its planner needs, beside the modules themselves.
@@ -266,7 +266,7 @@ KERNEL_MODULES = ("options", "mechanism", "load_now", "initramfs_drivers", "init
 ARGUMENTS: dict[str, t.Any] = {
     "ports": {"type": "list", "elements": "str", "default": []},
     "interfaces": {"type": "list", "elements": "dict", "default": []},
-    "ipoib_backend": {"type": "str", "choices": list(backends()), "default": "auto"},
+    "ipoib_backend": _ipoib.ARGUMENTS["backend"],
     "modules": {"type": "list", "elements": "str", "default": []},
     **{"kernel_modules_" + name: _kmod.ARGUMENTS[name] for name in KERNEL_MODULES},
     "gpudirect": {"type": "str", "choices": [NONE, *METHODS], "default": NONE},
