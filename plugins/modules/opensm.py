@@ -8,20 +8,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: opensm
-short_description: Run the subnet managers of fabrics here, or make sure that none runs here
+short_description: Run the subnet managers of fabrics on a node, or keep them from running
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Runs opensm for each of O(instances) as C(rdma-opensm@FABRIC.service), bound to the GUID of one port, restarted whenever it
-    ends, with its configuration in C(/etc/rdma-ofed/opensm/FABRIC).
+  - Runs opensm for each of O(instances) as C(rdma-opensm@FABRIC.service), bound to the GUID of one port, with its configuration in
+    C(/etc/rdma-ofed/opensm/FABRIC). systemd restarts it when it ends.
     The units of the packages are stopped, disabled and masked, because they report C(active) while no opensm runs.
-  - Restarts it where it runs a program, or libraries of the RDMA stack, that were replaced since it started, as by another driver stack.
+  - Restarts it where its program, or a library of the RDMA stack, was replaced since it started, as by another RDMA stack.
   - Asks each fabric for its master before anything is started, and refuses to start beside one that is on no host of the inventory.
-    Waits afterwards until the fabric has exactly one master that is alive, and the instance its place. Where that is up to another
-    host, which is still master and has not heard of the change, the module says so in RV(reasons) instead.
-  - Every other subnet manager of this host is stopped. One that is master lets a standby take over first. Where nobody stands by,
-    it stays, and RV(reasons) says so, so the fabric is never without a master because its new one has not been started yet.
+    Waits afterwards until the fabric has exactly one master that is alive, and the instance its place. Where another host is still
+    master, because the role has not run there yet, the module reports that in RV(reasons) and does not wait.
+  - Every other subnet manager of this host is stopped. A master lets a standby take over first. Without a standby it keeps running,
+    and RV(reasons) reports it, so the fabric keeps a master until the new one is started.
   - Masks work before a package is installed, so that the package can't start one.
 extends_documentation_fragment:
   - rdma.ofed.attributes
@@ -30,7 +30,7 @@ options:
   state:
     description:
       - With V(present) exactly O(instances) run here. The package must be installed, except in check mode.
-      - With V(absent) nothing of this module is left. The units of the packages can be started again.
+      - With V(absent) everything that this module made is removed. The units of the packages can be started again.
     type: str
     choices: [present, absent]
     default: present
@@ -48,12 +48,12 @@ options:
       role:
         description:
           - V(master) for the one that shall be master of the fabric, V(standby) for one that takes over when it fails.
-          - The election goes by O(instances[].priority); the role says what to wait for.
+          - O(instances[].priority) decides the election. The role decides what to wait for.
         type: str
         choices: [master, standby]
         default: master
       priority:
-        description: Priority in the election of a master, from V(0) to V(15). The highest wins, so it has to differ between hosts.
+        description: Priority in the election of a master, from V(0) to V(15). The highest wins. It has to differ between hosts.
         type: int
         default: 14
       port:
@@ -75,12 +75,12 @@ options:
         description: The host that shall be master, for messages.
         type: str
       peer_guids:
-        description: Port GUIDs of other hosts that may run a subnet manager of the fabric. A master on one of them is no stranger.
+        description: Port GUIDs of other hosts that may run a subnet manager of the fabric. A master on one of them is not a stranger.
         type: list
         elements: str
         default: []
       other_guids:
-        description: Port GUIDs that are on other fabrics. A master on one of them means that a cable is in the wrong fabric, and is refused.
+        description: Port GUIDs on other fabrics. A master on one of them means that a cable is in the wrong fabric, and is refused.
         type: list
         elements: str
         default: []
@@ -97,7 +97,7 @@ options:
     type: dict
     suboptions:
       hosts:
-        description: For each host a mapping of its HCAs to node GUIDs; without one, the host keeps the names that it has in the file.
+        description: For each host a mapping of its HCAs to node GUIDs. A host without one keeps the names that it has in the file.
         type: dict
         default: {}
       names:
@@ -119,17 +119,17 @@ options:
     description: The text of a QoS policy.
     type: str
   sm_key:
-    description: Key by which the subnet managers of a fabric know each other. It can only be changed while no other one runs.
+    description: Key by which the subnet managers of a fabric recognise each other. It can only be changed while no other one runs.
     type: str
   log_max_size:
-    description: Size in MB at which opensm starts its log anew. V(0) sets no limit.
+    description: Size in MB at which opensm restarts its log. V(0) sets no limit.
     type: int
     default: 128
   log_flags:
     description: What opensm logs, as a byte of flags such as V("0x03").
     type: str
   options:
-    description: Other keys of C(opensm.conf). One that the installed opensm does not have is refused, and so is a value of another kind.
+    description: Other keys of C(opensm.conf). A key that the installed opensm does not have is refused, and so is a value of another kind.
     type: dict
     default: {}
   secret_options:
@@ -138,27 +138,27 @@ options:
     default: {}
   wait_timeout:
     description:
-      - Seconds to wait until the fabric of an instance is managed as it shall be.
-      - A master that shall be stopped waits half of it for somebody who stands by.
+      - Seconds to wait until the fabric of an instance is managed as declared.
+      - A master that has to be stopped waits half of it for a standby.
     type: int
     default: 60
   known_hosts:
     description:
       - Names of the hosts of the inventory.
-      - A master whose node description begins with one of them is on that host. Any other one is a stranger.
+      - A master whose node description begins with one of them is on that host. Any other master is a stranger.
     type: list
     elements: str
     default: []
   allow_foreign_master:
     description:
-      - Start even though a stranger is master, on a switch for example.
-      - The election then decides. The module is content with exactly one master, whichever it is.
+      - Start even though a stranger, such as a switch, is master.
+      - The election then decides. The module accepts any master, as long as it is the only one.
     type: bool
     default: false
   stack_replaced:
     description:
-      - For check mode, in which nothing was replaced yet. The driver stack would be, so what runs here would run what was replaced.
-      - Otherwise the module finds that out by itself.
+      - For check mode. Set it where the same run would replace the RDMA stack, so that the restart of opensm is shown.
+      - Outside of check mode, the module detects a replaced program itself.
     type: bool
     default: false
 requirements:
@@ -166,7 +166,7 @@ requirements:
   - systemd
 notes:
   - The kernel module C(ib_umad) must be loaded where O(instances) has any.
-  - The configuration files of the packages, C(/etc/opensm/opensm.conf) or C(/etc/rdma/opensm.conf), are not read.
+  - The configuration files of the packages, C(/etc/opensm/opensm.conf) and C(/etc/rdma/opensm.conf), are not used.
 seealso:
   - module: rdma.ofed.opensm_info
 """
@@ -190,14 +190,14 @@ EXAMPLES = r"""
         subnet_prefix: "0xfe80000000000001"
     known_hosts: "{{ groups['rdma'] }}"
 
-- name: Make sure that no package ever starts one here
+- name: Keep packages from starting a subnet manager
   rdma.ofed.opensm:
     instances: []
 """
 
 RETURN = r"""
 changes:
-  description: What was changed, or would be, in words and in order.
+  description: What was changed, or would be, in order. For people only.
   returned: success
   type: list
   elements: str
@@ -206,13 +206,13 @@ pending:
   description: What is set and not effective yet. Always empty.
   returned: success
   type: list
-  elements: str
+  elements: dict
 reboot_required:
   description: Always V(false).
   returned: success
   type: bool
 reasons:
-  description: What an administrator should know, such as that another host is still master.
+  description: What an administrator should know, such as that another host is still master. For people only.
   returned: success
   type: list
   elements: str
@@ -295,7 +295,7 @@ def main() -> None:
             "allow_foreign_master": {"type": "bool", "default": False},
             "stack_replaced": {"type": "bool", "default": False},
         },
-        # "Nothing runs here" is said, and not merely left out.
+        # That none runs here has to be declared: it must not be the result of a forgotten option.
         required_if=[("state", "present", ["instances"])],
         supports_check_mode=True,
     )
