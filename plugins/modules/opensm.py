@@ -30,7 +30,7 @@ options:
   state:
     description:
       - With V(present) exactly O(instances) run here. The package must be installed, except in check mode.
-      - With V(absent) everything that this module made is removed. The units of the packages can be started again.
+      - With V(absent) nothing of this module is left. The units of the packages can be started again.
     type: str
     choices: [present, absent]
     default: present
@@ -48,12 +48,12 @@ options:
       role:
         description:
           - V(master) for the one that shall be master of the fabric, V(standby) for one that takes over when it fails.
-          - O(instances[].priority) decides the election. The role decides what to wait for.
+          - The election goes by O(instances[].priority); the role says what to wait for.
         type: str
         choices: [master, standby]
         default: master
       priority:
-        description: Priority in the election of a master, from V(0) to V(15). The highest wins. It has to differ between hosts.
+        description: Priority in the election of a master, from V(0) to V(15). The highest wins, so it has to differ between hosts.
         type: int
         default: 14
       port:
@@ -75,12 +75,12 @@ options:
         description: The host that shall be master, for messages.
         type: str
       peer_guids:
-        description: Port GUIDs of other hosts that may run a subnet manager of the fabric. A master on one of them is not a stranger.
+        description: Port GUIDs of other hosts that may run a subnet manager of the fabric. A master on one of them is no stranger.
         type: list
         elements: str
         default: []
       other_guids:
-        description: Port GUIDs on other fabrics. A master on one of them means that a cable is in the wrong fabric, and is refused.
+        description: Port GUIDs that are on other fabrics. A master on one of them means that a cable is in the wrong fabric, and is refused.
         type: list
         elements: str
         default: []
@@ -97,7 +97,7 @@ options:
     type: dict
     suboptions:
       hosts:
-        description: For each host a mapping of its HCAs to node GUIDs. A host without one keeps the names that it has in the file.
+        description: For each host a mapping of its HCAs to node GUIDs; without one, the host keeps the names that it has in the file.
         type: dict
         default: {}
       names:
@@ -119,17 +119,17 @@ options:
     description: The text of a QoS policy.
     type: str
   sm_key:
-    description: Key by which the subnet managers of a fabric recognise each other. It can only be changed while no other one runs.
+    description: Key by which the subnet managers of a fabric know each other. It can only be changed while no other one runs.
     type: str
   log_max_size:
-    description: Size in MB at which opensm restarts its log. V(0) sets no limit.
+    description: Size in MB at which opensm starts its log anew. V(0) sets no limit.
     type: int
     default: 128
   log_flags:
     description: What opensm logs, as a byte of flags such as V("0x03").
     type: str
   options:
-    description: Other keys of C(opensm.conf). A key that the installed opensm does not have is refused, and so is a value of another kind.
+    description: Other keys of C(opensm.conf). One that the installed opensm does not have is refused, and so is a value of another kind.
     type: dict
     default: {}
   secret_options:
@@ -138,27 +138,27 @@ options:
     default: {}
   wait_timeout:
     description:
-      - Seconds to wait until the fabric of an instance is managed as declared.
-      - A master that has to be stopped waits half of it for a standby.
+      - Seconds to wait until the fabric of an instance is managed as it shall be.
+      - A master that shall be stopped waits half of it for somebody who stands by.
     type: int
     default: 60
   known_hosts:
     description:
       - Names of the hosts of the inventory.
-      - A master whose node description begins with one of them is on that host. Any other master is a stranger.
+      - A master whose node description begins with one of them is on that host. Any other one is a stranger.
     type: list
     elements: str
     default: []
   allow_foreign_master:
     description:
-      - Start even though a stranger, such as a switch, is master.
-      - The election then decides. The module accepts any master, as long as it is the only one.
+      - Start even though a stranger is master, on a switch for example.
+      - The election then decides. The module is content with exactly one master, whichever it is.
     type: bool
     default: false
   stack_replaced:
     description:
-      - For check mode. Set it where the same run would replace the RDMA stack, so that the restart of opensm is shown.
-      - Outside of check mode, the module detects a replaced program itself.
+      - For check mode, in which nothing was replaced yet. The driver stack would be, so what runs here would run what was replaced.
+      - Otherwise the module finds that out by itself.
     type: bool
     default: false
 requirements:

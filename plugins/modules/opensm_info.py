@@ -26,7 +26,7 @@ options:
     elements: str
     default: []
   known_hosts:
-    description: Names of the hosts of the inventory. A manager whose node description begins with one of them has it as C(host).
+    description: Names of the hosts of the inventory. A manager whose node description begins with one of them gets it as C(host).
     type: list
     elements: str
     default: []
