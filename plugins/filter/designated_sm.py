@@ -43,12 +43,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_FABRIC
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
-    conflicts,
-    designate,
-    read_members,
-    uncovered,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate, members_for
 
 
 def designated_sm(
@@ -59,13 +54,10 @@ def designated_sm(
     """The designated host of `fabric`; a fabric without one, or with two, is an error."""
     if not isinstance(fabric, str):
         raise AnsibleFilterError("fabric is %r; allowed: the name of a fabric" % (fabric,))
-    members, problems = read_members(groups, hostvars)
-    problems += conflicts([member for member in members if member.fabric == fabric])
-    if not problems:
-        problems = uncovered(members, {"this host": fabric})
-    if problems:
-        raise AnsibleFilterError(InvalidInput(problems).msg)
-    return designate(members)[fabric]
+    try:
+        return designate(members_for([fabric], groups, hostvars, host="this host"))[fabric]
+    except InvalidInput as exc:
+        raise AnsibleFilterError(exc.msg) from exc
 
 
 class FilterModule:

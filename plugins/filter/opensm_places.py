@@ -54,7 +54,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import RESTING, instances_of, part_of, places_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import conflicts, read_members, uncovered
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import members_for
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
 
@@ -67,14 +67,10 @@ def opensm_places(
 ) -> dict[str, t.Any]:
     """What C(host) is in its fabrics; a fabric without a designated host, or with two, is an error."""
     own = {name: hostvars[host][name] for name in OWN if name in hostvars[host]} if variables is None else dict(variables)
-    members, problems = read_members(groups, hostvars)
-    fabrics = fabrics_of(own)
-    problems += conflicts([member for member in members if member.fabric in fabrics])
-    if not problems:
-        for fabric in fabrics:
-            problems += uncovered(members, {host: fabric})
-    if problems:
-        raise AnsibleFilterError(InvalidInput(problems).msg)
+    try:
+        members = members_for(fabrics_of(own), groups, hostvars, host=host)
+    except InvalidInput as exc:
+        raise AnsibleFilterError(exc.msg) from exc
     places = places_of(host, members, own)
     manages = part_of(places) != RESTING
     guids = {place.fabric: {peer: guids_of(place.fabric, peer, hostvars) for peer in place.peers} for place in places if manages}

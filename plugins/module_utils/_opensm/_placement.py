@@ -15,7 +15,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
     Settings,
     fabric_problems,
@@ -182,6 +182,19 @@ def read_members(
             # A plain str: tagged strings of ansible-core must not leak into a result that is compared and printed.
             members.append(Member(str(host), fabric, None if own is None else read_int(own), is_true(standby), settings_of(variables, fabric)))
     return members, problems
+
+
+def members_for(
+    fabrics: t.Collection[str], groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], *, host: str
+) -> list[Member]:
+    """All members, where each of `fabrics`, which are those of `host`, has exactly one designated host. Raises InvalidInput."""
+    members, found = read_members(groups, hostvars)
+    found += conflicts([member for member in members if member.fabric in fabrics])
+    if not found:
+        found = [problem for fabric in fabrics for problem in uncovered(members, {host: fabric})]
+    if found:
+        raise InvalidInput(found)
+    return members
 
 
 def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
