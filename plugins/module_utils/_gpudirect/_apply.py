@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, NAMES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
@@ -120,8 +121,8 @@ def _need_host(found: Found, verdict: Verdict, allow_container: bool) -> None:
     unit = {PEERMEM: found.unit, LEGACY: found.service}.get(verdict.method)
     if unit and "masked" in (unit.load, unit.enabled):
         raise Refused(_MASKED % (unit.name, verdict.method, unit.name))
-    if verdict.method == LEGACY and found.family not in legacy.PACKAGES:
-        raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (", ".join(sorted(legacy.PACKAGES)), found.family))
+    if verdict.method == LEGACY and by_name(found.family) is None:
+        raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
 
 
 def _need_idle(found: Found, todo: Plan) -> None:
@@ -208,7 +209,7 @@ def _package(module: AnsibleModule, run: Runner, found: Found, wish: Wish, chang
         if found.gpu.peer(LEGACY).loaded:
             # The package's own script leaves it loaded on Debian.
             run(["rmmod", LEGACY])
-        run(legacy.remove_argv(found.family, found.packages), timeout=300)
+        run((by_name(found.family) or FAMILIES[0]).manager.erase_argv(found.packages), timeout=300)
         return
     build_legacy(run, found, wish.source, wanted_stamp(found, wish), module.params["timeout"], root)
     # Its init script becomes a unit with that.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
@@ -47,7 +48,7 @@ class Found(t.NamedTuple):
     ofed_version: str = ""
     adapters: tuple[str, ...] = ()
     """Kernel drivers of the adapters."""
-    family: str = "Debian"
+    family: str = FAMILIES[0].name
     files: t.Mapping[str, str] = {}
     """The content of our files, by path."""
     unit: Unit = Unit(UNIT)

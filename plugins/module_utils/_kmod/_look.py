@@ -13,10 +13,11 @@ import os
 import stat
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
-    DEFAULT_LISTS,
     DRACUT_PATH,
     HOOK_PATH,
     INFINIBAND_PATH,
@@ -26,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     ULPS_PATH,
     Directive,
     Entry,
+    default_lists,
     parse_list,
     parse_modprobe,
     without_block,
@@ -193,7 +195,7 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
     rdma_core = _has_rdma_core(root)
     lists = {path: read_text(_at(root, path)) for path in (RDMA_PATH, INFINIBAND_PATH)}
     if assume_rdma_core and not rdma_core:
-        defaults = DEFAULT_LISTS["RedHat" if os.path.exists(_at(root, "etc/redhat-release")) else "Debian"]
+        defaults = default_lists(by_name(read_os(root).family) or FAMILIES[0])
         lists = {path: text or defaults[path] for path, text in lists.items()}
         rdma_core = True
         coming = [catalogue.resolve(entry.name) for path in lists_of_devices(root) for entry in parse_list(path, lists[path])]

@@ -28,9 +28,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._fetch import bun
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

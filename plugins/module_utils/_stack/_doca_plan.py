@@ -13,7 +13,6 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     NEEDS,
     Draft,
@@ -28,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     stack_words,
     way_back,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,8 +76,8 @@ def plan_doca(wanted: Wanted, found: Found) -> Draft:
         # Versions of the two are numbered apart: what looks newer need not be.
         back, removes, simulate = way_back(found)
         steps += back
-    steps += [Step("reading the package lists", packages.update_argv(found.manager)), *mending(found)]
-    argv = packages.install_argv(found.manager, (profile_of(wanted),), wanted.version, also)
+    steps += [Step("reading the package lists", found.manager.update_argv()), *mending(found)]
+    argv = found.manager.install_argv((profile_of(wanted),), wanted.version, also)
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     steps.append(Step(("installing DOCA-OFED %s" % wanted.version).strip(), argv, environment=environment))
     return Draft(files + mended + changes, tuple(steps), removes, simulate)

@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository, files_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, vendors
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 NEEDS = "driver_reload"
 USER_SPACE = "user-space-only"
@@ -85,15 +90,15 @@ class Found(t.NamedTuple):
     """Versions that the distribution has of the vendor's packages that are installed."""
 
     @property
-    def manager(self) -> str:
-        """C(apt), C(dnf) or C(zypper)."""
-        return packages.MANAGERS[self.os.family]
+    def manager(self) -> Manager:
+        """The package manager."""
+        return (by_name(self.os.family) or FAMILIES[0]).manager
 
     @property
     def vendors(self) -> list[str]:
         """The vendor's packages that are installed, wholly or in part, and the stack's own that were left half installed."""
         left = taken_by_installer(packages.broken(self.packages))
-        return sorted({*packages.vendors(self.packages, self.stack.ofed_version), *left})
+        return sorted({*vendors(self.packages, self.stack.ofed_version), *left})
 
     @property
     def is_vendors(self) -> bool:
@@ -155,7 +160,7 @@ def package_changes(names: t.Iterable[str]) -> tuple[Change, ...]:
 
 def file_changes(found: Found, repository: Repository | None) -> tuple[Change, ...]:
     """The repository files that have to be written or removed."""
-    files = files_of(found.manager, repository)
+    files = found.manager.files_of(repository)
     return changes_of(*(untyped("file " + path, found.files.get(path, ""), content) for path, content in files.items()))
 
 
@@ -166,9 +171,9 @@ def recovery(found: Found, names: t.Sequence[str]) -> tuple[tuple[Change, ...], 
     changes = changes_of(untyped("half installed packages", ", ".join(names), "configured")) if names else ()
     stage = "ending the interrupted installation"
     lost = [name for name in packages.lost(found.packages) if name in found.vendors]
-    drop = (Step(stage, packages.drop_argv(lost)),) if lost else ()
+    drop = (Step(stage, dpkg.drop_argv(lost)),) if lost else ()
     # What can't be configured, because packages are missing that it needs, is settled by the installation that follows.
-    return changes, (*drop, Step(stage, packages.recover_argv(found.manager), ok=(0, 1)))
+    return changes, (*drop, Step(stage, found.manager.recover_argv(), ok=(0, 1)))
 
 
 def way_back(found: Found, keep: t.Sequence[str] = ()) -> tuple[tuple[Step, ...], tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -178,7 +183,7 @@ def way_back(found: Found, keep: t.Sequence[str] = ()) -> tuple[tuple[Step, ...]
     transaction. The vendor's own uninstaller would remove those others. All packages can't be: the vendor cuts some of them
     otherwise, and two would claim the same file.
     """
-    if found.manager == "apt":
+    if found.manager.simulates:
         needed = packages.needed(found.packages, found.vendors, keep)
         stay = {name: version for name, version in found.alternatives.items() if name in needed}
         gone = [name for name in found.vendors if name not in stay]
@@ -186,17 +191,17 @@ def way_back(found: Found, keep: t.Sequence[str] = ()) -> tuple[tuple[Step, ...]
         leftovers = Step("removing the former stack", ("rm", "-f", UNINSTALLER, OFED_INFO))
         if not gone and not stay:
             return (leftovers,), (), ()
-        argv = packages.replace_argv("apt", stay, gone)
-        return (Step("removing the former stack", argv), leftovers), tuple(gone), (packages.simulate(argv),)
-    test = (("rpm", "--erase", "--test", *found.vendors),) if found.vendors else ()
+        argv = found.manager.replace_argv(stay, gone)
+        return (Step("removing the former stack", argv), leftovers), tuple(gone), (apt.simulate(argv),)
+    test = (rpm.erase_test_argv(found.vendors),) if found.vendors else ()
     if found.uninstaller and found.stack.kind == "mlnx_ofed":
         return (Step("removing the former stack", (UNINSTALLER, "--force")),), tuple(found.vendors), test
     if not found.vendors:
         return (), (), ()
-    return (Step("removing the former stack", packages.replace_argv(found.manager, {}, found.vendors)),), tuple(found.vendors), test
+    return (Step("removing the former stack", found.manager.replace_argv({}, found.vendors)),), tuple(found.vendors), test
 
 
 def mending(found: Found) -> tuple[Step, ...]:
     """What apt has to settle before it installs anything, once the package lists are read; the removal of a stack settles it too."""
-    broken = found.manager == "apt" and packages.broken(found.packages)
-    return (Step("ending the interrupted installation", packages.mend_argv()),) if broken else ()
+    broken = found.manager.simulates and packages.broken(found.packages)
+    return (Step("ending the interrupted installation", apt.mend_argv()),) if broken else ()

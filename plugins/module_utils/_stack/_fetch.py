@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Found, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import OURS, is_key
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import is_key
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -34,9 +34,9 @@ def repository_key(parameters: Parameters, found: Found, root: str) -> str:
         return declared.strip() + "\n" if declared else ""
     if declared.startswith("/"):
         text = read_text(root.rstrip("/") + declared)
-    elif found.record.get("repository_key") == declared and any(found.files.get(path) for path in OURS[found.manager] if "key" in path.lower()):
+    elif found.record.get("repository_key") == declared and any(found.files.get(path) for path in found.files if "key" in path.lower()):
         # It is here since the last run: no network for a run that changes nothing.
-        text = next(found.files[path] for path in OURS[found.manager] if "key" in path.lower() and found.files.get(path))
+        text = next(found.files[path] for path in found.files if "key" in path.lower() and found.files.get(path))
     else:
         try:
             text = open_url(declared, timeout=60).read(_MOST_KEY).decode("utf-8", "surrogateescape")

@@ -18,7 +18,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Pla
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import Found, has_driver, lacking
 
 POLICIES = ("build", "pin", "refuse")
-_LOCKS: t.Mapping[str, tuple[str, ...]] = {"dnf": ("dnf", "-y", "versionlock", "add"), "zypper": ("zypper", "--non-interactive", "addlock")}
 
 
 class Draft(t.NamedTuple):
@@ -47,10 +46,9 @@ def _pin(found: Found) -> Draft:
     if not loose or not has_driver(found):
         return Draft()
     if not found.can_lock:
-        raise Unsupported("kernels can't be kept as they are without the plugin versionlock of dnf: install python3-dnf-plugin-versionlock")
+        raise Unsupported(found.distribution.manager.lock_hint)
     changes = tuple(untyped("package %s" % name, "free", "held") for name in loose)
-    argv = ("apt-mark", "hold", *loose) if found.manager == "apt" else (*_LOCKS[found.manager], *loose)
-    return Draft(Plan(changes), (Step("holding the kernels", argv),))
+    return Draft(Plan(changes), (Step("holding the kernels", found.distribution.manager.hold_argv(loose)),))
 
 
 def draft_of(policy: str, found: Found, has_bundle: bool = False, place: Place | None = None) -> Draft:

@@ -12,7 +12,6 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, same_version
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     NEEDS,
@@ -33,6 +32,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
 
 FIRMWARE_PACKAGE = "mlnx-fw-updater"
 CHECK_STAGE = "checking the bundle"
@@ -119,12 +124,12 @@ def _broken(found: Found, changes: t.Collection[Change]) -> list[str]:
     return names if changes else [name for name in names if name in found.vendors]
 
 
-def _distribution_steps(manager: str, names: t.Sequence[str]) -> tuple[Step, ...]:
+def _distribution_steps(manager: Manager, names: t.Sequence[str]) -> tuple[Step, ...]:
     """What upper-layer protocols need of the distribution, once the vendor's packages are there."""
     if not names:
         return ()
-    read = (Step("reading the package lists", packages.update_argv(manager)),) if manager == "apt" else ()
-    return (*read, Step("installing the packages of upper-layer protocols", packages.install_argv(manager, names)))
+    read = (Step("reading the package lists", manager.update_argv()),) if manager.lists_age else ()
+    return (*read, Step("installing the packages of upper-layer protocols", manager.install_argv(names)))
 
 
 def plan_installer(wanted: Wanted, found: Found, place: Place, force: bool = False) -> Draft:
@@ -148,15 +153,15 @@ def plan_installer(wanted: Wanted, found: Found, place: Place, force: bool = Fal
         steps += back
         remaining -= set(removes)
     taken = sorted(taken_by_installer(remaining))
-    if taken and found.manager == "apt":
-        simulate = (*simulate, packages.simulate(packages.purge_argv(taken)))
+    if taken and found.manager.simulates:
+        simulate = (*simulate, apt.simulate(apt.purge_argv(taken)))
     elif taken:
-        simulate = (*simulate, ("rpm", "--erase", "--test", *taken))
+        simulate = (*simulate, rpm.erase_test_argv(taken))
     builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
     stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
     # What goes has been looked at and agreed to. The installer for Debian would stop at the distribution's libopensm9, and
     # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
-    force = force or (found.manager == "apt" and bool(taken))
+    force = force or (found.manager.simulates and bool(taken))
     steps.append(Step(stage, installer_argv(wanted, place.tree, force), directory=place.tree))
     steps += _distribution_steps(found.manager, lacking)
     steps += place.clean
@@ -179,8 +184,8 @@ def plan_repository(wanted: Wanted, found: Found) -> Draft:
     if found.stack.kind == "doca":
         back, removes, simulate = way_back(found)
         steps += back
-    steps += [Step("reading the package lists", packages.update_argv(found.manager)), *mending(found)]
-    argv = packages.install_argv(found.manager, (metapackage(wanted.packages),), wanted.version, also)
+    steps += [Step("reading the package lists", found.manager.update_argv()), *mending(found)]
+    argv = found.manager.install_argv((metapackage(wanted.packages),), wanted.version, also)
     # Firmware is burned by the updater's package as it is installed, unless it is told not to.
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     steps.append(Step(("%s %s" % (INSTALL_STAGE, wanted.version)).strip(), argv, environment=environment))

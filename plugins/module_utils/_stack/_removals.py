@@ -16,11 +16,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failur
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -30,10 +32,10 @@ def _removed(run: Runner, argv: t.Sequence[str]) -> dict[str, str]:
     """What a simulation says would go, with versions where it tells them."""
     output = run(argv, ok=None, timeout=300)
     if argv[0] == "rpm":
-        return dict.fromkeys(packages.parse_rpm_test(output.stderr), "")
+        return dict.fromkeys(rpm.parse_rpm_test(output.stderr), "")
     if output.rc:
         raise failure(argv, output)
-    return dict(packages.parse_simulation(output.stdout).removed)
+    return dict(apt.parse_simulation(output.stdout).removed)
 
 
 def _look_ahead(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: str) -> dict[str, str]:
@@ -45,7 +47,7 @@ def _look_ahead(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: s
     else:
         for argv in draft.simulate:
             removed.update(_removed(run, argv))
-    if wanted.state == "present" and wanted.repository is not None and draft.steps and found.manager == "apt":
+    if wanted.state == "present" and wanted.repository is not None and draft.steps and found.manager.simulates:
         files = {change.what[len(PREFIX) :]: change.after for change in draft.changes if change.what.startswith(PREFIX)}
         files = {**found.files, **files}
         name = doca.profile_of(wanted) if wanted.source == "doca" else mlnx.metapackage(wanted.packages)

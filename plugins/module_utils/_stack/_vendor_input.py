@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
@@ -30,7 +31,6 @@ _SITE = re.compile(r"^https?://[!-~]+\Z")
 _CHECKSUM = re.compile(r"^sha256:[0-9a-fA-F]{64}\Z")
 _DOCA_VERSION = re.compile(r"^[0-9]+(\.[0-9]+)+(-[0-9.]+)?\Z")
 _ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
-_PACKAGING: Mapping[str, str] = {"Debian": "deb", "RedHat": "rpm", "Suse": "rpm"}
 _TIMEOUTS = (60, 86400)
 
 
@@ -46,8 +46,8 @@ def _is_empty(value: t.Any) -> bool:
 def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
     """C(deb), C(rpm), or "" where the node is not known."""
     system = facts.get("os") if isinstance(facts, dict) else None
-    family = system.get("family") if isinstance(system, dict) else None
-    return _PACKAGING.get(family, "") if isinstance(family, str) else ""
+    family = by_name(system.get("family")) if isinstance(system, dict) else None
+    return family.manager.packaging if family else ""
 
 
 def mlnx_version(variables: Mapping[str, t.Any]) -> str:

@@ -21,8 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Wan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import plan_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import KEYS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import NAMES, PROTOCOLS, inbox_packages, modules_of, vendor_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import NAMES, PROTOCOLS, modules_of, vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import (
     Found,
     Wanted,
@@ -33,6 +32,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import
     units_off,
     waiting,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,10 +52,7 @@ def said(variables: dict[str, t.Any], known: dict[str, t.Any] | None = None) -> 
     return "; ".join(str(problem) for problem in problems(variables, facts() if known is None else known))
 
 
-def test_the_role_names_the_same_packages() -> None:
-    for family in ("Debian", "RedHat", "Suse"):
-        variables = yaml.safe_load((ROLE / "vars" / ("%s.yml" % family)).read_text(encoding="utf-8"))
-        assert variables["__ofed_ulp_packages"] == {name: inbox_packages([name], family) for name in NAMES}
+def test_the_role_names_the_same_protocols() -> None:
     options = yaml.safe_load((ROLE / "meta/argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
     assert options["ofed_ulps"]["choices"] == list(NAMES)
 
