@@ -33,8 +33,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     without_block,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import parse_modinfo
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import lists_of_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_parameters
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -162,7 +162,7 @@ def known_parameters(run: Runner, release: str, module: str) -> dict[str, str] |
     output = run(["modinfo", "-k", release, "-p", module], ok=None)
     if output.rc != 0:
         return None
-    return parse_modinfo(output.stdout)
+    return parse_parameters(output.stdout)
 
 
 def _in_container(root: str) -> bool:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import node_guids
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, port_guids, render
 
 Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]

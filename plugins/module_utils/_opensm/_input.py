@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
@@ -26,7 +26,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
     settings_problems,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems

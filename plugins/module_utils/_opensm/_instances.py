@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of, settings_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import is_true, line_of, priority_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import line_of, priority_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member

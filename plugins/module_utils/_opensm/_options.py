@@ -17,7 +17,7 @@ import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 
@@ -84,11 +84,6 @@ class Option(t.NamedTuple):
             return ((-0x80000000, 0x7FFFFFFF),)
         digits = len(self.default) - 2 if self.kind == "hex" else 8
         return ((0, 16 ** (digits if digits > 1 else 8) - 1),)
-
-
-def is_true(value: t.Any) -> bool:
-    """Of what passes for a boolean."""
-    return str(value).lower() in ("1", "true", "yes", "on")
 
 
 def is_secret(key: str) -> bool:

@@ -15,11 +15,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, is_true, words
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, words
 
 _KEY = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\Z")
 

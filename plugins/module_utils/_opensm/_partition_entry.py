@@ -16,7 +16,7 @@ import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
     MTUS,
@@ -29,7 +29,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
     rate_code,
     scope_code,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import KEYWORDS, MEMBERSHIPS
 
 VARIABLE = "opensm_partitions"

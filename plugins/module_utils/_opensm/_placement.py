@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import WORDS, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
     Settings,
@@ -182,11 +182,6 @@ def read_members(
             # A plain str: tagged strings of ansible-core must not leak into a result that is compared and printed.
             members.append(Member(str(host), fabric, None if own is None else read_int(own), is_true(standby), settings_of(variables, fabric)))
     return members, problems
-
-
-def is_true(value: t.Any) -> bool:
-    """A boolean as Ansible takes it; what is none counts as false, and is a problem of its own."""
-    return is_boolean(value) and str(value).lower() in WORDS[::2]
 
 
 def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:

@@ -13,12 +13,12 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import RDMA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import MODULES, Link
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._look import look, read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import LINK, SERVICE, check, plan, same
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
