@@ -17,7 +17,7 @@ if t.TYPE_CHECKING:
 _SUBJECTS: t.Mapping[str, str] = {
     "file": "file {subject}",
     "unit": "service {subject} {aspect}",
-    "process": "process {subject}",
+    "process": "process {aspect} {subject}",
     "interface": "{subject} {aspect}",
     "rdma_link": "link {subject} {aspect}",
     "module": "module {subject} {aspect}",
@@ -36,11 +36,25 @@ _SUBJECTS: t.Mapping[str, str] = {
 # Aspects that read better otherwise; "" for those that go without saying.
 _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
+    ("package", "hold"): "",
+    ("package", "state"): "",
     ("interface", "state"): "link",
+    ("kernel", "running"): "",
+    ("kernel", "gpu_driver"): "GPU driver",
+    ("stack", "installer_options"): "installer options",
     ("firmware", "version"): "firmware",
     ("firmware", "psid"): "PSID",
     ("firmware", "running_version"): "running firmware",
     ("firmware", "running_psid"): "running PSID",
+}
+
+# Values that are tokens, by kind and aspect.
+_VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
+    ("unit", "state"): {
+        "reload": "running, files to be read again",
+        "restart": "running with other settings",
+        "replaced": "running a program that was replaced",
+    },
 }
 
 _VERBS = ("create", "edit", "remove")
@@ -48,14 +62,14 @@ _VERBS = ("create", "edit", "remove")
 
 def subject(item: Change) -> str:
     """What is changed: C(file /etc/modprobe.d/rdma-ofed.conf), C(ib0 mtu), C(service opensm.service enabled)."""
-    aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect.replace("_", " "))
+    aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect)
     form = _SUBJECTS.get(item.kind.value, "{subject} {aspect}")
     return " ".join(form.format(subject=item.subject, aspect=aspect).split())
 
 
-def value(text: str) -> str:
+def value(item: Change, text: str) -> str:
     """A value before or after a change."""
-    return text or "none"
+    return _VALUES.get((item.kind.value, item.aspect), {}).get(text, text) or "none"
 
 
 def change(item: Change) -> str:
@@ -63,7 +77,7 @@ def change(item: Change) -> str:
     if item.kind.value == "file":
         verb = _VERBS[0] if not item.before else (_VERBS[2] if not item.after else _VERBS[1])
         return "%s %s" % (verb, subject(item))
-    return "%s: %s -> %s" % (subject(item), value(item.before), value(item.after))
+    return "%s: %s -> %s" % (subject(item), value(item, item.before), value(item, item.after))
 
 
 def pending(entry: Pending) -> str:

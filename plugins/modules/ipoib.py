@@ -185,7 +185,7 @@ pending:
   returned: success
   type: list
   elements: str
-  sample: ["ibp3s0 gets its name storage at the next start: ibp3s0 is up (needs reboot)"]
+  sample: ["ibp3s0 name: ibp3s0 -> storage (needs reboot; ibp3s0 is up)"]
 reboot_required:
   description: Whether a reboot is needed, for a name.
   returned: success

@@ -13,7 +13,7 @@ import typing as t
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found as Gpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted
 
 

@@ -13,7 +13,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS, VARIABLE, lasting_problems, node_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS, VARIABLE, lasting_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 
 NONE = "none"
@@ -40,11 +42,6 @@ def _support(value: t.Any) -> list[Problem]:
     return _choice("gpudirect_peerdirect_support", value, SUPPORT)
 
 
-def is_archive(source: str) -> bool:
-    """An archive on the node, as opposed to a repository."""
-    return source.startswith("/")
-
-
 def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     source = variables.get("gpudirect_source", SOURCE)
     commit = variables.get("gpudirect_commit", COMMIT)
@@ -58,7 +55,7 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         found.append(Problem("gpudirect_commit", commit, "a whole commit of 40 hexadecimal digits", "a branch or tag may be another source tomorrow"))
     if not isinstance(checksum, str) or not (checksum == "" or _CHECKSUM.match(checksum)):
         found.append(Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits, in lower case"))
-    elif not found and is_archive(source) and not checksum:
+    elif not found and Source(source).is_archive and not checksum:
         found.append(
             Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits", "%s is an archive, which a commit does not identify" % source)
         )
@@ -83,4 +80,4 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     found += _source_problems(variables)
     if found or facts is None or variables.get("gpudirect_state", "present") == "absent":
         return found
-    return lasting_problems(method, node_of(facts)) if "kernels" in facts else []
+    return lasting_problems(method, found_of(facts)) if "kernels" in facts else []

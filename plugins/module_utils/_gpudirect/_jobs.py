@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
@@ -58,17 +58,17 @@ def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ..
     )
 
 
-def rebuild_driver(run: Runner, found: Found, timeout: float, root: str) -> None:
+def rebuild_driver(run: Runner, found: Found, timeout: float, *, root: str) -> None:
     """The loaded driver stays as it is: only nvidia_peermem is loaded from what is built here."""
     driver = found.gpu.driver
     _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout, root)
 
 
-def build_legacy(run: Runner, found: Found, source: legacy.Source, stamp: legacy.Stamp, timeout: float, root: str) -> None:
+def build_legacy(run: Runner, found: Found, source: legacy.Source, *, stamp: legacy.Stamp, timeout: float, root: str) -> None:
     """Build and install nv_peer_mem; C(stamp) is what the job remembers of that."""
     family = by_name(found.family) or FAMILIES[0]
     install = family.manager.add_argv(found.missing_tools) if found.missing_tools else ()
-    _work(run, legacy.steps(family, source, stamp, install, dict(inherited(os.environ))), timeout, root)
+    _work(run, legacy.steps(family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout, root)
 
 
 def await_earlier(timeout: float, root: str) -> None:

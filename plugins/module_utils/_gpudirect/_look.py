@@ -19,8 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Node
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
@@ -29,10 +28,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # The directories of the run levels are in /etc or in /etc/rc.d.
-_STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + legacy.SERVICE, "etc/rc.d/rc[2-5].d/S[0-9][0-9]" + legacy.SERVICE)
+_STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + LEGACY, "etc/rc.d/rc[2-5].d/S[0-9][0-9]" + LEGACY)
 
 
-def look(run: Runner, release: str, source: legacy.Source | None = None, root: str = "/") -> Found:
+def look(run: Runner, release: str, source: legacy.Source | None = None, *, root: str = "/") -> Found:
     """The node. With C(source), also whether nv_peer_mem could be built from it.
 
     Without a GPU and without anything of ours, no process is started.
@@ -44,7 +43,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, root: s
     family = read_os(root).family
     machine = read_machine(root)
     systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, "run/systemd/system"))
-    service = legacy.SERVICE + ".service"
+    service = LEGACY + ".service"
     units = show_units(run, [UNIT, service]) if systemd else {}
     known = by_name(family)
     needed = legacy.tools(known, source) if source is not None and known else {}
@@ -72,8 +71,3 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, root: s
 def _is_there(run: Runner, tool: str, root: str) -> bool:
     """A program, or a file that is named with its path."""
     return os.path.exists(os.path.join(root, tool[1:])) if tool.startswith("/") else run.has(tool)
-
-
-def node_of(found: Found) -> Node:
-    """What the decision depends on."""
-    return Node(found.gpu, found.kernel, found.stack, found.ofed_version, found.adapters)

@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _generated, _ifupdown, _netplan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import IFCFG, IFUPDOWN, NETPLAN, NETWORKD, NETWORKMANAGER, WICKED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Tools
@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._drivers import d
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernelpart import KernelPart
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import STRIPPING, every, file_mode
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -144,10 +145,8 @@ class Applier:
     def _files(self, decision: Decision) -> list[str]:
         """The paths that were changed. Only files that others write to as well are worth a backup."""
         changed = []
-        for change in decision.plan.changes:
-            if not change.what.startswith(PREFIX):
-                continue
-            path = change.what[len(PREFIX) :]
+        for change in decision.plan.about(Kind.FILE):
+            path = change.subject
             # The unit is disabled while systemd can still read what it is wanted by.
             if path == _boot.UNIT_PATH and not change.after:
                 self._run(["systemctl", "disable", _boot.UNIT])
@@ -161,13 +160,13 @@ class Applier:
     def _unit(self, decision: Decision, changed: t.Sequence[str]) -> None:
         if _boot.UNIT_PATH in changed:
             self._run(["systemctl", "daemon-reload"])
-        if any(change.what.startswith("service ") and change.after == "yes" for change in decision.plan.changes):
+        if any(change.is_about(Kind.UNIT, _boot.UNIT) and change.after == _boot.ENABLED for change in decision.plan.changes):
             self._run(["systemctl", "enable", _boot.UNIT])
 
     def _forget(self, decision: Decision) -> None:
         """Tell former network stacks that their files have gone, before the one in use is told of its own."""
         node = self._found.node
-        gone = [change.what[len(PREFIX) :] for change in decision.plan.changes if change.what.startswith(PREFIX) and not change.after]
+        gone = [change.subject for change in decision.plan.about(Kind.FILE) if not change.after]
         # As netplan's renderer, networkd is told once, in the end: told now, it would make the new bond by itself, and with ports that
         # can't have its MTU yet. A bond that a port was refused by has an Ethernet's largest MTU from then on.
         renders = self._backend == NETPLAN and node.variant.renderer != _netplan.NETWORKMANAGER

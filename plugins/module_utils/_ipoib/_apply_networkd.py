@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
 
-ASPECTS = ("addresses", "routes", "link")
+ASPECTS = ("addresses", "routes", "state")
 
 
 class NetworkdDriver(Driver):

@@ -22,8 +22,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
 
 # What no running interface takes without being activated anew.
-HARD = ("device", "mode", "bond", "bonding mode", "fail_over_mac", "miimon", "ports", "primary")
-SOFT = ("addresses", "routes", "mtu", "link")
+HARD = ("device", "mode", "bond", "bonding_mode", "fail_over_mac", "miimon", "ports", "primary")
+SOFT = ("addresses", "routes", "mtu", "state")
 
 
 class NetworkManagerDriver(Driver):
@@ -64,7 +64,7 @@ class NetworkManagerDriver(Driver):
 
     def _bring(self, target: Target, decision: Decision, active: _nmcli.Active | None) -> None:
         ports = target.bond.ports if target.bond is not None else ()
-        hard = decision.touches(target.name, HARD) or any(decision.touches(port, (*HARD, "link")) for port in ports)
+        hard = decision.touches(target.name, HARD) or any(decision.touches(port, (*HARD, "state")) for port in ports)
         if active is not None and self._is_ours(target.name, active) and not hard:
             soft = decision.touches(target.name, SOFT) or any(decision.touches(port, ("mtu",)) for port in ports)
             if not soft or self._run(["nmcli", "device", "reapply", target.name], ok=None, timeout=UP_TIMEOUT).rc == 0:

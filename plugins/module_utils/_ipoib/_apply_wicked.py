@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wicked
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, affected
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
@@ -37,7 +37,7 @@ class WickedDriver(Driver):
         """The interfaces of which a file or the state differs; a bond stands for its ports."""
 
         def is_late(name: str) -> bool:
-            return affected(decision, name) or any(_wicked.path_of(name, kind) in changed for kind in ("ifcfg", "ifroute", "ifsysctl"))
+            return decision.touches(name) or any(_wicked.path_of(name, kind) in changed for kind in ("ifcfg", "ifroute", "ifsysctl"))
 
         late = {target.master or target.name for target in decision.live if is_late(target.name)}
         return [name for name in _wicked.to_start(decision.live) if name in late]

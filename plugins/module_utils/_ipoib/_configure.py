@@ -72,7 +72,8 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
     decision = judge(found)
     if _generated.is_aside(root):
         decision = decision._replace(plan=Plan((*decision.plan.changes, _generated.UNFINISHED)))
-    result = dict(decision.plan.result(), backend=backend)
+    plan = decision.plan
+    result = dict(plan.result(), backend=backend)
     netdevs = found.node.netdevs
     if decision.plan and not module.check_mode:
         _rollback.refuse_while_armed(run, root)
@@ -89,9 +90,7 @@ def configure(module: AnsibleModule, run: Runner, options: Options, environ: t.M
         netdevs = see().node.netdevs
         if applier.backups:
             result["backup_files"] = applier.backups
-    result["pending"] = list(decision.pending)
-    result["reboot_required"] = bool(decision.pending)
-    result["reasons"] = list(decision.reasons)
+    result.update(plan.result(pending=decision.pending, reasons=decision.reasons))
     result["interfaces"] = [report(target, netdevs.get(target.name), bool(result["changed"]) and module.check_mode) for target in targets]
     return result
 

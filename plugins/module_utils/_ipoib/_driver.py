@@ -59,10 +59,3 @@ class Driver:
 
     def nudge(self, again: Decision, found: Look) -> None:
         """What to try once more when something is left to do after a while."""
-
-
-def affected(decision: Decision, name: str, aspects: t.Sequence[str] = ()) -> bool:
-    """Is anything to be changed of an interface, or one of C(aspects)?"""
-    if aspects:
-        return decision.touches(name, aspects)
-    return any(change.what.split(" ")[0] == name for change in decision.plan.changes)

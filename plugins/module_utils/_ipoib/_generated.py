@@ -17,7 +17,7 @@ import glob
 import os
 import shutil
 
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 FOLDER = "/run/systemd/network"
 # Hidden, so nobody reads what is in it; of the same file system, so it can hold links.
@@ -30,7 +30,7 @@ SHELL_PUT_BACK = "for old in %s/*; do ! cmp -s $old %s/${old##*/} || mv -f $old 
 
 
 # A run that was broken off at its end has nothing else left to do, and netplan may not have written its files again.
-UNFINISHED = untyped("files of netplan, from a run that was broken off", "put aside", "as netplan makes them")
+UNFINISHED = Change(Kind.UNIT, "systemd-networkd.service", "generated_files", "put aside", "in place")
 
 
 def is_aside(root: str = "/") -> bool:

@@ -62,7 +62,7 @@ class KernelPart:
             netdev = found.node.netdevs.get(target.name)
             if target.bond is None or (netdev is None and driver.makes_bonds):
                 continue
-            if any(change.what.startswith(target.name + " ") for change in decision.plan.changes):
+            if decision.touches(target.name):
                 self._kernel.bond(target, netdev, found.node.bonds.get(target.name), found.node.netdevs)
                 done = True
         return done

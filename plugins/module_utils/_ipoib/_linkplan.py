@@ -14,7 +14,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import UNBORN, UNBORN_BOND, BondState, Node
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
+
+
+def _change(name: str, aspect: str, before: str, after: str) -> Change:
+    return Change(Kind.INTERFACE, name, aspect, before, after)
 
 
 def unborn(target: Target, raised: bool = False) -> Netdev:
@@ -30,11 +34,11 @@ def target_changes(target: Target, node: Node, record: Record | None, removed: t
     netdev = node.netdevs.get(target.name)
     changes: list[Change | None] = []
     if netdev is None and target.is_child:
-        changes.append(untyped("%s device" % target.name, "", child_text(target.parent, target.pkey)))
+        changes.append(_change(target.name, "device", "", child_text(target.parent, target.pkey)))
     if target.bond is not None:
         changes += bond_changes(target, netdev, node.bonds.get(target.name))
     if netdev is not None and netdev.master and netdev.master != target.master and netdev.master not in removed:
-        changes.append(untyped("%s bond" % target.name, netdev.master, ""))
+        changes.append(_change(target.name, "bond", netdev.master, ""))
     return (*changes_of(*changes), *link_changes(target, netdev or unborn(target, node.raised), record, node.routes.get(target.name, ())))
 
 
@@ -44,32 +48,29 @@ def bond_changes(target: Target, netdev: Netdev | None, state: BondState | None)
     if bond is None:
         return ()
     if netdev is None:
-        return (untyped("%s device" % target.name, "", "bond of %s" % ", ".join(bond.ports)),)
+        return (_change(target.name, "device", "", "bond of %s" % ", ".join(bond.ports)),)
     found = state or BondState()
 
-    def option(name: str, before: str, after: str) -> Change:
-        return untyped("%s %s" % (target.name, name), before, after)
-
     return changes_of(
-        option("bonding mode", found.mode, _wanted.BOND_MODE),
-        option("fail_over_mac", found.fail_over_mac, _wanted.BOND_POLICY),
-        option("miimon", str(found.miimon), str(bond.miimon)),
-        option("ports", ", ".join(sorted(netdev.members)), ", ".join(sorted(bond.ports))),
-        option("primary", found.primary, bond.primary),
+        _change(target.name, "bonding_mode", found.mode, _wanted.BOND_MODE),
+        _change(target.name, "fail_over_mac", found.fail_over_mac, _wanted.BOND_POLICY),
+        _change(target.name, "miimon", str(found.miimon), str(bond.miimon)),
+        _change(target.name, "ports", ", ".join(sorted(netdev.members)), ", ".join(sorted(bond.ports))),
+        _change(target.name, "primary", found.primary, bond.primary),
     )
 
 
 def link_changes(target: Target, netdev: Netdev, record: Record | None, routes: t.Sequence[Route] = ()) -> tuple[Change, ...]:
     """What differs between an interface and its target."""
-    mode = untyped("%s mode" % target.name, netdev.mode, target.mode) if netdev.mode else None
+    mode = _change(target.name, "mode", netdev.mode, target.mode) if netdev.mode else None
     mtu = None
     if target.mtu and not clamped(target, netdev, record):
-        mtu = untyped("%s mtu" % target.name, "" if _provisional(target, netdev) else str(netdev.mtu), str(target.mtu))
-    addresses = untyped("%s addresses" % target.name, ", ".join(canonical(netdev.addresses)), ", ".join(canonical(target.addresses)))
+        mtu = _change(target.name, "mtu", "" if _provisional(target, netdev) else str(netdev.mtu), str(target.mtu))
+    addresses = _change(target.name, "addresses", ", ".join(canonical(netdev.addresses)), ", ".join(canonical(target.addresses)))
     paths = None
     if any(unequal_routes(routes, target.routes)):
-        paths = untyped("%s routes" % target.name, _listed(routes), _listed(target.routes))
-    link = untyped("%s link" % target.name, "up" if netdev.up else "down", "up")
+        paths = _change(target.name, "routes", _listed(routes), _listed(target.routes))
+    link = _change(target.name, "state", "up" if netdev.up else "down", "up")
     return changes_of(mode, mtu, addresses, paths, link)
 
 
@@ -179,16 +180,16 @@ def removal_changes(record: Record, netdev: Netdev | None) -> tuple[Change, ...]
     if netdev is None:
         return ()
     if netdev.kind == "bond":
-        return (untyped("%s device" % record.name, "bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), ""),)
+        return (_change(record.name, "device", "bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), ""),)
     if netdev.parent:
-        return (untyped("%s device" % record.name, child_text(netdev.parent, int(netdev.pkey or "0", 16)), ""),)
+        return (_change(record.name, "device", child_text(netdev.parent, int(netdev.pkey or "0", 16)), ""),)
     stay = [address for address in canonical(netdev.addresses) if address not in canonical(record.addresses)]
-    found: list[Change | None] = [untyped("%s addresses" % record.name, ", ".join(canonical(netdev.addresses)), ", ".join(stay))]
+    found: list[Change | None] = [_change(record.name, "addresses", ", ".join(canonical(netdev.addresses)), ", ".join(stay))]
     if netdev.mode == "connected":
-        found.append(untyped("%s mode" % record.name, netdev.mode, _wanted.KERNEL_MODE))
-        found.append(untyped("%s mtu" % record.name, str(netdev.mtu), str(_wanted.KERNEL_MTU)))
+        found.append(_change(record.name, "mode", netdev.mode, _wanted.KERNEL_MODE))
+        found.append(_change(record.name, "mtu", str(netdev.mtu), str(_wanted.KERNEL_MTU)))
     elif reset_mtu(record, netdev):
-        found.append(untyped("%s mtu" % record.name, str(netdev.mtu), str(_wanted.KERNEL_MTU)))
+        found.append(_change(record.name, "mtu", str(netdev.mtu), str(_wanted.KERNEL_MTU)))
     if not stay:
-        found.append(untyped("%s link" % record.name, "up" if netdev.up else "down", "down"))
+        found.append(_change(record.name, "state", "up" if netdev.up else "down", "down"))
     return changes_of(*found)

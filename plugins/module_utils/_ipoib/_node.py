@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references impor
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Variant
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Pending, Plan
 
 # How a netdev looks that ib_ipoib, or the bonding driver, has not made yet.
 UNBORN = Netdev("", "ipoib", mode=_wanted.KERNEL_MODE, mtu=_wanted.KERNEL_MTU)
@@ -65,16 +65,16 @@ class Decision(t.NamedTuple):
     reasons: tuple[str, ...]
     renames: tuple[Naming, ...] = ()
     """Interfaces that get their name now."""
-    pending: tuple[str, ...] = ()
-    """What the next start of the node will bring, in words."""
+    pending: tuple[Pending, ...] = ()
+    """What the next start of the node will bring."""
     deferred: frozenset[str] = frozenset()
     """The interfaces that wait for it."""
     cutting: tuple[str, ...] = ()
     """How the connection of this run would be disturbed, in words."""
 
-    def touches(self, name: str, aspects: t.Sequence[str]) -> bool:
-        """Is one of these to be changed of the interface?"""
-        return any(change.what == "%s %s" % (name, aspect) for change in self.plan.changes for aspect in aspects)
+    def touches(self, name: str, aspects: t.Sequence[str] = ()) -> bool:
+        """Whether the interface changes in one of C(aspects); in any where none is given."""
+        return any(change.is_about(Kind.INTERFACE, name) and (not aspects or change.aspect in aspects) for change in self.plan.changes)
 
     @property
     def live(self) -> tuple[Target, ...]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, PREFIX, file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _ifupdown, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import reasons_of, removal_changes, target_changes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision, Node
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Stack, Variant, every, stack_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 
 
 def decide(node: Node, targets: t.Sequence[Target], backend: str, namings: t.Sequence[Naming] = (), rollback: bool = False) -> Decision:
@@ -38,20 +38,19 @@ def decide(node: Node, targets: t.Sequence[Target], backend: str, namings: t.Seq
     changes = [change for record in removed for change in removal_changes(record, node.netdevs.get(record.name))]
     changes += file_changes(node, targets, backend, namings)
     changes += _unit_changes(node, targets, stack)
-    changes += [untyped("%s name" % naming.current, naming.current, naming.name) for naming in renames]
+    changes += [_rename.change_of(naming) for naming in renames]
     ending = {record.name for record in removed}
     for target in live:
         changes += target_changes(target, node, records.get(target.name), ending)
     reasons = [reason for target in live for reason in reasons_of(target, node, records.get(target.name))]
-    reasons += [*stack.remarks(targets), *later.values()]
+    reasons += [*stack.remarks(targets), *(_rename.reason_of(entry) for entry in later.values())]
     cutting = _guard.cutting(node, live, removed, backend, _touched(changes, live, stack))
     if cutting and not rollback:
         raise Refused(
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
             % "; ".join(cutting)
         )
-    pending = tuple("%s (needs reboot)" % reason for reason in later.values())
-    return Decision(Plan(tuple(changes)), tuple(targets), removed, tuple(reasons), renames, pending, deferred, cutting)
+    return Decision(Plan(tuple(changes)), tuple(targets), removed, tuple(reasons), renames, tuple(later.values()), deferred, cutting)
 
 
 def recorded(files: t.Mapping[str, str], variant: Variant) -> dict[str, Record]:
@@ -108,15 +107,15 @@ def _refuse(node: Node, targets: t.Sequence[Target], stack: Stack, records: t.Co
 
 def _touched(changes: t.Sequence[Change], targets: t.Sequence[Target], stack: Stack) -> frozenset[str]:
     """The interfaces of which anything changes, be it only their files."""
-    found = {change.what.split(" ")[0] for change in changes if not change.what.startswith(PREFIX)}
-    written = {change.what[len(PREFIX) :] for change in changes if change.what.startswith(PREFIX) and change.after}
+    found = {change.subject for change in changes if change.kind == Kind.INTERFACE}
+    written = {change.subject for change in changes if change.kind == Kind.FILE and change.after}
     return frozenset(found | {target.name for target in targets if written.intersection(stack.render([target]))})
 
 
 def _unit_changes(node: Node, targets: t.Sequence[Target], stack: Stack) -> tuple[Change, ...]:
     wanted = bool(_boot.connected_parents(stack.boots(targets)))
     enabled = node.boot_unit.enabled == "enabled"
-    return changes_of(untyped("service %s enabled" % _boot.UNIT, "yes" if enabled else "no", "yes" if wanted else "no"))
+    return changes_of(Change(Kind.UNIT, _boot.UNIT, "enabled", _boot.ENABLED if enabled else _boot.DISABLED, _boot.ENABLED if wanted else _boot.DISABLED))
 
 
 def _rank(node: Node, name: str) -> int:

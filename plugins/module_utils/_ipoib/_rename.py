@@ -16,6 +16,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -49,9 +50,19 @@ def obstacle(naming: Naming, netdevs: t.Mapping[str, Netdev], ssh_path: t.Collec
     return "%s has a P_Key child" % naming.current if any(netdev.parent == naming.current for netdev in netdevs.values()) else ""
 
 
+def change_of(naming: Naming) -> Change:
+    return Change(Kind.INTERFACE, naming.current, "name", naming.current, naming.name)
+
+
+def reason_of(pending: Pending) -> str:
+    """In words."""
+    change = pending.change
+    return "%s gets its name %s at the next start: %s" % (change.before, change.after, "; ".join(pending.why))
+
+
 def sort_out(
     namings: t.Sequence[Naming], netdevs: t.Mapping[str, Netdev], ssh_path: t.Collection[str]
-) -> tuple[tuple[Naming, ...], dict[str, str], dict[str, Netdev]]:
+) -> tuple[tuple[Naming, ...], dict[str, Pending], dict[str, Netdev]]:
     """Those that get their name now, why others do not (by the name that they shall have), and the interfaces by their names after that."""
     now, later = [], {}
     found = dict(netdevs)
@@ -60,7 +71,7 @@ def sort_out(
             continue
         reason = obstacle(naming, netdevs, ssh_path)
         if reason:
-            later[naming.name] = "%s gets its name %s at the next start: %s" % (naming.current, naming.name, reason)
+            later[naming.name] = Pending(change_of(naming)._replace(needs="reboot"), (reason,))
         else:
             now.append(naming)
             found[naming.name] = found.pop(naming.current)._replace(name=naming.name)

@@ -16,11 +16,12 @@ import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _generated, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import NETPLAN, NETWORKD, WICKED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, family, route_text, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import every, file_mode
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -73,8 +74,8 @@ def _begin(pid: int) -> str:
 
 def _files(decision: Decision, node: Node) -> tuple[list[str], dict[str, str]]:
     lines, kept = [], {}
-    for position, change in enumerate(change for change in decision.plan.changes if change.what.startswith(PREFIX)):
-        path = change.what[len(PREFIX) :]
+    for position, change in enumerate(decision.plan.about(Kind.FILE)):
+        path = change.subject
         if change.after:
             # A run that is killed between writing and moving leaves it.
             lines.append("rm -f %s" % shlex.quote(temporary_of(path)))
@@ -84,7 +85,7 @@ def _files(decision: Decision, node: Node) -> tuple[list[str], dict[str, str]]:
         mode = 0o755 if path == _boot.SCRIPT_PATH else file_mode(path)
         kept[str(position)] = change.before
         lines.append("install -D -m %o %s/%d %s" % (mode, DIRECTORY, position, shlex.quote(path)))
-    if any(change.what.startswith("service ") for change in decision.plan.changes):
+    if any(change.is_about(Kind.UNIT, _boot.UNIT) for change in decision.plan.changes):
         enabled = node.boot_unit.enabled == "enabled"
         lines += ["systemctl daemon-reload", "systemctl %s %s" % ("enable" if enabled else "disable", _boot.UNIT)]
     return lines, kept
@@ -92,7 +93,7 @@ def _files(decision: Decision, node: Node) -> tuple[list[str], dict[str, str]]:
 
 def _reloads(decision: Decision, found: Look) -> list[str]:
     """Every network stack whose files are touched reads them again."""
-    paths = {change.what[len(PREFIX) :]: change.before or change.after for change in decision.plan.changes if change.what.startswith(PREFIX)}
+    paths = {change.subject: change.before or change.after for change in decision.plan.about(Kind.FILE)}
     names = {stack.name for stack in every(found.node.variant) for path, text in paths.items() if stack.is_ours(path, text)}
     lines = ["netplan generate", _generated.SHELL_PUT_BACK] if NETPLAN in names else []
     if found.nm_active or found.node.variant.nm is not None:

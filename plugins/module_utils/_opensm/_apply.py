@@ -14,10 +14,10 @@ import signal
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import SIGHUP
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, PROCESS, SERVICE, STATES, STOPPED
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, RELOAD, STOPPED, YES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import CONF, SETTINGS, SYSTEMD
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 
     Yield = t.Callable[[str], None]
-    """Told the name of a unit or process that is about to end; it gives mastership away first."""
+    """Takes the name of a unit, or a process ID, that is about to end, and gives its mastership away first."""
 
 # Where drop-ins of our units are.
 UNITS = SYSTEMD + "/rdma-opensm@"
@@ -69,15 +69,15 @@ def _remove_empty(path: str) -> None:
 
 
 def _service(run: Runner, change: Change, before_end: Yield) -> None:
-    unit = change.what[len(SERVICE) :]
-    if unit.endswith(ENABLED):
-        run(["systemctl", "enable" if change.after == "yes" else "disable", unit[: -len(ENABLED)]])
+    unit = change.subject
+    if change.aspect == ENABLED:
+        run(["systemctl", "enable" if change.after == YES else "disable", unit])
     elif change.after == STOPPED:
         before_end(unit)
         run(["systemctl", "stop", unit], timeout=120)
     elif change.before == STOPPED:
         run(["systemctl", "start", unit], timeout=120)
-    elif change.before == STATES[SIGHUP]:
+    elif change.before == RELOAD:
         run(["systemctl", "reload", unit])
     else:
         before_end(unit)
@@ -89,17 +89,17 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan, before_end: Yield = la
     systemd = os.path.isdir("/run/systemd/system")
     stale = False
     for change in plan.changes:
-        if change.what.startswith(PREFIX):
-            path = change.what[len(PREFIX) :]
+        if change.kind == Kind.FILE:
+            path = change.subject
             # It may have the keys of the subnet, which nobody else needs to know.
             apply_file(module, change, mode=0o600 if os.path.basename(path) == CONF else 0o644)
             _remove_empty(os.path.dirname(path))
             stale = stale or path.startswith(SYSTEMD)
-        elif change.what.startswith(PROCESS):
-            before_end(change.what)
-            _kill(int(change.what[len(PROCESS) :]))
-        elif change.what.endswith(MASKED):
-            _mask(run, systemd, change.what[len(SERVICE) : -len(MASKED)], change.after == "yes")
+        elif change.kind == Kind.PROCESS:
+            before_end(change.subject)
+            _kill(int(change.subject))
+        elif change.aspect == MASKED:
+            _mask(run, systemd, change.subject, change.after == YES)
             stale = True
         else:
             if stale:

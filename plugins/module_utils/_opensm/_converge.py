@@ -32,13 +32,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import loo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_present, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._words import subject
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 
 # Management datagrams, which subnet managers and diagnostics talk in, go through ib_umad.
 UMAD = "/sys/class/infiniband_mad/abi_version"
@@ -145,7 +146,7 @@ def _foreseen(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]
     return reasons
 
 
-def _kept(run: Runner, plan: Plan, found: Found, ports: t.Sequence[Port], bounds: t.Sequence[Bound], patience: float) -> dict[str, str]:
+def _kept(run: Runner, plan: Plan, found: Found, ports: t.Sequence[Port], bounds: t.Sequence[Bound], patience: float) -> dict[Change, str]:
     taken = {bound.instance.guid for bound in bounds}
     return without_heir(run, stopped(plan), found, ports, taken, patience)
 
@@ -172,8 +173,8 @@ def _present(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     reasons = name_reasons(found) if bounds else []
     kept = _kept(run, plan, found, ports, bounds, params["wait_timeout"] / 2)
     if kept:
-        plan = plan_present(found, instances, kept, node_names)
-        reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (unit, why) for unit, why in sorted(kept.items())]
+        plan = plan_present(found, instances, [change.subject for change in kept], node_names)
+        reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (subject(change), why) for change, why in sorted(kept.items())]
 
     def before_end(unit: str) -> None:
         hand_over(module, run, unit, bound_to(unit, found, ports, ()), params["wait_timeout"] / 2)

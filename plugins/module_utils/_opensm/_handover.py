@@ -56,14 +56,15 @@ def bound_to(unit: str, found: Found, ports: t.Sequence[Port], free: t.Collectio
     return [port for port in ports if (port.port_guid == guid if guid else port.port_guid in free) and port.infiniband and port.phys_state == "LinkUp"]
 
 
-def without_heir(run: Runner, units: t.Sequence[str], found: Found, ports: t.Sequence[Port], taken: t.Collection[str], patience: float) -> dict[str, str]:
-    """Of the C(units) that are about to be stopped for good, those that nobody would follow, and why.
+def without_heir(run: Runner, stops: t.Sequence[Change], found: Found, ports: t.Sequence[Port], taken: t.Collection[str], patience: float) -> dict[Change, str]:
+    """Those of C(stops) that nobody would follow, and why. They stop a unit or process for good.
 
     C(taken): GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, nothing is kept.
     """
-    kept: dict[str, str] = {}
+    kept: dict[Change, str] = {}
     own = {port.port_guid for port in ports}
-    for unit in units:
+    for stop in stops:
+        unit = stop.subject
         for port in bound_to(unit, found, ports, own - set(taken)):
             try:
                 alone = (
@@ -75,7 +76,7 @@ def without_heir(run: Runner, units: t.Sequence[str], found: Found, ports: t.Seq
             except RdmaError:
                 alone = False
             if alone:
-                kept[unit] = "on port %s it is master, and no other subnet manager stands by" % port.name
+                kept[stop] = "on port %s it is master, and no other subnet manager stands by" % port.name
     return kept
 
 
@@ -103,10 +104,10 @@ def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
     return True
 
 
-def masters(run: Runner, units: t.Sequence[str], found: Found, ports: t.Sequence[Port], free: t.Collection[str]) -> list[Port]:
+def masters(run: Runner, stops: t.Sequence[Change], found: Found, ports: t.Sequence[Port], free: t.Collection[str]) -> list[Port]:
     """The ports on which something that is about to be stopped is master. Where the fabric can't be asked, there are none."""
     bound: list[Port] = []
-    for port in dict.fromkeys(port for unit in units for port in bound_to(unit, found, ports, free)):
+    for port in dict.fromkeys(port for stop in stops for port in bound_to(stop.subject, found, ports, free)):
         try:
             bound += [port] if run.has("sminfo") and master_on(run, port) is not None else []
         except RdmaError:

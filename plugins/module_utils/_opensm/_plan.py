@@ -33,21 +33,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
     rotation_text,
     silence_path,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 
-SERVICE = "service "
-PROCESS = "process opensm "
-MASKED = " masked"
-ENABLED = " enabled"
+# Aspects of a unit.
+STATE, ENABLED, MASKED = "state", "enabled", "masked"
+YES, NO = "yes", "no"
 
-STOPPED, RUNNING = "stopped", "running"
-# What a unit runs with before it runs as it shall: it has to be restarted, or only to read its files again.
-STATES = {NOTHING: RUNNING, SIGHUP: "running, files to be read again", RESTART: "running with other settings"}
-REPLACED = "running a program that was replaced"
+# States of a unit or process. The last three are those of a unit that runs, and not as it should: it has to read its files again,
+# or to be restarted, because of its settings or because its program was replaced.
+STOPPED, RUNNING, RELOAD, REPLACED = "stopped", "running", "reload", "replaced"
+_STATES = {NOTHING: RUNNING, SIGHUP: RELOAD, RESTART: RESTART}
 
 
 def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+    return YES if value else NO
+
+
+def _unit(unit: str, aspect: str, before: str, after: str) -> Change:
+    return Change(Kind.UNIT, unit, aspect, before, after)
 
 
 def _packaged(unit: str) -> str:
@@ -57,17 +60,16 @@ def _packaged(unit: str) -> str:
 
 def _masks(found: Found, wanted: bool, stay: t.Collection[str] = ()) -> list[Change]:
     kept = {_packaged(unit) for unit in stay}
-    return [untyped(SERVICE + unit + MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED if unit not in kept]
+    return [_unit(unit, MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED if unit not in kept]
 
 
 def _stops(found: Found, keep: t.Collection[str] = ()) -> list[Change]:
-    units = [untyped(SERVICE + unit, RUNNING, STOPPED) for unit in found.running if unit not in keep]
-    processes = ["%s%d" % (PROCESS, pid) for pid in found.strays]
-    return units + [untyped(process, RUNNING, STOPPED) for process in processes if process not in keep]
+    units = [_unit(unit, STATE, RUNNING, STOPPED) for unit in found.running if unit not in keep]
+    return units + [Change(Kind.PROCESS, str(pid), "opensm", RUNNING, STOPPED) for pid in found.strays if str(pid) not in keep]
 
 
 def _removals(found: Found, keep: t.Collection[str] = (), keep_files: t.Collection[str] = ()) -> list[Change | None]:
-    disabled: list[Change | None] = [untyped(SERVICE + unit + ENABLED, "yes", "no") for unit in found.enabled if unit not in keep]
+    disabled: list[Change | None] = [_unit(unit, ENABLED, YES, NO) for unit in found.enabled if unit not in keep]
     return disabled + [file_change(path, text, "") for path, text in sorted(found.files.items()) if path not in keep_files]
 
 
@@ -83,19 +85,19 @@ def plan_absent(found: Found) -> Plan:
 
 
 def _state(found: Found, instance: Instance) -> str:
-    """What the unit of an instance does now, in the words of a plan."""
+    """What the unit of an instance does now, as a plan has it."""
     if instance.unit not in found.running:
         return STOPPED
     effects = [file_effect(path, found.files.get(path, ""), text) for path, text in instance.files().items()]
-    state = STATES[strongest([*effects, RESTART if found.files.get(TEMPLATE, "") != UNIT_TEXT else NOTHING])]
-    return REPLACED if instance.unit in found.replaced and state != STATES[RESTART] else state
+    state = _STATES[strongest([*effects, RESTART if found.files.get(TEMPLATE, "") != UNIT_TEXT else NOTHING])]
+    return REPLACED if instance.unit in found.replaced and state != RESTART else state
 
 
 def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Collection[str] = (), node_names: str | None = None) -> Plan:
     """Exactly these instances run, and start at boot; none, and no subnet manager runs here and no package can start one.
 
     C(node_names): wanted content of that file; without it, our names are taken out.
-    C(stay): what of C(stopped) stays as it is, because nobody else would manage the fabric.
+    C(stay): units and process IDs that stay as they are, because nobody else would manage the fabric.
     """
     keep = {instance.unit for instance in instances} | set(stay)
     files = {path: text for instance in instances for path, text in instance.files().items()}
@@ -115,21 +117,17 @@ def plan_present(found: Found, instances: t.Sequence[Instance] = (), stay: t.Col
             *_removals(found, keep, {*files, *kept}),
             *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
             file_change(DEFAULT_PATH, found.node_names, names),
-            *(untyped(SERVICE + instance.unit + ENABLED, _yes(instance.unit in found.enabled), "yes") for instance in instances),
-            *(untyped(SERVICE + instance.unit, _state(found, instance), RUNNING) for instance in instances),
+            *(_unit(instance.unit, ENABLED, _yes(instance.unit in found.enabled), YES) for instance in instances),
+            *(_unit(instance.unit, STATE, _state(found, instance), RUNNING) for instance in instances),
         )
     )
 
 
 def started(plan: Plan) -> list[str]:
     """The units that the plan starts or restarts. One that only reads its files again goes on."""
-    return [
-        change.what[len(SERVICE) :]
-        for change in plan.changes
-        if change.what.startswith(SERVICE) and change.after == RUNNING and change.before in (STOPPED, STATES[RESTART], REPLACED)
-    ]
+    return [change.subject for change in plan.about(Kind.UNIT, STATE) if change.after == RUNNING and change.before != RELOAD]
 
 
-def stopped(plan: Plan) -> list[str]:
-    """What the plan stops for good: units, and C(process opensm PID)."""
-    return [change.what[len(SERVICE) :] if change.what.startswith(SERVICE) else change.what for change in plan.changes if change.after == STOPPED]
+def stopped(plan: Plan) -> list[Change]:
+    """What the plan stops for good: units and processes."""
+    return [change for change in (*plan.about(Kind.UNIT, STATE), *plan.about(Kind.PROCESS)) if change.after == STOPPED]

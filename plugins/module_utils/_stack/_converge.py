@@ -15,12 +15,13 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import vendor_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of
@@ -28,12 +29,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._fetch import bun
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
     from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
@@ -103,17 +104,17 @@ def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Cha
     if not text:
         hint = "it comes with the kernel packages, which the chosen packages do not include"
         raise InvalidInput([Problem("ofed_openib_conf", declared, "nothing where %s is not installed" % openibd.PATH, hint)])
-    changes = openibd.conf_changes(text, declared, arriving=False)
-    for change in () if dry else changes:
+    change = openibd.edit(text, declared)
+    if change is not None and not dry:
         apply_file(module, change, backup=True, root=root)
-    return changes
+    return () if change is None else (change,)
 
 
-def _foreseen(module: AnsibleModule, root: str) -> tuple[Change, ...]:
-    """The declared keys of openib.conf, where it is not known what the packages make of the file."""
+def _keys(module: AnsibleModule, root: str) -> tuple[Change, ...]:
+    """The declared keys of openib.conf that have other values now. What packages that are to come make of the file is not known."""
     if module.params["state"] == "absent":
         return ()
-    return openibd.conf_changes(read_text(root.rstrip("/") + openibd.PATH), module.params["openib_conf"] or {}, arriving=True)
+    return openibd.key_changes(read_text(root.rstrip("/") + openibd.PATH), module.params["openib_conf"] or {})
 
 
 def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
@@ -125,13 +126,31 @@ def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.rename(temporary, path)
 
 
-def _result(changes: t.Sequence[Change], job: State | None, found: Found | None) -> dict[str, t.Any]:
-    result = Plan(tuple(changes)).result()
+def _shown(stack: Stack) -> dict[str, str]:
+    return {"kind": stack.kind, "version": stack.version}
+
+
+def _result(
+    changes: t.Sequence[Change], *, before: t.Mapping[str, str], after: t.Mapping[str, str], job: State | None = None, keys: t.Sequence[Change] = ()
+) -> dict[str, t.Any]:
+    """The result of the module. C(keys) are those of openib.conf that the change of the whole file stands for."""
+    plan = Plan(tuple(changes))
+    pending = (*plan.late, *(Pending(change) for change in keys if change.needs))
+    result = plan.result(pending)
+    result["stack"] = {"before": dict(before), "after": dict(after), "replaced": bool(plan.about(Kind.STACK, ""))}
+    result["packages_changed"] = not all(change.is_about(Kind.OPENIB_CONF) or change.is_about(Kind.FILE, openibd.PATH) for change in changes)
     if job is not None:
         result["job"] = job.result()
-    if found is not None:
-        result["stack"] = {"kind": found.stack.kind, "version": found.stack.version}
     return result
+
+
+def _expected(wanted: Wanted, found: Found, draft: Draft) -> dict[str, str]:
+    """The stack after the changes. Without a declared version, it is whatever the repository has."""
+    if not draft.replaces:
+        return _shown(found.stack)
+    if wanted.state == "absent":
+        return {"kind": "inbox" if wanted.keep else "none", "version": ""}
+    return {"kind": wanted.source, "version": wanted.version}
 
 
 def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[str, t.Any]:
@@ -160,19 +179,22 @@ def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[st
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
     _configure(module, root)
-    return _result([Change.of_row(row) for row in job.memo["changes"]], job, found)
+    return _result([Change.of_row(row) for row in job.memo["changes"]], before=job.memo["before"], after=_shown(found.stack), job=job)
 
 
-def _start(module: AnsibleModule, run: Runner, wanted: Wanted, draft: Draft, changes: t.Sequence[Change], tree: str, root: str) -> dict[str, t.Any]:
+def _start(
+    module: AnsibleModule, run: Runner, *, found: Found, wanted: Wanted, draft: Draft, changes: t.Sequence[Change], tree: str, root: str
+) -> dict[str, t.Any]:
     for change in changes:
-        if change.what.startswith(PREFIX):
+        if change.is_about(Kind.FILE):
             apply_file(module, change, root=root)
     record = {**wanted.selection(), "repository_key": (module.params["repository_key"] or "") if "://" in (module.params["repository_key"] or "") else ""}
+    before = _shown(found.stack)
     memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record}
-    memo.update(bundle=places.shown(module.params["bundle"] or ""), tree=tree)
+    memo.update(before=before, after=_expected(wanted, found, draft), bundle=places.shown(module.params["bundle"] or ""), tree=tree)
     if not draft.steps:
         _configure(module, root)
-        return _result(changes, None, look(run, root))
+        return _result(changes, before=before, after=before)
     jobs.start(run, JOB, draft.steps, module.params["timeout"], memo, root, places.SCRIPTS)
     return _follow(module, run, root)
 
@@ -182,7 +204,7 @@ def _follow(module: AnsibleModule, run: Runner, root: str) -> dict[str, t.Any]:
     if job is None:
         raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
     if job.running:
-        return _result([Change.of_row(row) for row in job.memo["changes"]], job, None)
+        return _result([Change.of_row(row) for row in job.memo["changes"]], before=job.memo["before"], after=job.memo["after"], job=job)
     return _ended(run, module, job, root)
 
 
@@ -202,19 +224,21 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     place = Place("")
     draft = draft_of(wanted, found, place)
     if not draft:
-        return _result(_configure(module, root, dry=module.check_mode), None, found)
+        keys = _keys(module, root)
+        return _result(_configure(module, root, dry=module.check_mode), before=_shown(found.stack), after=_shown(found.stack), keys=keys)
     if draft.steps and found.vendors:
         found = with_alternatives(run, found)
         draft = draft_of(wanted, found, place)
     extra = dependants(run, wanted, found, draft, root)
-    changes = (*draft.changes, *changes_of(*extra), *_foreseen(module, root))
+    changes = (*draft.changes, *extra, *_keys(module, root))
+    before = _shown(found.stack)
     needed: dict[str, str] = {}
     if draft.needs_bundle:
         place, needed = bundle(module, run, wanted.version, root)
         if needed and not module.check_mode:
-            return {**_result((), None, found), **needed}
+            return {**_result((), before=before, after=before), **needed}
     if module.check_mode:
-        return {**_result(changes, None, found), **needed}
+        return {**_result(changes, before=before, after=_expected(wanted, found, draft)), **needed}
     draft = draft_of(wanted, found, place, force=bool(extra))
     places.prepare(place)
-    return _start(module, run, wanted, draft, changes, place.tree, root)
+    return _start(module, run, found=found, wanted=wanted, draft=draft, changes=changes, tree=place.tree, root=root)

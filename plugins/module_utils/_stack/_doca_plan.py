@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     NEEDS,
     Draft,
@@ -22,8 +22,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     file_changes,
     mending,
     missing,
+    package_change,
     package_changes,
     recovery,
+    stack_change,
     stack_words,
     way_back,
 )
@@ -52,11 +54,11 @@ def _changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     profile = profile_of(wanted)
     after = ("doca %s" % wanted.version).strip()
     version_fits = found.stack.kind == "doca" and (not wanted.version or packages.version_fits(wanted.version, found.stack.version))
-    stack = () if version_fits else changes_of(untyped("stack", stack_words(found.stack), after, NEEDS))
+    stack = () if version_fits else changes_of(stack_change(stack_words(found.stack), after))
     present = found.packages.get(profile)
     has = "" if present is None else present.version
-    changed = stack + changes_of(untyped("package %s" % profile, has, wanted.version or has or "installed", NEEDS))
-    return changed or (untyped("stack", "%s, %s" % (after, found.interrupted or "half installed"), after, NEEDS),)
+    changed = stack + changes_of(package_change(profile, has, wanted.version or has or "installed", NEEDS))
+    return changed or (stack_change("%s, %s" % (after, found.interrupted or "half installed"), after),)
 
 
 def plan_doca(wanted: Wanted, found: Found) -> Draft:
@@ -90,7 +92,7 @@ def plan_absent(found: Found, keep: Sequence[str] = ()) -> Draft:
     if not found.is_vendors and not left:
         return Draft(files)
     after = "inbox" if keep else ""
-    changes = changes_of(untyped("stack", stack_words(found.stack), after, NEEDS)) if found.is_vendors else ()
+    changes = changes_of(stack_change(stack_words(found.stack), after)) if found.is_vendors else ()
     mended, first = recovery(found, packages.broken(found.packages))
     back, removes, simulate = way_back(found, keep)
     return Draft(files + mended + changes, (*first, *back), removes, simulate)

@@ -13,8 +13,9 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, vendors
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
@@ -122,6 +123,21 @@ class Draft(t.NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.changes)
 
+    @property
+    def replaces(self) -> bool:
+        """Whether it is another stack afterwards, or the same one installed again."""
+        return any(change.is_about(Kind.STACK, aspect="") for change in self.changes)
+
+
+def stack_change(before: str, after: str, *, needs: str = NEEDS, aspect: str = "") -> Change:
+    """A change of the stack itself, or of one aspect of it."""
+    return Change(Kind.STACK, "", aspect, before, after, needs)
+
+
+def package_change(name: str, before: str, after: str, needs: str = "") -> Change:
+    """A package whose version changes, or that comes or goes."""
+    return Change(Kind.PACKAGE, name, "", before, after, needs)
+
 
 def stack_words(stack: Stack) -> str:
     """C(mlnx_ofed 23.10-0.5.5.0), "" for none."""
@@ -140,7 +156,7 @@ def selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     mine = wanted.selection()
     names = ("method", "packages", "installer_options")
     needs = "" if USER_SPACE == record.get("packages") == wanted.packages else NEEDS
-    return changes_of(*(untyped("stack %s" % name.replace("_", " "), _words(record.get(name)), _words(mine[name]), needs) for name in names))
+    return changes_of(*(stack_change(_words(record.get(name)), _words(mine[name]), needs=needs, aspect=name) for name in names))
 
 
 def missing(wanted: Wanted, found: Found) -> tuple[str, ...]:
@@ -155,20 +171,20 @@ def along(wanted: Wanted, found: Found, replacing: bool) -> tuple[str, ...]:
 
 def package_changes(names: t.Iterable[str]) -> tuple[Change, ...]:
     """Packages to come."""
-    return tuple(untyped("package %s" % name, "", "installed") for name in names)
+    return tuple(package_change(name, "", "installed") for name in names)
 
 
 def file_changes(found: Found, repository: Repository | None) -> tuple[Change, ...]:
     """The repository files that have to be written or removed."""
     files = found.manager.files_of(repository)
-    return changes_of(*(untyped("file " + path, found.files.get(path, ""), content) for path, content in files.items()))
+    return changes_of(*(file_change(path, found.files.get(path, ""), content) for path, content in files.items()))
 
 
 def recovery(found: Found, names: t.Sequence[str]) -> tuple[tuple[Change, ...], tuple[Step, ...]]:
     """End what an interrupted installation of the C(names) began, before anything else."""
     if not names and not found.interrupted:
         return (), ()
-    changes = changes_of(untyped("half installed packages", ", ".join(names), "configured")) if names else ()
+    changes = tuple(Change(Kind.PACKAGE, name, "state", found.packages[name].state, "installed") for name in names)
     stage = "ending the interrupted installation"
     lost = [name for name in packages.lost(found.packages) if name in found.vendors]
     drop = (Step(stage, dpkg.drop_argv(lost)),) if lost else ()

@@ -14,16 +14,17 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_plan import POLICIES as KERNEL_POLICIES
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import conf_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import POLICIES as RELOAD_POLICIES
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_input import ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part, ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import POLICIES as RELOAD_POLICIES
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._protocol_input import vendor_ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, vendor_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
 SOURCES = ("inbox", "mlnx_ofed", "doca")
+KERNEL_POLICIES = ("build", "pin", "refuse")
 
 _PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._:~=-]*$")
 
@@ -84,5 +85,5 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))
     # What is removed is found on the node: nothing has to be declared for it.
     if isinstance(source, str) and source in SOURCES[1:] and variables.get("ofed_state", "present") != "absent":
-        found += vendor_problems(variables, facts)
+        found += vendor_problems(variables, facts) + vendor_ulp_problems(variables, str(part(facts, "os").get("family", "")))
     return found + _os_problems(source, facts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, same_version
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     NEEDS,
@@ -24,9 +24,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import (
     file_changes,
     mending,
     missing,
+    package_change,
     package_changes,
     recovery,
     selection_changes,
+    stack_change,
     stack_words,
     way_back,
 )
@@ -107,15 +109,15 @@ def _changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     needs = "" if wanted.packages == USER_SPACE else NEEDS
     # Packages spell a release without its last number.
     same = found.stack.kind == "mlnx_ofed" and same_version(wanted.version, found.stack.ofed_version)
-    stack = () if same else changes_of(untyped("stack", stack_words(found.stack), after, needs))
+    stack = () if same else changes_of(stack_change(stack_words(found.stack), after, needs=needs))
     selection = selection_changes(wanted, found)
     if stack or selection:
         return stack + selection
     if is_installed(wanted, found):
         return ()
     if wanted.method == "repository" and not found.interrupted:
-        return (untyped("package %s" % metapackage(wanted.packages), "", wanted.version or "installed", needs),)
-    return (untyped("stack", "%s, %s" % (after, found.interrupted or "half installed"), after, needs),)
+        return (package_change(metapackage(wanted.packages), "", wanted.version or "installed", needs),)
+    return (stack_change("%s, %s" % (after, found.interrupted or "half installed"), after, needs=needs),)
 
 
 def _broken(found: Found, changes: t.Collection[Change]) -> list[str]:

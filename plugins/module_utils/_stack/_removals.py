@@ -11,14 +11,13 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Wanted, package_change
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
@@ -48,7 +47,7 @@ def _look_ahead(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: s
         for argv in draft.simulate:
             removed.update(_removed(run, argv))
     if wanted.state == "present" and wanted.repository is not None and draft.steps and found.manager.simulates:
-        files = {change.what[len(PREFIX) :]: change.after for change in draft.changes if change.what.startswith(PREFIX)}
+        files = {change.subject: change.after for change in draft.changes if change.is_about(Kind.FILE)}
         files = {**found.files, **files}
         name = doca.profile_of(wanted) if wanted.source == "doca" else mlnx.metapackage(wanted.packages)
         # With a former stack that goes first, or with packages to be mended, it is not known what apt will do then.
@@ -68,4 +67,4 @@ def dependants(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: st
     names = foreign(removed, versions, draft.removes, found.stack.ofed_version, draft.replaced)
     what = "the stack is removed" if wanted.state == "absent" else "%s is installed" % (wanted.source + " " + wanted.version).strip()
     refuse(names, wanted.allow_removal, what)
-    return [untyped("package %s" % name, versions.get(name) or removed[name] or "installed", "") for name in names]
+    return [package_change(name, versions.get(name) or removed[name] or "installed", "") for name in names]

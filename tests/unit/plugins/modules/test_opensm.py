@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _apply, _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0000000000100001", link_layer="InfiniBand", state="INIT")
 MASTER = "sminfo: sm lid 2 sm guid 0x100003, activity count 7 priority 14 state 3 SMINFO_MASTER\n"
@@ -200,7 +201,7 @@ def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: p
     unit = "rdma-opensm@ib.service"
     done: list[str] = []
     monkeypatch.setattr(_converge, "look", lambda run, stack_replaced=False: Found(running=(unit,), enabled=(unit,)))
-    monkeypatch.setattr(_converge, "without_heir", lambda *_: {unit: "nobody stands by"} if alone else {})
+    monkeypatch.setattr(_converge, "without_heir", lambda *_: {Change(Kind.UNIT, unit, "state", "running", "stopped"): "no standby"} if alone else {})
     monkeypatch.setattr(_converge, "apply", lambda module, run, plan, before_end: done.extend(change.words() for change in plan.changes))
     result = _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=[])), Tools())
     assert ("service %s: running -> stopped" % unit in done) == stops

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro import _family a
 from ansible_collections.rdma.ofed.plugins.module_utils._distro import _registry as registry
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import NAMES as PROTOCOLS
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import NAMES as PROTOCOLS
 from hypothesis import given
 from hypothesis import strategies as st
 

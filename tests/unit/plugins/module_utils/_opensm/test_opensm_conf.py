@@ -42,7 +42,7 @@ def test_files_of_an_instance_and_others() -> None:
 
 def test_units_and_their_fabrics() -> None:
     assert fabric_of("rdma-opensm@ib.1.service") == "ib.1"
-    assert fabric_of("opensm@0x1.service") == fabric_of("process opensm 7") == ""
+    assert fabric_of("opensm@0x1.service") == fabric_of("7") == ""
 
 
 def test_each_log_is_rotated_and_opened_anew() -> None:

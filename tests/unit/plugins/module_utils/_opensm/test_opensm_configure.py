@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import K
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_present, started
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
 INSTANCE = Instance("ib", "0x0002c90300001001", 14)
@@ -59,9 +60,7 @@ def test_what_the_installed_opensm_does_not_have_is_refused_by_name() -> None:
 def test_a_key_is_applied_with_as_little_as_it_takes(options: dict[str, t.Any], restarts: bool) -> None:
     before = _configure.configured(INSTANCE, {}, TEMPLATE)
     found = Found(running=(before.unit,), files={path: text for path, text in before.files().items() if text})
-    found = found._replace(
-        files={**found.files, **{change.what[5:]: change.after for change in plan_present(found, [before]).changes if change.what[:5] == "file "}}
-    )
+    found = found._replace(files={**found.files, **{change.subject: change.after for change in plan_present(found, [before]).about(Kind.FILE)}})
     plan = plan_present(found, [_configure.configured(INSTANCE, {"options": options}, TEMPLATE)])
     assert bool(started(plan)) == restarts
 

@@ -17,12 +17,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 OURS = "0x0000000000100001"
 THEIRS = "0x0000000000100002"
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid=OURS, link_layer="InfiniBand", phys_state="LinkUp")
 OTHER = Port("mlx5_1/1", "mlx5_1", 1, port_guid="0x0000000000100009", link_layer="InfiniBand", phys_state="LinkUp")
 UNIT = "rdma-opensm@ib.service"
+STOP = Change(Kind.UNIT, UNIT, "state", "running", "stopped")
 RECORD = "SMInfoRecord dump:\n" + "".join("\t\t%s\n" % line for line in ("LID...%d", "GUID...%s", "ActCount...1", "Priority...%d", "SMState...%d"))
 
 
@@ -131,7 +133,7 @@ def test_the_ports_that_a_unit_can_be_bound_to() -> None:
     free = {OTHER.port_guid}
     assert _handover.bound_to(UNIT, found, [PORT, OTHER], free) == [PORT]
     assert _handover.bound_to("opensm.service", found, [PORT, OTHER], free) == [OTHER]
-    assert _handover.bound_to("process opensm 7", found, [PORT, OTHER._replace(phys_state="Polling")], free) == []
+    assert _handover.bound_to("7", found, [PORT, OTHER._replace(phys_state="Polling")], free) == []
 
 
 @pytest.mark.parametrize(
@@ -146,15 +148,15 @@ def test_the_ports_that_a_unit_can_be_bound_to() -> None:
 )
 def test_the_only_master_stays(fabric: Fabric, taken: list[str], kept: bool) -> None:
     found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
-    result = _handover.without_heir(fabric, [UNIT], found, [PORT], taken, 30)
-    assert list(result) == ([UNIT] if kept else [])
+    result = _handover.without_heir(fabric, [STOP], found, [PORT], taken, 30)
+    assert list(result) == ([STOP] if kept else [])
 
 
 def test_a_standby_that_was_missed_is_found() -> None:
     fabric = Fabric(standby=None)
     fabric.missed = 13
     found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
-    assert _handover.without_heir(fabric, [UNIT], found, [PORT], [], 30) == {}
+    assert _handover.without_heir(fabric, [STOP], found, [PORT], [], 30) == {}
     assert fabric.calls.count("systemctl reload " + UNIT) == 1
 
 
@@ -174,7 +176,7 @@ class Stopped(Fabric):
 
 
 def test_what_is_stopped_and_was_master_is_waited_for() -> None:
-    found, stray = Found(strays=(7,)), ["process opensm 7"]
+    found, stray = Found(strays=(7,)), [Change(Kind.PROCESS, "7", "opensm", "running", "stopped")]
     assert _handover.masters(Fabric(), stray, found, [PORT, OTHER], {OURS, OTHER.port_guid}) == [PORT]
     assert _handover.masters(Fabric(answers=False), stray, found, [PORT], {OURS}) == []
     assert _handover.masters(Fabric(), [], found, [PORT], {OURS}) == []

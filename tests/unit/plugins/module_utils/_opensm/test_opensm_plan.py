@@ -11,7 +11,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_present, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,17 +48,17 @@ def applied(found: Found, plan: Plan) -> Found:
         group.add(item) if wanted else group.discard(item)
 
     for change in plan.changes:
-        kind, name = change.what.split(" ", 1)
-        if kind == "file":
+        name = change.subject
+        if change.kind == Kind.FILE:
             texts.pop(name, None)
             if change.after:
                 texts[name] = change.after
-        elif kind == "process":
-            strays.discard(int(name.split()[-1]))
-        elif name.endswith(" masked"):
-            put(masked, name.split()[0], change.after == "yes")
-        elif name.endswith(" enabled"):
-            put(enabled, name.split()[0], change.after == "yes")
+        elif change.kind == Kind.PROCESS:
+            strays.discard(int(name))
+        elif change.aspect == "masked":
+            put(masked, name, change.after == "yes")
+        elif change.aspect == "enabled":
+            put(enabled, name, change.after == "yes")
         else:
             put(running, name, change.after == "running")
             replaced.discard(name)
@@ -96,10 +96,11 @@ def test_no_change_without_a_difference(found: Found) -> None:
 
 @given(founds)
 def test_what_stays_is_not_touched(found: Found) -> None:
-    for stay in stopped(plan_present(found, [INSTANCE])):
+    for stop in stopped(plan_present(found, [INSTANCE])):
+        stay = stop.subject
         after = applied(found, plan_present(found, [INSTANCE], [stay]))
-        if stay.startswith("process"):
-            assert int(stay.split()[-1]) in after.strays
+        if stop.kind == Kind.PROCESS:
+            assert int(stay) in after.strays
             continue
         assert stay in after.running
         assert (stay in after.enabled) == (stay in found.enabled)
@@ -111,7 +112,7 @@ def test_what_stays_is_not_touched(found: Found) -> None:
 
 @given(founds)
 def test_others_stop_before_ours_starts(found: Found) -> None:
-    afters = [change.after for change in plan_present(found, [INSTANCE, SECOND]).changes if change.what.startswith(("service", "process"))]
+    afters = [change.after for change in plan_present(found, [INSTANCE, SECOND]).changes if change.kind in (Kind.UNIT, Kind.PROCESS)]
     if "running" in afters:
         assert "stopped" not in afters[afters.index("running") :]
 
@@ -119,21 +120,31 @@ def test_others_stop_before_ours_starts(found: Found) -> None:
 @pytest.mark.parametrize(
     ("change", "state"),
     [
-        ({"priority": 5}, "running, files to be read again"),
-        ({"partitions": "Default=0x7fff : ALL=full;"}, "running, files to be read again"),
-        ({"options": {"routing_engine": "ftree"}}, "running with other settings"),
-        ({"log_file": "/var/log/sm.log"}, "running with other settings"),
-        ({"subnet_prefix": "0xfe80000000000001", "priority": 5}, "running with other settings"),
-        ({"root_guids": "0x1\n"}, "running with other settings"),
+        ({"priority": 5}, "reload"),
+        ({"partitions": "Default=0x7fff : ALL=full;"}, "reload"),
+        ({"options": {"routing_engine": "ftree"}}, "restart"),
+        ({"log_file": "/var/log/sm.log"}, "restart"),
+        ({"subnet_prefix": "0xfe80000000000001", "priority": 5}, "restart"),
+        ({"root_guids": "0x1\n"}, "restart"),
     ],
 )
 def test_what_a_change_of_the_files_takes(change: dict[str, t.Any], state: str) -> None:
     found = applied(Found(), plan_present(Found(), [INSTANCE]))
     plan = plan_present(found, [INSTANCE._replace(**change)])
-    service = [each for each in plan.changes if each.what == "service rdma-opensm@ib.service"]
+    service = [each for each in plan.changes if each.is_about(Kind.UNIT, INSTANCE.unit, "state")]
     assert [each.before for each in service] == ([state] if state else [])
     assert plan
-    assert started(plan) == ([INSTANCE.unit] if "other settings" in state else [])
+    assert started(plan) == ([INSTANCE.unit] if state == "restart" else [])
+
+
+def test_states_in_words() -> None:
+    found = Found(running=(INSTANCE.unit,), enabled=(INSTANCE.unit,), strays=(7,), files=files_of(INSTANCE))
+    plans = [plan_present(found, [INSTANCE._replace(priority=5)]), plan_present(found, [INSTANCE._replace(log_file="/var/log/sm.log")])]
+    assert [plan.changes[-1].words() for plan in plans] == [
+        "service rdma-opensm@ib.service: running, files to be read again -> running",
+        "service rdma-opensm@ib.service: running with other settings -> running",
+    ]
+    assert "process opensm 7: running -> stopped" in [change.words() for change in plans[0].changes]
 
 
 def test_a_new_unit_file_restarts() -> None:
@@ -177,5 +188,5 @@ def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:
     named = '0x0000000000000009 "mine"\n' + fresh.changes[-3].after
     found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(node_names=named)
     assert not plan_present(found, [INSTANCE], (), named)
-    (change,) = [change for change in plan_present(found).changes if "name-map" in change.what]
+    (change,) = [change for change in plan_present(found).changes if "name-map" in change.subject]
     assert change.after == '0x0000000000000009 "mine"\n'

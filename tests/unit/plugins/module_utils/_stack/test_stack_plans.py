@@ -12,6 +12,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
@@ -74,12 +75,12 @@ def test_doca_on_red_hat_and_suse() -> None:
     draft = doca.plan_doca(wanted, node(SLES))
     assert argvs(draft)[-1][-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
     assert draft.steps[-1].environment == (("RUN_FW_UPDATER", "yes"),)
-    assert [change.what for change in draft.changes] == [
-        "file /etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed",
-        "file /etc/zypp/repos.d/rdma-ofed.repo",
-        "stack",
-        "package doca-ofed",
-        "package mlnx-fw-updater",
+    assert [change.key()[:2] for change in draft.changes] == [
+        ("file", "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"),
+        ("file", "/etc/zypp/repos.d/rdma-ofed.repo"),
+        ("stack", ""),
+        ("package", "doca-ofed"),
+        ("package", "mlnx-fw-updater"),
     ]
 
 
@@ -176,7 +177,7 @@ def test_a_plan_that_was_carried_out_is_empty(wanted: Wanted, packages: dict[str
     draft = plan(wanted, found)
     assert all(change.before != change.after for change in draft.changes)
     if draft:
-        assert draft.steps or all(change.what.startswith("file ") for change in draft.changes)
+        assert draft.steps or all(change.is_about(Kind.FILE) for change in draft.changes)
     else:
         assert not draft.steps
     after = plan(wanted, carried_out(wanted, found))

@@ -14,24 +14,25 @@ import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import ULPS
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import Kept, Record, parse_record, record_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import NAMES, PROTOCOLS, modules_of, vendor_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
+    Found,
+    Wanted,
+    conf_values,
+    pending,
+    plan,
+    record_after,
+    record_meanwhile,
+    units_off,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import KEYS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._doca_plan import plan_doca
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Found as Node
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Wanted as Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import plan_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import KEYS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import NAMES, PROTOCOLS, modules_of, vendor_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import (
-    Found,
-    Wanted,
-    conf_values,
-    plan,
-    record_after,
-    record_meanwhile,
-    units_off,
-    waiting,
-)
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from hypothesis import given
 from hypothesis import strategies as st
@@ -149,7 +150,7 @@ def test_the_job_installs_what_a_protocol_needs() -> None:
     ]
     assert fresh.steps[-1].argv[-3:] == ("doca-ofed", "mlnx-nvme-dkms", "nvme-cli")
     there = node._replace(packages={"doca-ofed": Package("2.9.1")}, stack=node.stack._replace(kind="doca", version="2.9.1"))
-    assert [change.what for change in plan_doca(wanted, there).changes] == ["package mlnx-nvme-dkms", "package nvme-cli"]
+    assert [change.key() for change in plan_doca(wanted, there).changes] == [("package", "mlnx-nvme-dkms", ""), ("package", "nvme-cli", "")]
     whole = there._replace(packages={**there.packages, "mlnx-nvme-modules": Package("1"), "nvme-cli": Package("2.3")})
     assert not plan_doca(wanted, whole)
 
@@ -186,8 +187,12 @@ def test_deviations_of_what_is_on_are_changes_of_their_own() -> None:
     found = Found(SRP, {ON.name: ON}, frozenset(["ib_srp"]), LISTED)
     assert words(Wanted(("srp",)), found) == []
     off = found._replace(units={ON.name: ON._replace(enabled="disabled", active="inactive")}, loaded=frozenset())
-    assert words(Wanted(("srp",)), off) == ["module ib_srp: not loaded -> loaded", "service srp_daemon.service: disabled, inactive -> enabled, active"]
-    assert words(Wanted(("srp",)), found._replace(units={})) == ["service srp_daemon.service: not installed -> enabled, active"]
+    assert words(Wanted(("srp",)), off) == [
+        "module ib_srp: not loaded -> loaded",
+        "service srp_daemon.service enabled: disabled -> enabled",
+        "service srp_daemon.service: inactive -> active",
+    ]
+    assert words(Wanted(("srp",)), found._replace(units={})) == ["service srp_daemon.service: not installed -> active"]
     conf = "SRP_LOAD=no\n"
     assert words(Wanted(("srp",), "doca"), found._replace(record=SRP._replace(source="doca"), conf_text=conf)) == ["openib.conf SRP_LOAD: no -> yes"]
 
@@ -202,7 +207,8 @@ def test_what_waits_for_the_driver_is_enabled_and_not_started() -> None:
     wanted = Wanted(("srp",), start=False)
     found = Found(SRP, {ON.name: ON._replace(active="inactive")}, frozenset(), LISTED)
     assert words(wanted, found) == []
-    assert waiting(wanted, found) == ["module ib_srp: not loaded -> loaded (needs driver_reload)"]
+    assert pending(wanted, found) == (Pending(Change(Kind.MODULE, "ib_srp", "", "not loaded", "loaded", "driver_reload")),)
+    assert pending(wanted, found._replace(loaded=frozenset(["ib_srp"]))) == pending(wanted._replace(start=True), found) == ()
 
 
 def test_the_service_of_ibacm_runs_where_there_is_a_device() -> None:
@@ -213,7 +219,7 @@ def test_the_service_of_ibacm_runs_where_there_is_a_device() -> None:
     found = Found(Record("inbox", {"ibacm": Kept(tuple(units))}), units)
     assert words(Wanted(("ibacm",)), found) == []
     there = found._replace(units={**units, "rdma-hw.target": Unit("rdma-hw.target", "loaded", "active")})
-    assert words(Wanted(("ibacm",)), there) == ["service ibacm.service: enabled, inactive -> enabled, active"]
+    assert words(Wanted(("ibacm",)), there) == ["service ibacm.service: inactive -> active"]
 
 
 def test_turning_off_takes_back_what_was_turned_on_and_nothing_else() -> None:

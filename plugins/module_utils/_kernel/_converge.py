@@ -18,15 +18,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs 
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _plan as plan
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, lacking, unsigned
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_build as building
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_packages as script
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_plan as plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._fetch import bundle
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import Found, lacking, unsigned
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems
 
 if t.TYPE_CHECKING:
@@ -77,8 +77,7 @@ def _failed(job: State, root: str) -> CommandFailed:
 
 
 def _result(changes: t.Sequence[Change], target: str, job: State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
-    result = Plan(tuple(changes)).result()
-    result.update(kernel=target, reasons=list(reasons))
+    result = {**Plan(tuple(changes)).result(reasons=reasons), "kernel": target}
     if job is not None:
         result["job"] = job.result()
     return result

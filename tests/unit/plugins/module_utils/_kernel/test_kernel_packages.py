@@ -13,7 +13,7 @@ import sys
 import tarfile
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_packages as script
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
 
 DEB = "DEBS/mlnx-ofed-kernel-modules_23.10.OFED.23.10.0.5.5.1-1.kver.%s_amd64.deb"
 RPM = "RPMS/COMMON/mlnx-ofa_kernel-modules-23.10-OFED.23.10.0.5.5.1.kver.%s.x86_64.rpm"

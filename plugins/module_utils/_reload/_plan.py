@@ -13,10 +13,16 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module, in_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import stop_allowed
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import stop_allowed
 
 POLICIES = ("never", "if_idle", "reboot", "force")
+RELOAD = "reload"
+WAIT = "wait"
+REBOOT = "reboot"
+REFUSE = "refuse"
+# Nothing waits here: in a container, it is the host's driver that would.
+LEAVE = "leave"
 OPENIBD = "/etc/init.d/openibd"
 # openibd stops these even where it refuses to unload in the end.
 SERVICES = ("ibacm.service", "srp_daemon.service")
@@ -84,16 +90,27 @@ class Verdict(t.NamedTuple):
     """What is to be done."""
 
     action: str = ""
-    """C(reload), C(wait) for another run, C(reboot), C(refuse), or "" for nothing."""
+    """RELOAD, WAIT for another run, REBOOT, REFUSE, LEAVE, or "" where the loaded driver is the right one."""
     why: tuple[str, ...] = ()
     """Why it is not done now."""
     users: tuple[User, ...] = ()
 
     @property
-    def change(self) -> Change | None:
-        if not self.action:
-            return None
-        return untyped("driver", "as loaded", "as installed", {"reload": "", "reboot": "reboot"}.get(self.action, "driver_reload"))
+    def waits(self) -> bool:
+        """Whether a reload is due and does not come."""
+        return self.action in (WAIT, REBOOT, LEAVE)
+
+    @property
+    def pending(self) -> tuple[Pending, ...]:
+        """What becomes effective later, and why not now."""
+        if self.action == REBOOT:
+            return (Pending(loading(needs="reboot"), self.why),)
+        return (Pending(loading(needs="driver_reload"), tuple(words(user) for user in self.users)),) if self.action == WAIT else ()
+
+
+def loading(after: str = "as installed", needs: str = "") -> Change:
+    """The change of the loaded driver."""
+    return Change(Kind.DRIVER, "", "", "as loaded", after, needs)
 
 
 def differing(found: Found) -> tuple[Module, ...]:
@@ -183,28 +200,27 @@ def judge(found: Found, wish: Wish) -> Verdict:
     users = (*real_users(found), *ssh_user(found))
     enclosed = _elsewhere(found, wish)
     if enclosed:
-        # Nothing waits here: it is the host's driver that would.
-        return Verdict("refuse" if wish.policy == "force" else "", enclosed, users)
+        return Verdict(REFUSE if wish.policy == "force" else LEAVE, enclosed, users)
     if wish.policy == "never":
-        return Verdict("wait", ("the policy is never",), users)
+        return Verdict(WAIT, ("the policy is never",), users)
     if wish.policy == "reboot":
-        return Verdict("reboot", ("the policy is reboot",), users)
+        return Verdict(REBOOT, ("the policy is reboot",), users)
     never = _never(found)
     if never:
-        return Verdict("refuse" if wish.policy == "force" else "reboot", never, users)
+        return Verdict(REFUSE if wish.policy == "force" else REBOOT, never, users)
     # In check mode, the modules on disk are still those of before.
     hopeless = () if wish.assume_changed else _only_reboot(found)
     if hopeless:
-        return Verdict("reboot", hopeless, users)
+        return Verdict(REBOOT, hopeless, users)
     if wish.policy == "force":
         over = () if wish.cut_ssh_connection else tuple(words(user) for user in users if user.kind == "ssh")
-        return Verdict("refuse" if over else "reload", over, users)
+        return Verdict(REFUSE if over else RELOAD, over, users)
     if users:
-        return Verdict("wait", tuple(words(user) for user in users), users)
+        return Verdict(WAIT, tuple(words(user) for user in users), users)
     if found.failed_before:
         text = "%s; policy: force tries again" % found.failed_before
-        return Verdict("reboot", (text,), users)
-    return Verdict("reload")
+        return Verdict(REBOOT, (text,), users)
+    return Verdict(RELOAD)
 
 
 def not_again(before: Found, now: Found) -> tuple[str, ...]:
@@ -216,15 +232,6 @@ def not_again(before: Found, now: Found) -> tuple[str, ...]:
 def signature(found: Found, boot: str) -> str:
     """What an attempt is made with. What is loaded is no part of it, for a failed attempt may leave a part of the new driver."""
     return " ".join([boot, *("%s:%s" % (module.name, module.srcversion_disk) for module in found.modules if module.srcversion_disk)])
-
-
-def pending(verdict: Verdict) -> list[str]:
-    """What waits, in words, and for whom."""
-    change = verdict.change
-    if change is None or verdict.action == "reload":
-        return []
-    names = ", ".join(user.name for user in verdict.users)
-    return ["%s (needs %s%s)" % (change.words(), change.needs, "; in use by %s" % names if names and verdict.action == "wait" else "")]
 
 
 def described(user: User) -> dict[str, str]:

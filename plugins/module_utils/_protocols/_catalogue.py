@@ -17,8 +17,6 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 
-VENDORS = ("mlnx_ofed", "doca")
-
 # When a unit is to run, apart from being enabled.
 NOW = "now"
 WITH_HARDWARE = "hardware"

@@ -12,12 +12,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, has_driver, lacking
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import Found, has_driver, lacking
-
-POLICIES = ("build", "pin", "refuse")
 
 
 class Draft(t.NamedTuple):
@@ -47,7 +45,7 @@ def _pin(found: Found) -> Draft:
         return Draft()
     if not found.can_lock:
         raise Unsupported(found.distribution.manager.lock_hint)
-    changes = tuple(untyped("package %s" % name, "free", "held") for name in loose)
+    changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
     return Draft(Plan(changes), (Step("holding the kernels", found.distribution.manager.hold_argv(loose)),))
 
 

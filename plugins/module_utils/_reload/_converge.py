@@ -24,15 +24,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, parse_mounts, parse_swaps, read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._card_use import read_virtual_functions
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT as GPUDIRECT
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_plan as plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_steps import ALIASES, loaded_again, steps
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _plan as plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES, loaded_again, steps
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -40,7 +39,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import Found, Verdict, Wish
+    from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, Verdict, Wish
 
 JOB = "driver-reload"
 _DRIVERS = ("mlx4_core", "mlx5_core")
@@ -127,7 +126,7 @@ def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/
         interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
         services=_services(run, is_openibd, root),
         # It may not have started yet: with the former driver, it can't.
-        gpudirect=GPUDIRECT if os.path.isdir(_at(root, "run/systemd/system")) and os.path.isfile(_at(root, UNIT_PATH)) else "",
+        gpudirect=os.path.basename(UNIT_PATH) if os.path.isdir(_at(root, "run/systemd/system")) and os.path.isfile(_at(root, UNIT_PATH)) else "",
     )
     return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root))
 
@@ -144,11 +143,9 @@ def wish_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wish:
 
 
 def _result(changes: t.Sequence[Change], verdict: Verdict, found: Found, job: State | None = None) -> dict[str, t.Any]:
-    result = Plan(tuple(changes)).result()
+    result = Plan(tuple(changes)).result(verdict.pending, verdict.why)
     result.update(
-        pending=plan.pending(verdict),
-        reboot_required=verdict.action == "reboot",
-        reasons=list(verdict.why),
+        waits=verdict.waits,
         users=[plan.described(user) for user in verdict.users],
         modules=[
             {"name": module.name, "loaded": module.srcversion_loaded, "installed": module.srcversion_disk, "differs": module.differs}
@@ -177,9 +174,8 @@ def _failed(before: Found, now: Found, job: State, root: str) -> dict[str, t.Any
     if missing:
         words = "%s. %s could not be loaded again: reboot the node. All output is in %s"
         raise CommandFailed(words % (text, ", ".join(missing), job.log), changed=True, reboot_required=True, job=job.result())
-    verdict = plan.Verdict("reboot", ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
-    change = untyped("driver", "as loaded", "as loaded, after an attempt to unload it")
-    return _result((change,), verdict, now, job)
+    verdict = plan.Verdict(plan.REBOOT, ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
+    return _result((plan.loading("as loaded, after an attempt to unload it"),), verdict, now, job)
 
 
 def _left_out(before: Found, now: Found) -> tuple[str, ...]:
@@ -215,8 +211,7 @@ def carry_out(run: Runner, found: Found, wish: Wish, look_again: t.Callable[[], 
     if plan.differing(now):
         names = ", ".join(module.name for module in plan.differing(now))
         raise CommandFailed("the driver was loaded anew, and %s is still another build than on disk; reboot the node. All output is in %s" % (names, job.log))
-    changes = (untyped("driver", "as loaded", "as installed"),)
-    return _result(changes, plan.Verdict("", (*_aftermath(found), *_left_out(found, now))), now, job)
+    return _result((plan.loading(),), plan.Verdict("", (*_aftermath(found), *_left_out(found, now))), now, job)
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> dict[str, t.Any]:
@@ -231,11 +226,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mappin
 
     found, wish = observe(), wish_of(module.params, module.check_mode)
     verdict = plan.judge(found, wish)
-    if verdict.action == "refuse":
+    if verdict.action == plan.REFUSE:
         raise Refused("refusing to unload the driver: %s" % "; ".join(verdict.why), users=[plan.described(user) for user in verdict.users])
-    if verdict.action != "reload":
+    if verdict.action != plan.RELOAD:
         return _result((), verdict, found)
     if module.check_mode:
-        change = verdict.change
-        return _result((change,) if change else (), plan.Verdict("", _aftermath(found), verdict.users), found)
+        return _result((plan.loading(),), plan.Verdict("", _aftermath(found), verdict.users), found)
     return carry_out(run, found, wish, observe, timeout, root)

@@ -18,12 +18,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import Kept
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_of
 
 HARDWARE = "rdma-hw.target"
-PROTOCOL = "upper-layer protocol "
 
 # What needs no link of its own to be started: static units are another one's, generated ones are made at each boot.
 _ENABLED = ("alias", "enabled", "generated", "indirect", "static")
@@ -106,38 +105,42 @@ def conf_values(wanted: Wanted, found: Found) -> dict[str, str]:
     return values
 
 
-def _service_change(service: Service, wanted: Wanted, found: Found) -> Change | None:
-    unit = found.unit(service.name)
-    if not unit.exists and service.optional:
-        return None
-    active = runs(service, wanted, found)
-    after = "enabled, active" if active else "enabled"
+def _service_changes(service: Service, wanted: Wanted, found: Found) -> tuple[Change | None, ...]:
+    unit, active = found.unit(service.name), runs(service, wanted, found)
     if not unit.exists:
-        return untyped("service " + service.name, "not installed", after)
-    if is_enabled(unit) and (is_active(unit) or not active):
-        return None
-    before = "enabled" if is_enabled(unit) else unit.enabled or "disabled"
-    return untyped("service " + service.name, "%s, %s" % (before, unit.active) if active else before, after)
+        return () if service.optional else (Change(Kind.UNIT, unit.name, "state", "not installed", "active" if active else "enabled"),)
+    return (
+        None if is_enabled(unit) else Change(Kind.UNIT, unit.name, "enabled", unit.enabled or "disabled", "enabled"),
+        Change(Kind.UNIT, unit.name, "state", unit.active, "active") if active and not is_active(unit) else None,
+    )
 
 
 def deviations(protocol: Protocol, wanted: Wanted, found: Found) -> tuple[Change, ...]:
-    """What of a protocol is not as it shall be."""
+    """The properties of a protocol that are not as wanted."""
     conf = protocol.conf if wanted.source != "inbox" and found.conf_text else {}
     return changes_of(
-        *(untyped("openib.conf %s" % key, value_of(found.conf_text, key) or "", value) for key, value in sorted(conf.items())),
-        *(untyped("module " + name, "not loaded", "loaded") for name in protocol.modules if wanted.start and name not in found.loaded),
-        *(_service_change(service, wanted, found) for service in protocol.services),
+        *(Change(Kind.OPENIB_CONF, key, "", value_of(found.conf_text, key) or "", value) for key, value in sorted(conf.items())),
+        *(_load(name) for name in protocol.modules if wanted.start and name not in found.loaded),
+        *(change for service in protocol.services for change in _service_changes(service, wanted, found)),
     )
+
+
+def _load(name: str, needs: str = "") -> Change:
+    return Change(Kind.MODULE, name, "", "not loaded", "loaded", needs)
+
+
+def _protocol(name: str, before: str, after: str) -> Change:
+    return Change(Kind.PROTOCOL, name, "", before, after)
 
 
 def _turned_on(name: str, wanted: Wanted, found: Found) -> tuple[Change, ...]:
     former = found.record.source
     if name not in found.record.protocols:
-        return (untyped(PROTOCOL + name, "off", "on"),)
+        return (_protocol(name, "off", "on"),)
     if former != wanted.source:
-        return (untyped(PROTOCOL + name, "on, with %s" % former, "on, with %s" % wanted.source),)
+        return (_protocol(name, "on, with %s" % former, "on, with %s" % wanted.source),)
     if wanted.renewed:
-        return (untyped(PROTOCOL + name, "on, before the stack was replaced", "on"),)
+        return (_protocol(name, "on, before the stack was replaced", "on"),)
     return deviations(PROTOCOLS[name], wanted, found)
 
 
@@ -145,18 +148,18 @@ def plan(wanted: Wanted, found: Found) -> Plan:
     """The changes: what is no longer declared goes first."""
     return Plan(
         changes_of(
-            *(untyped(PROTOCOL + name, "on", "off") for name in turned_off(wanted, found)),
+            *(_protocol(name, "on", "off") for name in turned_off(wanted, found)),
             file_change(ULPS_PATH, found.load_text, load_text(modules_of(wanted.names))),
             *(change for name in sorted(wanted.names) for change in _turned_on(name, wanted, found)),
         )
     )
 
 
-def waiting(wanted: Wanted, found: Found) -> list[str]:
-    """What is on only from the next load of the driver on, in words."""
+def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
+    """The modules that are loaded only together with the installed driver."""
     if wanted.start:
-        return []
-    return ["module %s: not loaded -> loaded (needs driver_reload)" % name for name in modules_of(wanted.names) if name not in found.loaded]
+        return ()
+    return tuple(Pending(_load(name, "driver_reload")) for name in modules_of(wanted.names) if name not in found.loaded)
 
 
 def _kept(protocol: Protocol, wanted: Wanted, found: Found) -> Kept:

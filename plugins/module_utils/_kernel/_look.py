@@ -18,9 +18,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_found as kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_build import DOCA_TOOL
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import TOOLS, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _found as kernels
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import DOCA_TOOL
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import read_record
 
 if t.TYPE_CHECKING:

@@ -4,79 +4,30 @@
 
 # Private to this collection: it may change without notice.
 
-"""What may be declared about upper-layer protocols, and which stack has which of them. Pure."""
+"""Which upper-layer protocols a vendor's stack has, as far as the declaration tells. Pure."""
 
 from __future__ import annotations
 
-import difflib
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, packages_by_family
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, Protocol
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, name_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_text
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import is_version, parse_name, release
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import value_text
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import ALIASES, GONE, NAMES, PROTOCOLS, TARGETS, VENDORS, Protocol
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 
-VARIABLE = "ofed_ulps"
 # The installer's sets with the user space of the stack, and those with the modules of SRP and iSER.
 _WITH_USER_SPACE = ("all", "basic", "bluefield", "guest", "hpc", "hypervisor", "user-space-only", "vma", "vma-vpi", "xlio")
 _WITH_MODULES = ("all", "basic", "guest", "hpc", "hypervisor", "kernel-only", "vma", "vma-vpi")
 # The first release whose installer offers NFS over RDMA.
 _NFSRDMA_SINCE = (5, 0)
-
-
-def _part(facts: Mapping[str, t.Any] | None, name: str) -> Mapping[str, t.Any]:
-    found = facts.get(name) if isinstance(facts, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def _name_problem(where: str, name: t.Any) -> Problem | None:
-    if isinstance(name, str) and name in NAMES:
-        return None
-    allowed = ", ".join(NAMES)
-    if not isinstance(name, str):
-        return Problem(where, name, allowed)
-    low = name.lower()
-    if low in GONE:
-        return Problem(where, name, allowed, GONE[low])
-    if low in TARGETS:
-        return Problem(
-            where,
-            name,
-            allowed,
-            "these are the initiators; what serves storage to others is configured by itself, and its module is loaded with kernel_modules_load",
-        )
-    near = [ALIASES[low]] if low in ALIASES else difflib.get_close_matches(low, NAMES, 1, 0.6)
-    return Problem(where, name, allowed, "did you mean %s?" % near[0] if near else "")
-
-
-def _name_problems(value: t.Any) -> list[Problem]:
-    if not isinstance(value, (list, tuple)):
-        return [Problem(VARIABLE, value, "a list of names out of %s" % ", ".join(NAMES))]
-    found = [_name_problem("%s[%d]" % (VARIABLE, index), name) for index, name in enumerate(value)]
-    twice = [index for index, name in enumerate(value) if name in value[:index]]
-    found += [Problem("%s[%d]" % (VARIABLE, index), value[index], "each name once") for index in twice]
-    return [problem for problem in found if problem]
-
-
-def _inbox_problems(protocol: Protocol, facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    """Does the running kernel have the modules? What the facts don't tell is judged on the node."""
-    kernels = _part(facts, "kernels").get("installed")
-    running = [kernel for kernel in kernels if isinstance(kernel, dict) and kernel.get("running")] if isinstance(kernels, list) else []
-    known = running[0].get("modules") if running else None
-    lacking = [module for module in protocol.modules if isinstance(known, dict) and known.get(module) is False]
-    if not lacking:
-        return []
-    hint = "kernel %s is without %s; a kernel or a package of its modules that has it must be there first (%s); or take %s out of ofed_ulps"
-    words = hint % (running[0].get("release", ""), ", ".join(lacking), packages_by_family(EXTRA_MODULES), protocol.name)
-    return [Problem(VARIABLE, protocol.name, "protocols that the running kernel has modules for", words)]
 
 
 def _with(protocol: Protocol, names: t.Iterable[str]) -> str:
@@ -118,7 +69,7 @@ def _installer_problems(protocol: Protocol, variables: Mapping[str, t.Any], fami
     return [Problem(VARIABLE, protocol.name, _with(protocol, lacking), "the set %s is without them" % chosen)] if lacking else []
 
 
-def _vendor_problems(protocol: Protocol, variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def _protocol_problems(protocol: Protocol, variables: Mapping[str, t.Any], family: str) -> list[Problem]:
     source = str(variables["ofed_source"])
     if not protocol.kernel and protocol.modules:
         hint = "%s does not support it, and the kernel's own module does not fit the vendor's driver; with ofed_source: inbox it can be had"
@@ -128,7 +79,7 @@ def _vendor_problems(protocol: Protocol, variables: Mapping[str, t.Any], facts: 
     if only_user_space and protocol.modules:
         return [Problem(VARIABLE, protocol.name, "a set of packages with kernel modules", "user-space-only is without %s" % ", ".join(protocol.modules))]
     if source == "mlnx_ofed" and variables.get("ofed_method", "installer") == "installer":
-        return _installer_problems(protocol, variables, by_name(_part(facts, "os").get("family")))
+        return _installer_problems(protocol, variables, by_name(family))
     return []
 
 
@@ -143,20 +94,10 @@ def _conf_problems(protocol: Protocol, variables: Mapping[str, t.Any]) -> list[P
     ]
 
 
-def ulp_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the declared protocols."""
-    value = variables.get(VARIABLE)
-    if value is None:
+def vendor_ulp_problems(variables: Mapping[str, t.Any], family: str) -> list[Problem]:
+    """What is wrong with the declared protocols, where a vendor's stack shall be installed. `family` is "" where the node is not known."""
+    value = variables.get(VARIABLE) or ()
+    if name_problems(value):
         return []
-    found = _name_problems(value)
-    if found or not value or variables.get("ofed_state", "present") == "absent":
-        return found
-    if _part(facts, "machine").get("systemd") is False:
-        found.append(Problem(VARIABLE, list(value), "nothing on a node without systemd", "their services are units of systemd"))
-    source = variables.get("ofed_source", "inbox")
-    for name in value:
-        if source == "inbox":
-            found += _inbox_problems(PROTOCOLS[name], facts)
-        elif isinstance(source, str) and source in VENDORS:
-            found += _vendor_problems(PROTOCOLS[name], variables, facts) + _conf_problems(PROTOCOLS[name], variables)
-    return found
+    protocols = [PROTOCOLS[name] for name in value]
+    return [problem for protocol in protocols for problem in (*_protocol_problems(protocol, variables, family), *_conf_problems(protocol, variables))]

@@ -19,7 +19,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, quoted
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 PATH = "/etc/infiniband/openib.conf"
 
@@ -144,19 +144,21 @@ def edited(text: str, wanted: t.Mapping[str, str]) -> str:
     return text
 
 
-def needs_of(keys: t.Iterable[str]) -> str:
-    """What makes new values effective. Most are read when openibd starts the next time, and nobody unloads a driver for them."""
-    return "driver_reload" if any(key.endswith("_LOAD") or key == "SET_IPOIB_CM" for key in keys) else ""
+def _needs(key: str) -> str:
+    """What makes a new value effective. Most are read when openibd starts the next time, and no driver is unloaded for them."""
+    return "driver_reload" if key.endswith("_LOAD") or key == "SET_IPOIB_CM" else ""
 
 
-def conf_changes(text: str, wanted: t.Mapping[str, t.Any], arriving: bool) -> tuple[Change, ...]:
-    """The change of the file. Where it is C(arriving) with the packages, or may change with them, the keys one by one."""
-    values = {key: value_text(value) for key, value in wanted.items()}
-    other = [key for key in sorted(values) if value_of(text, key) != values[key]]
-    if arriving:
-        return tuple(untyped("openib.conf %s" % key, value_of(text, key) or "", values[key], needs_of([key])) for key in other)
-    change = file_change(PATH, text, edited(text, values), needs_of(other))
-    return (change,) if change else ()
+def key_changes(text: str, wanted: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
+    """The keys whose value is another one than declared."""
+    found = {key: value_of(text, key) for key in wanted}
+    values = {key: value_text(value) for key, value in sorted(wanted.items())}
+    return tuple(Change(Kind.OPENIB_CONF, key, "", found[key] or "", value, _needs(key)) for key, value in values.items() if found[key] != value)
+
+
+def edit(text: str, wanted: t.Mapping[str, t.Any]) -> Change | None:
+    """The change of the file that gives it the declared values."""
+    return file_change(PATH, text, edited(text, {key: value_text(value) for key, value in wanted.items()}))
 
 
 def value_text(value: t.Any) -> str:

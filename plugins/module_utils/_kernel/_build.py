@@ -19,10 +19,10 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found, is_prebuilt, lacking
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_found import TOOLS, Found, is_prebuilt, lacking
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import checking
 
 BUILDING = "building the driver for kernel "
@@ -101,11 +101,12 @@ def build(found: Found, has_bundle: bool) -> Build | None:
     way = _way(found, has_bundle)
     if not any(kernel.release == found.target for kernel in found.kernels):
         raise Refused("%s: reinstall its package, or remove it" % wrong)
-    made = untyped("kernel %s" % found.target, "without the driver", "driver built by %s" % _BUILT_BY[way])
+    made = Change(Kind.KERNEL, found.target, "", "without the driver", "driver built by %s" % _BUILT_BY[way])
     if way == "dkms":
         return Build(way, (made,), _headers(found))
     # The one that runs has the driver in memory then, and nowhere else.
-    gone = [untyped("kernel %s" % release, "with the driver", "without", "reboot" if release == found.running else "") for release in _left_behind(found)]
+    needs = {found.running: "reboot"}
+    gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in _left_behind(found)]
     tools = tuple(tool for tool in TOOLS if tool not in found.tools)
     extra = (_DOCA_PACKAGE,) if way == "doca" and not found.doca_tool else ()
     return Build(way, (made, *gone), (*_headers(found), *tools, *extra))

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source, is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_packages import DRIVERS
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._packages import DRIVERS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import vendors
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 

@@ -21,28 +21,30 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _look as ke
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import load
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as KernelModules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Interest
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import PATH as CONF_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import edited
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import PROTOCOLS, modules_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_input import VARIABLE, ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_plan import (
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
     Found,
     Wanted,
     conf_values,
     is_active,
     is_enabled,
+    pending,
     plan,
     record_after,
     record_meanwhile,
     runs,
     unit_names,
     units_off,
-    waiting,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import PATH as CONF_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import edited
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -63,7 +65,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
     )
 
 
-def look(run: Runner, wanted: Wanted, modules: kernel.Found, root: str = "/") -> Found:
+def look(run: Runner, wanted: Wanted, modules: KernelModules, root: str = "/") -> Found:
     """The node."""
     record = read_record(root)
     return Found(
@@ -84,7 +86,7 @@ def _named(problem: Problem, wanted: Wanted) -> Problem:
     return Problem(VARIABLE, name, "a protocol whose module is %s" % problem.allowed, hint)
 
 
-def node_problems(wanted: Wanted, found: Found, modules: kernel.Found, dry: bool, root: str = "/") -> list[Problem]:
+def node_problems(wanted: Wanted, found: Found, modules: KernelModules, dry: bool, root: str = "/") -> list[Problem]:
     """What the declared protocols lack on this node. In check mode, packages may still be to come."""
     if dry and wanted.renewed:
         return []
@@ -119,7 +121,7 @@ def _systemctl(run: Runner, verb: t.Sequence[str], units: t.Sequence[str]) -> No
         run(["systemctl", *verb, "--", *units], timeout=_TIMEOUT)
 
 
-def apply(module: AnsibleModule, run: Runner, wanted: Wanted, found: Found, modules: kernel.Found, root: str = "/") -> None:
+def apply(module: AnsibleModule, run: Runner, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
     """Make the node as wanted. The record is ahead of what is turned on, and behind what is turned off."""
     _write_record(module, record_meanwhile(wanted, found), root)
     _systemctl(run, ["disable", "--now"], units_off(wanted, found))
@@ -158,8 +160,8 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     if not os.path.isdir(os.path.join(root, "run/systemd/system")) and record.protocols:
         raise Unsupported("%s can't be turned off: systemd does not run here, and their services are units of it" % ", ".join(sorted(record.protocols)))
 
-    def observe() -> tuple[kernel.Found, Found]:
-        modules = kernel.look(run, release, (), wanted.start, False, root)
+    def observe() -> tuple[KernelModules, Found]:
+        modules = kernel.look(run, release, Interest(load_now=wanted.start), root)
         return modules, look(run, wanted, modules, root)
 
     if not wanted.names and not record.protocols:
@@ -171,13 +173,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     if wrong:
         raise InvalidInput(wrong)
     todo = plan(wanted, found)
-    result = todo.result()
     if todo and not module.check_mode:
         apply(module, run, wanted, found, modules, root)
         modules, found = observe()
         left = plan(wanted._replace(renewed=False), found)
         if left:
             raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
-    result["pending"] = waiting(wanted, found)
-    result["protocols"] = describe(wanted, found)
-    return result
+    return {**todo.result(pending(wanted, found)), "protocols": describe(wanted, found)}

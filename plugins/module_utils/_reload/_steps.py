@@ -12,11 +12,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import CACHE, OPENIBD, unloading
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_of
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, unloading
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import Found, Wish
+    from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, Wish
 
 ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
 _STOPPING = "unloading "
