@@ -31,7 +31,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: "Lines such as C(adapter 0000:03:00.0 NUM_OF_VFS: 0 -> 16 (needs reboot))."
+  description: "Lines such as C(0000:03:00.0 NUM_OF_VFS: 0 -> 16 (needs reboot))."
   type: list
   elements: str
 """

@@ -30,7 +30,7 @@ _SUBJECTS: t.Mapping[str, str] = {
     "protocol": "upper-layer protocol {subject} {aspect}",
     "openib_conf": "openib.conf {subject}",
     "firmware": "adapter {subject} {aspect}",
-    "firmware_parameter": "adapter {subject} {aspect}",
+    "firmware_parameter": "{subject} {aspect}",
 }
 
 # Aspects that read better otherwise; "" for those that go without saying.

@@ -230,15 +230,16 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._configure import Options, configure
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import BACKENDS
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import backends
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             "interfaces": {"type": "list", "elements": "raw", "default": []},
-            "backend": {"type": "str", "choices": list(BACKENDS), "default": "auto"},
+            "backend": {"type": "str", "choices": list(backends()), "default": "auto"},
             "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
             "backup": {"type": "bool", "default": False},
             "rollback_timeout": {"type": "int", "default": 0},
@@ -246,7 +247,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    answer(module, lambda: configure(module, ModuleRunner(module), Options(**module.params), os.environ))
+    answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), os.environ))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Kind, Pending, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import LIVE_PATCH, PCI_RESET, SYNC_BY_DRIVER, SYNC_BY_TOOL, WARM_REBOOT
 
 if t.TYPE_CHECKING:
@@ -225,8 +225,3 @@ def result(done: t.Sequence[Change], left: t.Sequence[Verdict], notes: t.Sequenc
     """The keys that every module returns: C(done) was activated, C(left) is what the cards need after that."""
     pending = [Pending(change) for verdict in left for change in verdict.changes]
     return Plan(tuple(change._replace(needs="", blocked_by="") for change in done)).result(pending, [*notes, *reasons(left)])
-
-
-def worst(verdicts: t.Sequence[Verdict]) -> str:
-    """The one of NEEDS that covers all cards."""
-    return max((verdict.needs for verdict in verdicts), key=NEEDS.index, default="")

@@ -11,18 +11,21 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import SUPPORTED
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import entry_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_node import node_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry, bond_problems, duplicates, family_problems, together
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 
-BACKENDS = ("auto", *SUPPORTED)
 LIST = "ipoib_interfaces"
 # A change may take a while, and must be over before the timer goes off.
 ROLLBACK_MIN = 30
 ROLLBACK_MAX = 3600
+
+
+def backends() -> tuple[str, ...]:
+    """The choices of the option `backend`."""
+    return ("auto", *_registry.names())
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
@@ -54,7 +57,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
 
 def _scalars(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     found: list[Problem] = []
-    for variable, choices in (("ipoib_state", _wanted.STATES), ("ipoib_backend", BACKENDS)):
+    for variable, choices in (("ipoib_state", _wanted.STATES), ("ipoib_backend", backends())):
         if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
             found.append(Problem(variable, variables[variable], " or ".join(choices)))
     if "ipoib_backup" in variables and not is_boolean(variables["ipoib_backup"]):

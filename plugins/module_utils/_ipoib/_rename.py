@@ -14,8 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 
 if t.TYPE_CHECKING:
@@ -23,6 +22,12 @@ if t.TYPE_CHECKING:
 
 RULE_PATH = "/etc/udev/rules.d/70-rdma-ofed-ipoib-names.rules"
 _RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL!="*.*", TEST!="bonding", ATTR{type}=="32", ATTR{address}=="*:%s", NAME="%s"\n'
+
+
+def current(namings: t.Sequence[Naming], netdevs: t.Mapping[str, Netdev]) -> tuple[Naming, ...]:
+    """The namings with what their interfaces are called now."""
+    names = {netdev.port_guid: netdev.name for netdev in reversed(list(netdevs.values())) if netdev.kind == "ipoib"}
+    return tuple(naming._replace(current=names.get(naming.guid, "")) for naming in namings)
 
 
 def render(namings: t.Sequence[Naming]) -> dict[str, str]:
@@ -78,12 +83,12 @@ def sort_out(
     return tuple(now), later, found
 
 
-def waiting(names: t.Iterable[str], targets: t.Sequence[Target]) -> frozenset[str]:
+def waiting(names: t.Iterable[str], interfaces: t.Sequence[Interface]) -> frozenset[str]:
     """The interfaces that can't be configured before these have their names: themselves, children, bonds and all of their ports."""
     found = set(names)
     while True:
-        more = {target.name for target in targets if target.parent in found or target.master in found}
-        more |= {target.name for target in targets if target.bond is not None and found.intersection(target.bond.ports)}
+        more = {interface.name for interface in interfaces if interface.parent in found or interface.master in found}
+        more |= {interface.name for interface in interfaces if interface.bond is not None and found.intersection(interface.bond.ports)}
         if more <= found:
             return frozenset(found)
         found |= more

@@ -123,7 +123,7 @@ def test_a_query_says_what_is_pending_and_touches_nothing(root: str, tmp_path: p
     result = converge(root, tools, tmp_path)
     assert (result["changed"], result["changes"], result["reboot_required"]) == (False, [], False)
     assert pending_words(result) == [
-        FIRST + " running firmware: 16.35.2000 -> 16.35.3006 (needs device_reset)",
+        "adapter " + FIRST + " running firmware: 16.35.2000 -> 16.35.3006 (needs device_reset)",
         FIRST + " LINK_TYPE_P1: IB(1) -> ETH(2) (needs device_reset)",
     ]
     first, second = result["adapters"]

@@ -356,7 +356,7 @@ def test_a_psid_is_changed_once(root: pathlib.Path, method: str, mapped: bool) -
     result = run(cards, root, images=images, **CONSENT)
     assert foreseen == result and len(cards.burns) == 2
     assert cards.verified == cards.burns
-    assert result["changes"][0] == "adapter 0000:03:00.0 (MT_1) PSID: MT_1 -> MT_2"
+    assert result["changes"][0] == "adapter 0000:03:00.0 PSID: MT_1 -> MT_2"
     assert {(one["psid"], one["original_psid"], one["activated_by"]) for one in result["adapters"]} == {("MT_2", "MT_1", "device_reset")}
     again = run(cards, root, images=images, **CONSENT)
     assert not again["changed"] and again["pending"] == result["pending"]

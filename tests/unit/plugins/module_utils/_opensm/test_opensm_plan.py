@@ -7,10 +7,11 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_present, started, stopped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END, Named
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import NodeNames, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 INSTANCE = Instance("ib", "0x0000000000100001", 14)
 SECOND = Instance("storage", "0x0000000000100003", 13, role="standby", subnet_prefix="0xfe80000000000001", partitions="Default=0x7fff : ALL=full;\n")
 OTHER = Instance("old", "0x0000000000100002", 3, "/var/log/opensm.old.log")
+ABSENT = Wanted(present=False)
 
 
 def files_of(*instances: Instance) -> dict[str, str]:
@@ -36,7 +38,13 @@ founds = st.builds(
     strays=st.lists(st.integers(2, 9), unique=True).map(tuple),
     files=files,
     node_names=st.just(""),
+    template=st.just(""),
+    unmaskable=st.just(()),
 )
+
+
+def planned(found: Found, *instances: Instance, stay: t.Sequence[str] = ()) -> Plan:
+    return plan(Wanted(instances), found, stay)
 
 
 def applied(found: Found, plan: Plan) -> Found:
@@ -68,37 +76,45 @@ def applied(found: Found, plan: Plan) -> Found:
 
 @given(founds)
 def test_a_resting_host_has_nothing_left_that_could_run(found: Found) -> None:
-    after = applied(found, plan_present(found))
+    after = applied(found, planned(found))
     assert after == Found(masked=tuple(sorted(PACKAGED)))
-    assert not plan_present(after)
+    assert not planned(after)
 
 
 @given(founds, st.sampled_from([[INSTANCE], [SECOND], [INSTANCE, SECOND]]))
 def test_a_host_runs_its_instances_and_nothing_else(found: Found, instances: list[Instance]) -> None:
-    after = applied(found, plan_present(found, instances))
+    after = applied(found, planned(found, *instances))
     names = tuple(sorted(instance.unit for instance in instances))
     assert after == Found(tuple(sorted(PACKAGED)), names, (), names, (), files_of(*instances))
-    assert not plan_present(after, instances)
+    assert not planned(after, *instances)
 
 
 @given(founds)
 def test_absent_leaves_nothing(found: Found) -> None:
-    after = applied(found, plan_absent(found))
+    after = applied(found, plan(ABSENT, found))
     assert after == Found()
-    assert not plan_absent(after)
+    assert not plan(ABSENT, after)
+
+
+@given(founds, st.sampled_from(["", '0x0000000000000009 "mine"\n', BEGIN + END, BEGIN]))
+def test_less_tells_whether_a_resting_host_has_anything_to_do(found: Found, names: str) -> None:
+    found = found._replace(node_names=names, template="secret", files=dict.fromkeys(found.files, "sm_key 0xsecret\n"))
+    for wanted in (Wanted(), ABSENT):
+        assert bool(plan(wanted, found.public())) == bool(plan(wanted, found))
+    assert "secret" not in str(found.public())
 
 
 @given(founds)
 def test_no_change_without_a_difference(found: Found) -> None:
-    for plan in (plan_present(found), plan_absent(found), plan_present(found, [INSTANCE, SECOND])):
-        assert all(change.before != change.after for change in plan.changes)
+    for each in (planned(found), plan(ABSENT, found), planned(found, INSTANCE, SECOND)):
+        assert all(change.before != change.after for change in each.changes)
 
 
 @given(founds)
 def test_what_stays_is_not_touched(found: Found) -> None:
-    for stop in stopped(plan_present(found, [INSTANCE])):
+    for stop in stopped(planned(found, INSTANCE)):
         stay = stop.subject
-        after = applied(found, plan_present(found, [INSTANCE], [stay]))
+        after = applied(found, planned(found, INSTANCE, stay=[stay]))
         if stop.kind == Kind.PROCESS:
             assert int(stay) in after.strays
             continue
@@ -112,7 +128,7 @@ def test_what_stays_is_not_touched(found: Found) -> None:
 
 @given(founds)
 def test_others_stop_before_ours_starts(found: Found) -> None:
-    afters = [change.after for change in plan_present(found, [INSTANCE, SECOND]).changes if change.kind in (Kind.UNIT, Kind.PROCESS)]
+    afters = [change.after for change in planned(found, INSTANCE, SECOND).changes if change.kind in (Kind.UNIT, Kind.PROCESS)]
     if "running" in afters:
         assert "stopped" not in afters[afters.index("running") :]
 
@@ -129,17 +145,17 @@ def test_others_stop_before_ours_starts(found: Found) -> None:
     ],
 )
 def test_what_a_change_of_the_files_takes(change: dict[str, t.Any], state: str) -> None:
-    found = applied(Found(), plan_present(Found(), [INSTANCE]))
-    plan = plan_present(found, [INSTANCE._replace(**change)])
-    service = [each for each in plan.changes if each.is_about(Kind.UNIT, INSTANCE.unit, "state")]
+    found = applied(Found(), planned(Found(), INSTANCE))
+    new = planned(found, INSTANCE._replace(**change))
+    service = [each for each in new.changes if each.is_about(Kind.UNIT, INSTANCE.unit, "state")]
     assert [each.before for each in service] == ([state] if state else [])
-    assert plan
-    assert started(plan) == ([INSTANCE.unit] if state == "restart" else [])
+    assert new
+    assert started(new) == ([INSTANCE.unit] if state == "restart" else [])
 
 
 def test_states_in_words() -> None:
     found = Found(running=(INSTANCE.unit,), enabled=(INSTANCE.unit,), strays=(7,), files=files_of(INSTANCE))
-    plans = [plan_present(found, [INSTANCE._replace(priority=5)]), plan_present(found, [INSTANCE._replace(log_file="/var/log/sm.log")])]
+    plans = [planned(found, INSTANCE._replace(priority=5)), planned(found, INSTANCE._replace(log_file="/var/log/sm.log"))]
     assert [plan.changes[-1].words() for plan in plans] == [
         "service rdma-opensm@ib.service: running, files to be read again -> running",
         "service rdma-opensm@ib.service: running with other settings -> running",
@@ -148,22 +164,22 @@ def test_states_in_words() -> None:
 
 
 def test_a_new_unit_file_restarts() -> None:
-    found = applied(Found(), plan_present(Found(), [INSTANCE]))
-    plan = plan_present(found._replace(files={**found.files, TEMPLATE: "old"}), [INSTANCE])
-    assert started(plan) == [INSTANCE.unit]
+    found = applied(Found(), planned(Found(), INSTANCE))
+    new = planned(found._replace(files={**found.files, TEMPLATE: "old"}), INSTANCE)
+    assert started(new) == [INSTANCE.unit]
 
 
 def test_a_program_that_was_replaced_restarts() -> None:
-    found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(replaced=(INSTANCE.unit,))
+    found = applied(Found(), planned(Found(), INSTANCE))._replace(replaced=(INSTANCE.unit,))
     for instance in (INSTANCE, INSTANCE._replace(priority=5)):
-        plan = plan_present(found, [instance])
-        assert plan.changes[-1].words() == "service rdma-opensm@ib.service: running a program that was replaced -> running"
-        assert started(plan) == [INSTANCE.unit]
-    assert not plan_present(applied(found, plan_present(found, [INSTANCE])), [INSTANCE])
+        new = planned(found, instance)
+        assert new.changes[-1].words() == "service rdma-opensm@ib.service: running a program that was replaced -> running"
+        assert started(new) == [INSTANCE.unit]
+    assert not planned(applied(found, planned(found, INSTANCE)), INSTANCE)
 
 
 def test_a_fresh_node() -> None:
-    assert [change.words() for change in plan_present(Found(), [INSTANCE]).changes] == [
+    assert [change.words() for change in planned(Found(), INSTANCE).changes] == [
         "service opensm.service masked: no -> yes",
         "service opensmd.service masked: no -> yes",
         "service opensm@.service masked: no -> yes",
@@ -183,10 +199,12 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
 
 
 def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:
-    fresh = plan_present(Found(), [INSTANCE], (), BEGIN + '0x0000000000000001 "leaf 1"\n' + END)
+    wanted = Wanted((INSTANCE,), NodeNames({"node1": Named({}), "node2": Named({}, False)}, {"0x0000000000000001": "leaf 1"}))
+    fresh = plan(wanted, Found())
     assert fresh.changes[-3].words() == "create file /etc/rdma/ib-node-name-map"
     named = '0x0000000000000009 "mine"\n' + fresh.changes[-3].after
-    found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(node_names=named)
-    assert not plan_present(found, [INSTANCE], (), named)
-    (change,) = [change for change in plan_present(found).changes if "name-map" in change.subject]
+    found = applied(Found(), planned(Found(), INSTANCE))._replace(node_names=named)
+    assert not plan(wanted, found)
+    assert not planned(found, INSTANCE)
+    (change,) = [change for change in planned(found).changes if "name-map" in change.subject]
     assert change.after == '0x0000000000000009 "mine"\n'

@@ -13,31 +13,32 @@ import subprocess
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _boot, _ifupdown, _netplan, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _boot
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 BOND = (
-    Target("ib0", "connected"),
-    Target("ib1", "connected"),
-    Target("bond0", "connected", addresses=("10.20.0.1/24",), bond=Bond(("ib0", "ib1"), primary="ib1")),
+    Interface("ib0", "connected"),
+    Interface("ib1", "connected"),
+    Interface("bond0", "connected", addresses=("10.20.0.1/24",), bond=Bond(("ib0", "ib1"), primary="ib1")),
 )
 OVER_CHILDREN = (
-    Target("ib0"),
-    Target("ib1"),
-    Target("ib0.8001", parent="ib0", pkey=0x8001),
-    Target("ib1.8001", parent="ib1", pkey=0x8001),
-    Target("bond0", bond=Bond(("ib0.8001", "ib1.8001"))),
-    Target("ib2"),
+    Interface("ib0"),
+    Interface("ib1"),
+    Interface("ib0.8001", parent="ib0", pkey=0x8001),
+    Interface("ib1.8001", parent="ib1", pkey=0x8001),
+    Interface("bond0", bond=Bond(("ib0.8001", "ib1.8001"))),
+    Interface("ib2"),
 )
 
 
 def test_ports_have_the_mtu_of_their_bond_and_know_it() -> None:
-    assert [(target.mtu, target.master) for target in _bonds.levelled(BOND)] == [(65520, "bond0"), (65520, "bond0"), (65520, "")]
-    assert [target.mtu for target in _bonds.levelled(OVER_CHILDREN)] == [0, 0, 2044, 2044, 2044, 0]
-    assert [_bonds.is_primary(target, _bonds.levelled(BOND)) for target in _bonds.levelled(BOND)] == [False, True, False]
+    assert [(interface.mtu, interface.master) for interface in _bonds.levelled(BOND)] == [(65520, "bond0"), (65520, "bond0"), (65520, "")]
+    assert [interface.mtu for interface in _bonds.levelled(OVER_CHILDREN)] == [0, 0, 2044, 2044, 2044, 0]
+    assert [_bonds.is_primary(interface, _bonds.levelled(BOND)) for interface in _bonds.levelled(BOND)] == [False, True, False]
 
 
 def test_the_boot_unit_puts_ports_into_connected_mode_and_leaves_the_bond() -> None:
@@ -71,7 +72,7 @@ def profile(connection: str, more: str = "", kind: str = "infiniband") -> str:
     ],
 )
 def test_networkmanager_conflicts(path: str, text: str, found: bool) -> None:
-    files = dict(_networkmanager.render((Target("ib0"),)), **{path: text})
+    files = dict(_networkmanager.render((Interface("ib0"),)), **{path: text})
     assert _networkmanager.conflicts("ib0", files) == ((path,) if found else ())
 
 
@@ -84,38 +85,26 @@ def test_networkmanager_conflicts_of_an_unnamed_child(pkey: str) -> None:
 
 def test_a_profile_stays_ours_when_nmcli_has_rewritten_it() -> None:
     path = _networkmanager.path_of("ib0")
-    text = _networkmanager.render((Target("ib0", mtu=2044),))[path]
+    text = _networkmanager.render((Interface("ib0", mtu=2044),))[path]
     assert _networkmanager.is_ours(path, text.split("\n", 1)[1])
     assert not _networkmanager.is_ours(path, profile("interface-name=ib0\nuuid=6a1b0f4e-0000-4000-8000-000000000000"))
     assert not _networkmanager.is_ours(path.replace("rdma-", ""), text)
 
 
-def test_networkmanager_activates_bonds_and_never_ports() -> None:
-    assert _networkmanager.activated(BOND) == ("rdma-bond0",)
-    assert _networkmanager.activated(OVER_CHILDREN) == ("rdma-ib0", "rdma-ib1", "rdma-bond0", "rdma-ib2")
-
-
 @pytest.mark.parametrize(
-    ("target", "words"),
+    ("interface", "words"),
     [
-        (Target("ibp193s0f0v1", parent="", addresses=("10.0.0.1/8",)), ""),
-        (Target("ibp193s0f0.8001", parent="ibp193s0f0v1", pkey=0x8001), "at most 10 characters"),
-        (Target("storage", parent="ib0", pkey=0x8001), "allowed: ib0.8001"),
-        (Target("ib0.8001", parent="ib0", pkey=0x8001), ""),
-        (Target("ib0", addresses=("10.0.0.1/8",), routes=(Route("fd00::/64", "fd01::1"),)), "routes of a family"),
+        (Interface("ibp193s0f0v1", parent="", addresses=("10.0.0.1/8",)), ""),
+        (Interface("ibp193s0f0.8001", parent="ibp193s0f0v1", pkey=0x8001), "at most 10 characters"),
+        (Interface("storage", parent="ib0", pkey=0x8001), "allowed: ib0.8001"),
+        (Interface("ib0.8001", parent="ib0", pkey=0x8001), ""),
+        (Interface("ib0", addresses=("10.0.0.1/8",), routes=(Route("fd00::/64", "fd01::1"),)), "routes of a family"),
     ],
 )
-def test_what_networkmanager_cannot_do(target: Target, words: str) -> None:
-    for found in (_networkmanager.problems([target]), _netplan.problems([target], _netplan.NETWORKMANAGER)):
+def test_what_networkmanager_cannot_do(interface: Interface, words: str) -> None:
+    for found in (_networkmanager.problems([interface]), _netplan.problems([interface], _netplan.NETWORKMANAGER)):
         assert [words in str(problem) for problem in found] == ([True] if words else [])
-    assert _netplan.problems([target]) == []
-
-
-@pytest.mark.parametrize(
-    ("version", "able"), [("0.104", False), ("0.104-0ubuntu2.1", False), ("0.105", True), ("0.106-2+deb12u1", True), ("1.1.2-2ubuntu1", True), ("", False)]
-)
-def test_netplan_releases_with_infiniband(version: str, able: bool) -> None:
-    assert _netplan.has_infiniband_mode(version) is able
+    assert _netplan.problems([interface]) == []
 
 
 def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> None:
@@ -123,15 +112,13 @@ def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> No
     assert _netplan.problems(BOND, infiniband_mode=False) == []
     found = _netplan.problems(BOND, _netplan.NETWORKMANAGER, infiniband_mode=False)
     assert [str(problem).partition(";")[0] for problem in found] == ["netplan of ib0, ib1, bond0 is 'a release before 0.105'"]
-    assert [target.name for target in _boot.connected_parents(_netplan.boot_targets(BOND))] == ["ib0", "ib1"]
-    assert _netplan.boot_targets(BOND, _netplan.NETWORKMANAGER) == ()
+    assert [interface.name for interface in _boot.connected_parents(_netplan.boot_interfaces(BOND))] == ["ib0", "ib1"]
+    assert _netplan.boot_interfaces(BOND, _netplan.NETWORKMANAGER) == ()
 
 
 def test_netplan_leaves_to_its_renderer_what_it_cannot_say() -> None:
     assert _netplan.outside(OVER_CHILDREN) == {"ib0.8001", "ib1.8001", "bond0"}
-    assert _netplan.connection_id("ib0", OVER_CHILDREN) == "netplan-ib0"
-    assert _netplan.connection_id("bond0", OVER_CHILDREN) == "rdma-bond0"
-    files = _netplan.render((Target("ib0.8001", parent="ib0", pkey=0x8001),))
+    files = _netplan.render((Interface("ib0.8001", parent="ib0", pkey=0x8001),))
     assert _netplan.PATH not in files
 
 
@@ -153,7 +140,7 @@ def test_netplan_leaves_to_its_renderer_what_it_cannot_say() -> None:
     ],
 )
 def test_netplan_conflicts(path: str, text: str, found: bool) -> None:
-    files = dict(_netplan.render((Target("ib0"),)), **{path: text})
+    files = dict(_netplan.render((Interface("ib0"),)), **{path: text})
     assert _netplan.conflicts("ib0", files) == ((path,) if found else ())
 
 
@@ -189,19 +176,19 @@ MODES = st.sampled_from(("datagram", "connected"))
 
 
 @st.composite
-def nodes(draw: st.DrawFn) -> tuple[Target, ...]:
+def nodes(draw: st.DrawFn) -> tuple[Interface, ...]:
     """Parents, some of them with children, and at most one bond over some of either."""
     found = []
     for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)):
         mode = draw(MODES)
         mtu = 65520 if mode == "connected" else draw(st.sampled_from((0, 1500, 2044, 4092)))
-        found.append(Target(name, mode, mtu=mtu, addresses=draw(ADDRESS_LISTS)))
+        found.append(Interface(name, mode, mtu=mtu, addresses=draw(ADDRESS_LISTS)))
         for pkey in draw(st.sets(st.integers(1, 0x7FFF).map(lambda low: low | 0x8000), max_size=2)):
-            found.append(Target("%s.%04x" % (name, pkey), draw(MODES), mtu=draw(st.sampled_from((0, 2044))), parent=name, pkey=pkey))
+            found.append(Interface("%s.%04x" % (name, pkey), draw(MODES), mtu=draw(st.sampled_from((0, 2044))), parent=name, pkey=pkey))
     if draw(st.booleans()):
-        ports = draw(st.lists(st.sampled_from([target.name for target in found]), min_size=1, unique=True))
-        found = [target._replace(mode="connected", addresses=()) if target.name in ports else target for target in found]
-        found.append(Target("bond0", "connected", mtu=draw(st.sampled_from((0, 9000))), addresses=draw(ADDRESS_LISTS), bond=Bond(tuple(ports), ports[-1])))
+        ports = draw(st.lists(st.sampled_from([interface.name for interface in found]), min_size=1, unique=True))
+        found = [interface._replace(mode="connected", addresses=()) if interface.name in ports else interface for interface in found]
+        found.append(Interface("bond0", "connected", mtu=draw(st.sampled_from((0, 9000))), addresses=draw(ADDRESS_LISTS), bond=Bond(tuple(ports), ports[-1])))
     return tuple(found)
 
 
@@ -224,17 +211,17 @@ def _records(stack: t.Any, files: t.Mapping[str, str]) -> dict[str, Record]:
     ],
     ids=["networkd", "ifupdown", "networkmanager", "netplan-networkd", "netplan-networkmanager"],
 )
-def test_every_stack_gives_back_what_it_was_told(stack: t.Any, render: t.Callable[[t.Sequence[Target]], dict[str, str]]) -> None:
+def test_every_stack_gives_back_what_it_was_told(stack: t.Any, render: t.Callable[[t.Sequence[Interface]], dict[str, str]]) -> None:
     @settings(max_examples=settings.default.max_examples + 10)
     @given(nodes())
-    def check(targets: tuple[Target, ...]) -> None:
-        files = render(targets)
-        assert render(targets) == files
+    def check(interfaces: tuple[Interface, ...]) -> None:
+        files = render(interfaces)
+        assert render(interfaces) == files
         found = _records(stack, files)
-        for name, mtu in _boot.recorded_mtus(_boot.render(targets)).items():
+        for name, mtu in _boot.recorded_mtus(_boot.render(interfaces)).items():
             found[name] = found[name]._replace(mtu=mtu)
-        wanted = {target.name: (sorted(target.addresses), target.mtu) for target in _bonds.levelled(targets)}
+        wanted = {interface.name: (sorted(interface.addresses), interface.mtu) for interface in _bonds.levelled(interfaces)}
         assert {name: (sorted(record.addresses), record.mtu) for name, record in found.items()} == wanted
-        assert not any(stack.conflicts(target.name, files) for target in targets)
+        assert not any(stack.conflicts(interface.name, files) for interface in interfaces)
 
     check()

@@ -6,12 +6,12 @@
 """ifupdown: the files that describe IPoIB interfaces. Pure.
 
 Debian's ifupdown makes and deletes P_Key children itself: it writes to create_child of the parent, whose type it looks
-at, when it brings up C(PARENT.PKEY). The mode it leaves to us.
+at, when it brings up `PARENT.PKEY`. The mode it leaves to us.
 
 Bonds are made with ip alone: the package ifenslave may be missing, and makes all of a bond from the stanza of either
 side, in an order that has ports in it before their mode is set. Here a port enters its bond, if that is there, once it
 has its mode; a bond first brings up its ports, then takes in those that are not in it. So the order does not matter, a
-port may come late, and C(ifdown) and C(ifup) work on each of them.
+port may come late, and `ifdown` and `ifup` work on each of them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 MAIN = "/etc/network/interfaces"
 DIRECTORY = "/etc/network/interfaces.d"
@@ -55,53 +55,53 @@ def is_ours(path: str, text: str) -> bool:
     return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
-def render(targets: t.Sequence[Target]) -> dict[str, str]:
-    """One file an interface, by path. C(/etc/network/interfaces) is not ours: see C(sourced)."""
-    targets = _bonds.levelled(targets)
-    return {path_of(target.name): _stanzas(target, targets) for target in targets}
+def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
+    """One file an interface, by path. `/etc/network/interfaces` is not ours: see `sourced`."""
+    interfaces = _bonds.levelled(interfaces)
+    return {path_of(interface.name): _stanzas(interface, interfaces) for interface in interfaces}
 
 
-def _stanzas(target: Target, targets: t.Sequence[Target]) -> str:
-    lines = ["auto %s" % target.name]
-    if not target.is_child and target.bond is None:
-        lines.append("allow-hotplug %s" % target.name)
+def _stanzas(interface: Interface, interfaces: t.Sequence[Interface]) -> str:
+    lines = ["auto %s" % interface.name]
+    if not interface.is_child and interface.bond is None:
+        lines.append("allow-hotplug %s" % interface.name)
     # What concerns the link belongs to the first stanza, routes and the end of a bond to the last: ifup and ifdown both go
     # through them in this order.
-    link = _bond(target.bond) if target.bond is not None else _port(target, _bonds.is_primary(target, targets))
-    last = ["up " + _route(route) for route in target.routes]
-    if target.bond is not None:
+    link = _bond(interface.bond) if interface.bond is not None else _port(interface, _bonds.is_primary(interface, interfaces))
+    last = ["up " + _route(route) for route in interface.routes]
+    if interface.bond is not None:
         last.append("post-down [ ! -e /sys/class/net/$IFACE ] || ip link delete dev $IFACE")
-    addresses = sorted(target.addresses, key=lambda address: ipaddress.ip_interface(address).version)
+    addresses = sorted(interface.addresses, key=lambda address: ipaddress.ip_interface(address).version)
     if not addresses:
-        mtu = ["mtu %d" % target.mtu] if target.mtu else []
-        lines += ["", "iface %s inet manual" % target.name, *_indented([*link, *mtu, "up ip link set dev $IFACE up", *last])]
+        mtu = ["mtu %d" % interface.mtu] if interface.mtu else []
+        lines += ["", "iface %s inet manual" % interface.name, *_indented([*link, *mtu, "up ip link set dev $IFACE up", *last])]
     for position, address in enumerate(addresses):
         version6 = ipaddress.ip_interface(address).version == 6
         options = ["address %s" % address]
         if position == 0:
             options += link
-            if target.mtu:
+            if interface.mtu:
                 # As an option of inet6 it would be the MTU of IPv6 alone where the link's is larger.
-                options.append("pre-up ip link set dev $IFACE mtu %d" % target.mtu if version6 else "mtu %d" % target.mtu)
+                options.append("pre-up ip link set dev $IFACE mtu %d" % interface.mtu if version6 else "mtu %d" % interface.mtu)
         if version6:
             options.append("pre-up " + IPV6_ON)
             # Without a carrier, which a subnet manager brings, duplicate address detection does not end.
             options.append("dad-attempts 0")
         if position == len(addresses) - 1:
             options += last
-        lines += ["", "iface %s %s static" % (target.name, "inet6" if version6 else "inet"), *_indented(options)]
+        lines += ["", "iface %s %s static" % (interface.name, "inet6" if version6 else "inet"), *_indented(options)]
     return HEADER + "\n".join(lines) + "\n"
 
 
-def _port(target: Target, primary: bool) -> list[str]:
-    lines = [] if target.is_child else ["pre-up " + WAIT]
-    if target.mode == "connected":
+def _port(interface: Interface, primary: bool) -> list[str]:
+    lines = [] if interface.is_child else ["pre-up " + WAIT]
+    if interface.mode == "connected":
         lines.append("pre-up echo connected > /sys/class/net/$IFACE/mode")
-    if target.master:
+    if interface.master:
         # The kernel takes in no interface that is up.
-        enter = "ip link set dev $IFACE down; ip link set dev $IFACE master %s" % target.master
-        prefer = "; ip link set dev %s type bond primary $IFACE" % target.master if primary else ""
-        lines.append("pre-up [ ! -e /sys/class/net/%s ] || [ -e /sys/class/net/$IFACE/master ] || { %s%s; }" % (target.master, enter, prefer))
+        enter = "ip link set dev $IFACE down; ip link set dev $IFACE master %s" % interface.master
+        prefer = "; ip link set dev %s type bond primary $IFACE" % interface.master if primary else ""
+        lines.append("pre-up [ ! -e /sys/class/net/%s ] || [ -e /sys/class/net/$IFACE/master ] || { %s%s; }" % (interface.master, enter, prefer))
         lines.append("post-down [ ! -e /sys/class/net/$IFACE/master ] || ip link set dev $IFACE nomaster")
     return lines
 
@@ -150,7 +150,7 @@ def configured(text: str) -> tuple[str, ...]:
 
 
 def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign files among those that ifupdown reads which have a stanza for C(name)."""
+    """Foreign files among those that ifupdown reads which have a stanza for `name`."""
     return tuple(path for path in sorted(files) if _is_read(path, files) and not is_ours(path, files[path]) and name in configured(files[path]))
 
 
@@ -165,7 +165,7 @@ def _is_read(path: str, files: t.Mapping[str, str]) -> bool:
 
 
 def _covers(main: str, path: str) -> bool:
-    """Does C(/etc/network/interfaces) include C(path)?"""
+    """Does `/etc/network/interfaces` include `path`?"""
     for line in main.splitlines():
         words = line.split()
         if len(words) < 2:
@@ -180,7 +180,7 @@ def _covers(main: str, path: str) -> bool:
 
 
 def sourced(main: str, paths: t.Collection[str]) -> str:
-    """The text of C(/etc/network/interfaces) with which all of C(paths) are read; foreign lines stay as they are.
+    """The text of `/etc/network/interfaces` with which all of `paths` are read; foreign lines stay as they are.
 
     Our line names our files only: what else lies in the directory may be there on purpose without being read.
     """
@@ -196,6 +196,11 @@ def sourced(main: str, paths: t.Collection[str]) -> str:
     return main + SOURCE + "\n"
 
 
+def outline(main: str) -> str:
+    """The lines of `/etc/network/interfaces` that include other files. `sourced` changes these where it changes the whole."""
+    return "".join(line for line in main.splitlines(keepends=True) if line.split()[:1] in (["source"], ["source-directory"])) or "\n" * bool(main)
+
+
 def up_interfaces(state: str) -> frozenset[str]:
-    """The interfaces that ifupdown believes to be up: C(ib0=ib0) a line."""
+    """The interfaces that ifupdown believes to be up: `ib0=ib0` a line."""
     return frozenset(line.split("=", 1)[0].strip() for line in state.splitlines() if "=" in line)

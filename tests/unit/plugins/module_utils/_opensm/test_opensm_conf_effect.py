@@ -7,84 +7,76 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import parse_template, render
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import (
-    NOTHING,
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import (
+    LIVE,
+    RELOAD,
     RESTART,
-    SIGHUP,
+    RUNNING,
     changed_keys,
-    file_effect,
-    is_live,
-    plan,
+    effect,
     redact,
-    redact_diff,
     separates,
     strongest,
+    without_secrets,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import parse_template, render
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
 OLD = render(TEMPLATE, {})
 
 
 @pytest.mark.parametrize(
-    ("declared", "effect"),
+    ("declared", "state"),
     [
-        ({}, NOTHING),
-        ({"sweep_interval": 10}, NOTHING),
-        ({"sweep_interval": "0xa"}, NOTHING),
-        ({"sweep_interval": 20}, SIGHUP),
-        ({"sm_priority": 3, "log_max_size": 5, "qos": True, "qos_ca_sl2vl": "0"}, SIGHUP),
+        ({}, RUNNING),
+        ({"sweep_interval": 10}, RUNNING),
+        ({"sweep_interval": "0xa"}, RUNNING),
+        ({"sweep_interval": 20}, RELOAD),
+        ({"sm_priority": 3, "log_max_size": 5, "qos": True, "qos_ca_sl2vl": "0"}, RELOAD),
         ({"routing_engine": "updn"}, RESTART),
         ({"sweep_interval": 20, "lmc": 1}, RESTART),
         ({"partition_config_file": "/etc/opensm/ib/partitions.conf"}, RESTART),
     ],
 )
-def test_what_a_running_opensm_needs(declared: dict[str, object], effect: str) -> None:
+def test_what_a_running_opensm_needs(declared: dict[str, object], state: str) -> None:
     new = render(TEMPLATE, declared)
-    assert plan(OLD, new, True) == effect
-    assert plan(new, OLD, True) == effect
-    assert plan(OLD, new, False) == NOTHING
+    assert effect(OLD, new) == state
+    assert effect(new, OLD) == state
 
 
 def test_comments_and_order_need_nothing() -> None:
     lines = [line for line in OLD.splitlines() if line and not line.startswith("#")]
-    assert plan(OLD, "\n".join(reversed(lines)), True) == NOTHING
+    assert effect(OLD, "\n".join(reversed(lines))) == RUNNING
 
 
 def test_a_file_that_was_not_there_needs_a_restart() -> None:
-    assert plan("", OLD, True) == RESTART
+    assert effect("", OLD) == RESTART
 
 
 def test_a_key_that_is_gone_needs_a_restart_and_a_new_one_does_not() -> None:
     shorter = OLD.replace("sweep_interval 10\n", "")
     assert changed_keys(OLD, shorter) == ["sweep_interval"]
-    assert plan(OLD, shorter, True) == RESTART
-    assert plan(shorter, OLD, True) == SIGHUP
+    assert effect(OLD, shorter) == RESTART
+    assert effect(shorter, OLD) == RELOAD
 
 
 def test_a_vendors_key_needs_a_restart() -> None:
-    assert plan("virt_enabled 1\n", "virt_enabled 2\n", True) == RESTART
-    assert not is_live("virt_enabled")
+    assert effect("virt_enabled 1\n", "virt_enabled 2\n") == RESTART
+    assert "virt_enabled" not in LIVE
 
 
 def test_every_key_of_the_template_has_an_effect() -> None:
     keys = parse_template(TEMPLATE)
-    live = [key for key in keys if is_live(key)]
+    live = [key for key in keys if key in LIVE]
     assert len(live) == 109
     assert {"guid", "subnet_prefix", "log_file", "console", "daemon", "node_name_map_name", "transaction_timeout"} <= set(keys) - set(live)
 
 
-@pytest.mark.parametrize(("kind", "effect"), [("partitions", SIGHUP), ("qos_policy", SIGHUP), ("root_guids", SIGHUP), ("node_names", NOTHING)])
-def test_the_content_of_other_files(kind: str, effect: str) -> None:
-    assert file_effect(kind, "a", "b", True) == effect
-    assert file_effect(kind, "a", "a", True) == NOTHING
-    assert file_effect(kind, "a", "b", False) == NOTHING
-
-
 def test_the_strongest_counts() -> None:
-    assert strongest([]) == NOTHING
-    assert strongest([SIGHUP, NOTHING]) == SIGHUP
-    assert strongest([SIGHUP, RESTART, NOTHING]) == RESTART
+    assert strongest([]) == RUNNING
+    assert strongest([RELOAD, RUNNING]) == RELOAD
+    assert strongest([RELOAD, RESTART, RUNNING]) == RESTART
 
 
 def test_another_sm_key_separates_managers() -> None:
@@ -106,9 +98,8 @@ def test_secrets_are_hidden_and_still_seen_to_change() -> None:
 
 
 def test_the_diff_of_other_files_stays() -> None:
-    path = "/etc/opensm/ib/opensm.conf"
-    entry = {"before_header": path, "after_header": path, "before": "", "after": "sm_key 0x5\n"}
-    other = {"before_header": "settings", "after_header": "settings", "before": "", "after": "sm_key 0x5\n"}
-    hidden, same = redact_diff([entry, other], {path})
-    assert hidden == {**entry, "after": "sm_key (hidden)\n"}
-    assert same == other
+    hidden, same = without_secrets(
+        Plan((Change(Kind.FILE, "/etc/opensm/ib/opensm.conf", "", "", "sm_key 0x5\n"), Change(Kind.FILE, "/etc/other", "", "", "sm_key 0x5\n")))
+    ).changes
+    assert hidden.after == "sm_key (hidden)\n"
+    assert same.after == "sm_key 0x5\n"

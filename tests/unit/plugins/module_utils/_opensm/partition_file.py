@@ -2,13 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
-"""partitions.conf as opensm reads it, for comparing what was written with what is meant. Pure.
+"""partitions.conf as opensm reads it, for comparing what was written with what is meant.
 
 Grammar: partition-config.txt and osm_prtn_config.c of opensm 3.3.24 (https://github.com/linux-rdma/opensm). A file with
 one error is dropped whole, and opensm falls back to one partition with everybody as a full member; so is a file without
-a rule. A word may be cut short (C(f) is C(full)), and one that opensm doesn't know makes a limited member.
+a rule. A word may be cut short (`f` is `full`), and one that opensm doesn't know makes a limited member.
 """
 
 from __future__ import annotations
@@ -17,10 +15,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-
-KEYWORDS = ("ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF")
-MEMBERSHIPS = ("full", "limited", "both")
-DEFAULT_PKEY = 0x7FFF
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS, MEMBERSHIPS
 
 _FLAGS = ("mtu", "rate", "scope", "Q_Key", "TClass", "sl", "FlowLabel", "ipoib", "defmember", "indx0")
 # A port's GUID in C notation, where a leading zero makes it octal.
@@ -35,7 +30,7 @@ class Rule(t.NamedTuple):
     """15 bits; 0 where opensm makes one up."""
     flags: tuple[tuple[str, str], ...] = ()
     members: tuple[tuple[str, str], ...] = ()
-    """A keyword or a GUID (C(0x) and 16 digits), and its membership, in order: the last one counts."""
+    """A keyword or a GUID (`0x` and 16 digits), and its membership, in order: the last one counts."""
     groups: tuple[str, ...] = ()
     """Multicast groups as written."""
 
@@ -46,7 +41,7 @@ def _pair(text: str) -> tuple[str, str | None]:
 
 
 def _meant(word: str, known: t.Sequence[str]) -> str:
-    """The first of C(known) that the word begins; "" for none."""
+    """The first of `known` that the word begins; "" for none."""
     return next((name for name in known if name.startswith(word)), "")
 
 

@@ -17,8 +17,6 @@ import glob
 import os
 import shutil
 
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-
 FOLDER = "/run/systemd/network"
 # Hidden, so nobody reads what is in it; of the same file system, so it can hold links.
 ASIDE = FOLDER + "/.rdma-ofed"
@@ -29,17 +27,13 @@ SHELL_PUT_ASIDE = "mkdir -p %s; ln %s/%s %s/" % (ASIDE, FOLDER, PATTERN, ASIDE)
 SHELL_PUT_BACK = "for old in %s/*; do ! cmp -s $old %s/${old##*/} || mv -f $old %s/; done; rm -rf %s" % (ASIDE, FOLDER, FOLDER, ASIDE)
 
 
-# A run that was broken off at its end has nothing else left to do, and netplan may not have written its files again.
-UNFINISHED = Change(Kind.UNIT, "systemd-networkd.service", "generated_files", "put aside", "in place")
-
-
 def is_aside(root: str = "/") -> bool:
-    """Has a run been broken off before it put the files back?"""
+    """Whether a run was interrupted before it put the files back."""
     return os.path.isdir(os.path.join(root, ASIDE[1:]))
 
 
 def put_aside(root: str = "/") -> None:
-    """What is aside already stays: a run that was broken off has put it there, and networkd was told of nothing else since."""
+    """What is aside already stays: an interrupted run has put it there, and networkd was told of nothing else since."""
     aside = os.path.join(root, ASIDE[1:])
     for path in glob.glob(os.path.join(root, FOLDER[1:], PATTERN)):
         os.makedirs(aside, exist_ok=True)

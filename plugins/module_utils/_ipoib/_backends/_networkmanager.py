@@ -7,13 +7,13 @@
 
 What whoever applies these files has to know:
 
-* NetworkManager ignores a keyfile that others can read: the mode is C(MODE), the owner root.
-* C(nmcli connection load PATH...) reads the keyfiles, C(nmcli general reload conf) the file C(CARRIER_PATH); both
+* NetworkManager ignores a keyfile that others can read: the mode is `MODE`, the owner root.
+* `nmcli connection load PATH...` reads the keyfiles, `nmcli general reload conf` the file `CARRIER_PATH`; both
   before anything is activated.
 * Of a bond only the bond is activated, never a port: a port that is activated by hand leaves its bond and enters it
-  again without end (seen with 1.42). C(activated) says which connections those are, in the right order.
+  again without end (seen with 1.42).
 * Activating an interface takes it down for a moment, and its children with it. A change of addresses, routes or MTU
-  needs none of that: C(nmcli device reapply). A change of the mode does.
+  needs none of that: `nmcli device reapply`. A change of the mode does.
 * Neither deactivating nor deleting a profile puts the mode or the MTU back.
 """
 
@@ -28,8 +28,8 @@ import uuid
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 DIRECTORY = "/etc/NetworkManager/system-connections"
 DIRECTORIES = (DIRECTORY, "/run/NetworkManager/system-connections", "/usr/lib/NetworkManager/system-connections")
@@ -56,6 +56,11 @@ def connection_id(name: str) -> str:
     return PREFIX + name
 
 
+def generated_id(name: str) -> str:
+    """The same for a profile that netplan makes."""
+    return "netplan-" + name
+
+
 def connection_uuid(name: str) -> str:
     return str(uuid.uuid5(NAMESPACE, name))
 
@@ -68,35 +73,35 @@ def is_ours(path: str, text: str) -> bool:
     return match is not None and (text.startswith(HEADER) or ("connection", "uuid", connection_uuid(match.group("name"))) in entries(text))
 
 
-def problems(targets: t.Sequence[Target]) -> list[Problem]:
+def problems(interfaces: t.Sequence[Interface]) -> list[Problem]:
     """What NetworkManager can't do with these interfaces."""
     found = []
-    for target in targets:
-        if target.is_child:
-            found += _child_problems(target)
-        for route in target.routes:
+    for interface in interfaces:
+        if interface.is_child:
+            found += _child_problems(interface)
+        for route in interface.routes:
             version = _version(route.to)
-            if version not in {_version(address) for address in target.addresses}:
+            if version not in {_version(address) for address in interface.addresses}:
                 hint = "NetworkManager drops the routes of an interface that has no address of their family"
-                found.append(Problem("routes of %s" % target.name, route.to, "routes of a family that the interface has an address of", hint))
+                found.append(Problem("routes of %s" % interface.name, route.to, "routes of a family that the interface has an address of", hint))
     return found
 
 
-def _child_problems(target: Target) -> list[Problem]:
-    whole = "%s.%04x" % (target.parent, target.pkey)
-    if len(target.parent) > _wanted.PARENT_KEPT:
+def _child_problems(interface: Interface) -> list[Problem]:
+    whole = "%s.%04x" % (interface.parent, interface.pkey)
+    if len(interface.parent) > _wanted.PARENT_KEPT:
         hint = "the kernel shortens the parent's name in that of the child, and NetworkManager looks for %s" % whole
-        return [Problem("parent of %s" % target.name, target.parent, "names of at most %d characters" % _wanted.PARENT_KEPT, hint)]
-    if target.name != whole:
-        return [Problem("name of a P_Key child", target.name, whole, "NetworkManager can't rename P_Key children")]
+        return [Problem("parent of %s" % interface.name, interface.parent, "names of at most %d characters" % _wanted.PARENT_KEPT, hint)]
+    if interface.name != whole:
+        return [Problem("name of a P_Key child", interface.name, whole, "NetworkManager can't rename P_Key children")]
     return []
 
 
-def render(targets: t.Sequence[Target]) -> dict[str, str]:
+def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """One keyfile an interface, and the file that says that these interfaces are managed without a carrier too, by path."""
-    targets = _bonds.levelled(targets)
-    files = {path_of(target.name): _keyfile(target) for target in targets}
-    files.update(carrier_file([target.name for target in targets]))
+    interfaces = _bonds.levelled(interfaces)
+    files = {path_of(interface.name): _keyfile(interface) for interface in interfaces}
+    files.update(carrier_file([interface.name for interface in interfaces]))
     return files
 
 
@@ -111,29 +116,29 @@ def carrier_file(names: t.Iterable[str]) -> dict[str, str]:
     return {CARRIER_PATH: HEADER + "[device-rdma-ofed]\nmatch-device=%s\nignore-carrier=yes\n" % devices}
 
 
-def _keyfile(target: Target) -> str:
-    lines = ["[connection]", "id=%s" % connection_id(target.name), "uuid=%s" % connection_uuid(target.name)]
-    lines += ["type=%s" % ("infiniband" if target.bond is None else "bond"), "interface-name=%s" % target.name]
+def _keyfile(interface: Interface) -> str:
+    lines = ["[connection]", "id=%s" % connection_id(interface.name), "uuid=%s" % connection_uuid(interface.name)]
+    lines += ["type=%s" % ("infiniband" if interface.bond is None else "bond"), "interface-name=%s" % interface.name]
     # Also ports: their driver may be late, and nothing else makes such a port join its bond.
     lines.append("autoconnect=true")
-    if target.bond is not None:
+    if interface.bond is not None:
         lines.append("autoconnect-slaves=1")
-    if target.master:
+    if interface.master:
         # The newer names of these keys (controller, port-type) are not known before 1.46; these still are.
-        lines += ["master=%s" % connection_uuid(target.master), "slave-type=bond"]
-    lines += ["", *(_infiniband(target) if target.bond is None else _bond(target.bond, target.mtu))]
-    if not target.master:
-        lines += [*_addresses(target, 4), *_addresses(target, 6)]
+        lines += ["master=%s" % connection_uuid(interface.master), "slave-type=bond"]
+    lines += ["", *(_infiniband(interface) if interface.bond is None else _bond(interface.bond, interface.mtu))]
+    if not interface.master:
+        lines += [*_addresses(interface, 4), *_addresses(interface, 6)]
     return HEADER + "\n".join(lines) + "\n"
 
 
-def _infiniband(target: Target) -> list[str]:
+def _infiniband(interface: Interface) -> list[str]:
     # A profile without a mode is not valid.
-    lines = ["[infiniband]", "transport-mode=%s" % target.mode]
-    if target.mtu:
-        lines.append("mtu=%d" % target.mtu)
-    if target.is_child:
-        lines += ["p-key=%d" % target.pkey, "parent=%s" % target.parent]
+    lines = ["[infiniband]", "transport-mode=%s" % interface.mode]
+    if interface.mtu:
+        lines.append("mtu=%d" % interface.mtu)
+    if interface.is_child:
+        lines += ["p-key=%d" % interface.pkey, "parent=%s" % interface.parent]
     return lines
 
 
@@ -145,12 +150,12 @@ def _bond(bond: Bond, mtu: int) -> list[str]:
     return [*lines, "", "[ethernet]", "mtu=%d" % mtu]
 
 
-def _addresses(target: Target, version: int) -> list[str]:
-    addresses = [address for address in target.addresses if _version(address) == version]
+def _addresses(interface: Interface, version: int) -> list[str]:
+    addresses = [address for address in interface.addresses if _version(address) == version]
     lines = ["", "[ipv%d]" % version, "method=%s" % ("manual" if addresses else "disabled")]
     lines += ["address%d=%s" % pair for pair in enumerate(addresses, 1)]
     if addresses:
-        routes = [route for route in target.routes if _version(route.to) == version]
+        routes = [route for route in interface.routes if _version(route.to) == version]
         lines += ["route%d=%s" % (number, _route(route)) for number, route in enumerate(routes, 1)]
         # Duplicate address detection does not end without a carrier: one family must not bring down the other.
         lines.append("may-fail=true")
@@ -166,11 +171,6 @@ def _route(route: Route) -> str:
 
 def _version(address: str) -> int:
     return ipaddress.ip_interface(address).version
-
-
-def activated(targets: t.Sequence[Target]) -> tuple[str, ...]:
-    """The connections to bring up, parents and bonds in the order of C(targets): all but those of ports."""
-    return tuple(connection_id(target.name) for target in _bonds.levelled(targets) if not target.master)
 
 
 def entries(text: str) -> tuple[tuple[str, str, str], ...]:
@@ -202,7 +202,7 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
 
 
 def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign keyfiles that apply to C(name): by its name, or any InfiniBand interface's that are activated unasked.
+    """Foreign keyfiles that apply to `name`: by its name, or any InfiniBand interface's that are activated unasked.
 
     NetworkManager makes default profiles for Ethernet devices only. A profile that names a hardware address can't be
     judged here: it is that of an interface whose 20 bytes are not the same after the next start.
@@ -230,7 +230,7 @@ def _applies(name: str, text: str) -> bool:
 
 
 def _matched(name: str, patterns: t.Sequence[str]) -> bool:
-    """C(match.interface-name): one of the positive patterns, if there are any, and none of the inverted ones."""
+    """`match.interface-name`: one of the positive patterns, if there are any, and none of the inverted ones."""
     inverted = [pattern.lstrip("&|!") for pattern in patterns if "!" in pattern[:2]]
     positive = [pattern.lstrip("&|") for pattern in patterns if "!" not in pattern[:2]]
     if any(fnmatch.fnmatchcase(name, pattern) for pattern in inverted):

@@ -10,13 +10,12 @@ among their ports, and all ports of such bonds are written for the renderer itse
 
 What whoever applies these files has to know:
 
-* netplan warns of a file that others can read: the mode is C(MODE), the owner root.
-* C(netplan generate) reads everything and writes only below C(/run): the check to make before C(netplan apply), and
-  the one parser that is sure to be there. C(conflicts) reads foreign files without one, see there.
-* systemd-networkd 252 takes no mode from what netplan writes: C(boot_targets) are for the boot unit (_boot.py), which
+* netplan warns of a file that others can read: the mode is `MODE`, the owner root.
+* `netplan generate` reads everything and writes only below `/run`: the check to make before `netplan apply`, and
+  the one parser that is sure to be there. `conflicts` reads foreign files without one, see there.
+* systemd-networkd 252 takes no mode from what netplan writes: `boot_interfaces` are for the boot unit (_boot.py), which
   sets their MTU as well.
-* Of bonds under NetworkManager only the bond is activated, see C(activated) there; C(connection_id) says how
-  netplan calls its profiles.
+* Of bonds under NetworkManager only the bond is activated, never a port.
 """
 
 from __future__ import annotations
@@ -28,9 +27,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 DIRECTORY = "/etc/netplan"
 DIRECTORIES = (DIRECTORY, "/run/netplan", "/lib/netplan", "/usr/lib/netplan")
@@ -39,21 +39,11 @@ MODE = 0o600
 
 NETWORKD = "networkd"
 NETWORKMANAGER = "NetworkManager"
-RENDERERS = (NETWORKD, NETWORKMANAGER)
 
 # Files that netplan makes of its own: they say what the YAML files say.
 _GENERATED = re.compile(r"^/run/(systemd/network/10-netplan-|NetworkManager/system-connections/netplan-)")
 _DROPIN = "/etc/systemd/network/10-netplan-%s.network.d/50-rdma-ofed.conf"
 _DROPIN_PATH = re.compile("^" + re.escape(_DROPIN).replace("%s", "[^/]+") + "$")
-
-# The first release that has infiniband-mode.
-_INFINIBAND = (0, 105)
-
-
-def has_infiniband_mode(version: str) -> bool:
-    """Of C(netplan --version) or of the package, such as C(0.106-2+deb12u1): older releases refuse the whole file."""
-    match = re.match(r"^(?:\d+:)?(\d+)\.(\d+)", version.strip())
-    return match is not None and (int(match.group(1)), int(match.group(2))) >= _INFINIBAND
 
 
 def is_ours(path: str, text: str) -> bool:
@@ -61,88 +51,83 @@ def is_ours(path: str, text: str) -> bool:
     return (path == PATH or _DROPIN_PATH.match(path) is not None) and text.startswith(HEADER)
 
 
-def connection_id(name: str, targets: t.Sequence[Target]) -> str:
-    """How nmcli calls the profile of an interface."""
-    return _networkmanager.connection_id(name) if name in outside(targets) else "netplan-" + name
-
-
-def outside(targets: t.Sequence[Target]) -> frozenset[str]:
+def outside(interfaces: t.Sequence[Interface]) -> frozenset[str]:
     """The interfaces that netplan can't describe."""
-    children = {target.name for target in targets if target.is_child}
+    children = {interface.name for interface in interfaces if interface.is_child}
     found = set(children)
-    for target in targets:
-        if target.bond is not None and children.intersection(target.bond.ports):
-            found.update((target.name, *target.bond.ports))
+    for interface in interfaces:
+        if interface.bond is not None and children.intersection(interface.bond.ports):
+            found.update((interface.name, *interface.bond.ports))
     return frozenset(found)
 
 
-def boot_targets(targets: t.Sequence[Target], renderer: str = NETWORKD) -> tuple[Target, ...]:
+def boot_interfaces(interfaces: t.Sequence[Interface], renderer: str = NETWORKD) -> tuple[Interface, ...]:
     """The interfaces whose mode at boot is the business of the boot unit."""
-    return _bonds.levelled(targets) if renderer == NETWORKD else ()
+    return _bonds.levelled(interfaces) if renderer == NETWORKD else ()
 
 
-def problems(targets: t.Sequence[Target], renderer: str = NETWORKD, infiniband_mode: bool = True) -> list[Problem]:
-    """What netplan or its renderer can't do with these interfaces. C(infiniband_mode): see C(has_infiniband_mode)."""
+def problems(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniband_mode: bool = True) -> list[Problem]:
+    """What netplan or its renderer can't do with these interfaces. `infiniband_mode`: whether netplan knows it; older releases refuse the whole file."""
     if renderer == NETWORKD:
         return []
-    found = _networkmanager.problems(targets)
-    inside = [target.name for target in targets if target.name not in outside(targets)]
+    found = _networkmanager.problems(interfaces)
+    inside = [interface.name for interface in interfaces if interface.name not in outside(interfaces)]
     if inside and not infiniband_mode:
         hint = "older ones make Ethernet profiles of InfiniBand interfaces; update netplan, or use its renderer networkd"
         found.append(Problem("netplan of %s" % ", ".join(inside), "a release before 0.105", "0.105 or newer with the renderer NetworkManager", hint))
     return found
 
 
-def render(targets: t.Sequence[Target], renderer: str = NETWORKD, infiniband_mode: bool = True) -> dict[str, str]:
+def render(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniband_mode: bool = True) -> dict[str, str]:
     """The YAML file, and the files of the renderer, by path."""
-    targets = _bonds.levelled(targets)
-    beyond = outside(targets)
-    inside = [target for target in targets if target.name not in beyond]
+    interfaces = _bonds.levelled(interfaces)
+    beyond = outside(interfaces)
+    inside = [interface for interface in interfaces if interface.name not in beyond]
     files = {PATH: _yaml(inside, renderer, infiniband_mode)} if inside else {}
-    rest = [target for target in targets if target.name in beyond]
+    rest = [interface for interface in interfaces if interface.name in beyond]
     if renderer == NETWORKMANAGER:
         files.update(_networkmanager.render(rest))
-        files.update(_networkmanager.carrier_file(target.name for target in targets))
+        files.update(_networkmanager.carrier_file(interface.name for interface in interfaces))
         return files
     files.update(_networkd.render(rest))
-    for target in inside:
-        children = sorted(other.name for other in rest if other.parent == target.name)
+    for interface in inside:
+        children = sorted(other.name for other in rest if other.parent == interface.name)
         if children:
-            files[_DROPIN % target.name] = HEADER + "[Network]\n" + "".join("IPoIB=%s\n" % child for child in children)
+            files[_DROPIN % interface.name] = HEADER + "[Network]\n" + "".join("IPoIB=%s\n" % child for child in children)
     return files
 
 
-def _yaml(targets: t.Sequence[Target], renderer: str, infiniband_mode: bool) -> str:
-    """Strings are written as JSON has them, which YAML is a superset of: a name such as C(1e3) stays one."""
+def _yaml(interfaces: t.Sequence[Interface], renderer: str, infiniband_mode: bool) -> str:
+    """Strings are written as JSON has them, which YAML is a superset of: a name such as `1e3` stays one."""
     lines = ["network:", "  version: 2"]
-    for kind, chosen in (("ethernets", [each for each in targets if each.bond is None]), ("bonds", [each for each in targets if each.bond is not None])):
+    for kind, chosen in (("ethernets", [each for each in interfaces if each.bond is None]), ("bonds", [each for each in interfaces if each.bond is not None])):
         if chosen:
             lines.append("  %s:" % kind)
-        for target in chosen:
-            lines.append("    %s:" % json.dumps(target.name))
-            lines += ["      " + line for line in _interface(target, renderer, infiniband_mode)]
+        for interface in chosen:
+            lines.append("    %s:" % json.dumps(interface.name))
+            lines += ["      " + line for line in _interface(interface, renderer, infiniband_mode)]
     return HEADER + "\n".join(lines) + "\n"
 
 
-def _interface(target: Target, renderer: str, infiniband_mode: bool) -> list[str]:
+def _interface(interface: Interface, renderer: str, infiniband_mode: bool) -> list[str]:
     # The renderer of this interface alone: a global one would be everybody's.
     lines = ["renderer: %s" % renderer]
-    if target.bond is not None:
-        lines += _bond(target.bond)
+    if interface.bond is not None:
+        lines += _bond(interface.bond)
     elif infiniband_mode:
-        lines.append("infiniband-mode: %s" % target.mode)
+        lines.append("infiniband-mode: %s" % interface.mode)
     # networkd can't set the MTU of connected mode on an interface that it can't put into this mode.
-    if target.mtu and (renderer == NETWORKMANAGER or target.mode == "datagram" or target.bond is not None):
-        lines.append("mtu: %d" % target.mtu)
+    if interface.mtu and (renderer == NETWORKMANAGER or interface.mode == "datagram" or interface.bond is not None):
+        lines.append("mtu: %d" % interface.mtu)
     lines += ["optional: true", "accept-ra: false"]
     if renderer == NETWORKD:
         lines.append("ignore-carrier: true")
-    if target.master or not target.addresses:
+    if interface.master or not interface.addresses:
         lines.append("link-local: []")
-    if target.addresses:
-        lines += ["addresses:", *("- %s" % json.dumps(address) for address in target.addresses)]
-    if target.routes:
-        lines += ["routes:", *(line for route in target.routes for line in _route(route))]
+    if interface.addresses:
+        lines += ["addresses:", *("- %s" % json.dumps(address) for address in interface.addresses)]
+    if interface.routes:
+        lines += ["routes:", *(line for route in interface.routes for line in _route(route))]
     return lines
 
 
@@ -175,10 +160,10 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
 
 
 def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign YAML files that speak of C(name), and files of the renderers, other than what netplan makes, that configure it.
+    """Foreign YAML files that speak of `name`, and files of the renderers, other than what netplan makes, that configure it.
 
     PyYAML need not be there, so this does not parse: a file speaks of an interface where the name is a word of it, in
-    whatever place but a comment, or where a C(name:) of a C(match:) covers it. It errs towards a conflict.
+    whatever place but a comment, or where a `name:` of a `match:` covers it. It errs towards a conflict.
     """
     found = [path for path, text in sorted(files.items()) if _is_yaml(path) and not is_ours(path, text) and _speaks_of(name, text)]
     others = {path: text for path, text in files.items() if not _GENERATED.match(path)}
@@ -200,5 +185,5 @@ def _speaks_of(name: str, text: str) -> bool:
 
 
 def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
-    """The administrator's YAML files among C(paths): the sign that netplan is in use here."""
+    """The administrator's YAML files among `paths`: the sign that netplan is in use here."""
     return tuple(sorted(path for path in paths if _is_yaml(path) and path != PATH))

@@ -17,9 +17,9 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"
@@ -33,7 +33,7 @@ FULL = 0x8000
 
 
 def path_of(name: str, kind: str = "ifcfg") -> str:
-    """C(kind) is C(ifcfg), C(ifroute) or C(ifsysctl)."""
+    """`kind` is `ifcfg`, `ifroute` or `ifsysctl`."""
     return "%s/%s-%s" % (DIRECTORY, kind, name)
 
 
@@ -42,39 +42,39 @@ def is_ours(path: str, text: str) -> bool:
     return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
-def render(targets: t.Sequence[Target]) -> dict[str, str]:
+def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """The files of every interface, by path."""
     files: dict[str, str] = {}
-    for target in targets:
-        files[path_of(target.name)] = HEADER + "\n".join(lines_of(_ifcfg(target))) + "\n"
-        if not target.master:
+    for interface in interfaces:
+        files[path_of(interface.name)] = HEADER + "\n".join(lines_of(_ifcfg(interface))) + "\n"
+        if not interface.master:
             # The addresses are the declared ones: none from router advertisements, which BOOTPROTO does not speak of.
             # Slashes, because names of children have a dot.
-            files[path_of(target.name, "ifsysctl")] = HEADER + "net/ipv6/conf/%s/accept_ra = 0\n" % target.name
-        if target.routes:
-            files[path_of(target.name, "ifroute")] = HEADER + "".join(_route(route, target.name) + "\n" for route in target.routes)
+            files[path_of(interface.name, "ifsysctl")] = HEADER + "net/ipv6/conf/%s/accept_ra = 0\n" % interface.name
+        if interface.routes:
+            files[path_of(interface.name, "ifroute")] = HEADER + "".join(_route(route, interface.name) + "\n" for route in interface.routes)
     return files
 
 
-def _ifcfg(target: Target) -> t.Iterator[tuple[str, str]]:
+def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
     # A port belongs to its bond, which waits for the ports, has their IP configuration and sets their MTU.
-    yield "STARTMODE", "hotplug" if target.master else "auto"
-    yield "BOOTPROTO", "none" if target.master else "static"
-    if target.bond:
-        yield from _bond(target.bond)
+    yield "STARTMODE", "hotplug" if interface.master else "auto"
+    yield "BOOTPROTO", "none" if interface.master else "static"
+    if interface.bond:
+        yield from _bond(interface.bond)
     else:
         yield "IPOIB", "yes"
-        yield "IPOIB_MODE", target.mode
-    if target.is_child:
-        yield "IPOIB_DEVICE", target.parent
-        yield "IPOIB_PKEY", "%04x" % target.pkey
-    if target.mtu:
-        yield "MTU", str(target.mtu)
-    if target.master:
+        yield "IPOIB_MODE", interface.mode
+    if interface.is_child:
+        yield "IPOIB_DEVICE", interface.parent
+        yield "IPOIB_PKEY", "%04x" % interface.pkey
+    if interface.mtu:
+        yield "MTU", str(interface.mtu)
+    if interface.master:
         return
     # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
     yield "LINK_REQUIRED", "no"
-    for position, address in enumerate(target.addresses):
+    for position, address in enumerate(interface.addresses):
         yield "IPADDR_%d" % position, str(ipaddress.ip_interface(address))
 
 
@@ -89,7 +89,7 @@ def _bond(bond: Bond) -> t.Iterator[tuple[str, str]]:
 
 
 def _route(route: Route, name: str) -> str:
-    """Destination, gateway, netmask (not used any more), interface, options. C(default) has no version without a gateway."""
+    """Destination, gateway, netmask (not used any more), interface, options. `default` has no version without a gateway."""
     default = ipaddress.ip_network(route.to, strict=False).prefixlen == 0
     columns = ["default" if default and route.via else route.to, route.via or "-", "-", name]
     return " ".join([*columns, *(["metric", str(route.metric)] if route.metric else [])])
@@ -132,15 +132,15 @@ def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
     return tuple(path for path, text, match in matches if match and match.group("kind") == "ifcfg" and match.group("name") != "lo" and not is_ours(path, text))
 
 
-def to_start(targets: t.Sequence[Target]) -> tuple[str, ...]:
-    """The interfaces to hand to C(wicked ifup) and C(wicked ifreload): bonds bring up their ports themselves."""
-    return tuple(target.name for target in targets if not target.master)
+def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
+    """The interfaces to hand to `wicked ifup` and `wicked ifreload`: bonds bring up their ports themselves."""
+    return tuple(interface.name for interface in interfaces if not interface.master)
 
 
-def refused(targets: t.Sequence[Target]) -> tuple[str, ...]:
+def refused(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
     """What wicked can't do, in words: it takes P_Keys from 0x8000 on only."""
     return tuple(
-        "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (target.name, target.pkey, target.pkey | FULL)
-        for target in targets
-        if target.is_child and not target.pkey & FULL
+        "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (interface.name, interface.pkey, interface.pkey | FULL)
+        for interface in interfaces
+        if interface.is_child and not interface.pkey & FULL
     )

@@ -5,7 +5,7 @@
 # Private to this collection: it may change without notice.
 """Red Hat's ifcfg files: what describes IPoIB interfaces to NetworkManager's ifcfg reader and to network-scripts. Pure.
 
-Both read the same files and differ in a few points, so there is one renderer with a switch (C(nm)):
+Both read the same files and differ in a few points, so there is one renderer with a switch (`nm`):
 
 - A P_Key without the membership bit: network-scripts (ifup-ib) add the bit, want the name that results from it, and so
   can't do limited membership. NetworkManager adds it to PKEY_ID as well, and takes PKEY_ID_NM as it is since 1.44.
@@ -24,9 +24,9 @@ import typing as t
 import uuid
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 DIRECTORY = "/etc/sysconfig/network-scripts"
 
@@ -42,7 +42,7 @@ SCRIPTS_DATAGRAM_MTU = 2044
 
 
 def path_of(name: str, kind: str = "ifcfg") -> str:
-    """C(kind) is C(ifcfg), C(route) or C(route6)."""
+    """`kind` is `ifcfg`, `route` or `route6`."""
     return "%s/%s-%s" % (DIRECTORY, kind, name)
 
 
@@ -56,45 +56,45 @@ def uuid_of(name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "rdma.ofed:" + path_of(name)))
 
 
-def render(targets: t.Sequence[Target], nm: bool = True) -> dict[str, str]:
-    """The ifcfg file of every interface and the files of its routes, by path. C(nm): NetworkManager reads them."""
+def render(interfaces: t.Sequence[Interface], nm: bool = True) -> dict[str, str]:
+    """The ifcfg file of every interface and the files of its routes, by path. `nm`: NetworkManager reads them."""
     files: dict[str, str] = {}
-    for target in targets:
-        files[path_of(target.name)] = HEADER + "\n".join(lines_of(_ifcfg(target, nm))) + "\n"
-        gateways = _gateways(target, nm)
+    for interface in interfaces:
+        files[path_of(interface.name)] = HEADER + "\n".join(lines_of(_ifcfg(interface, nm))) + "\n"
+        gateways = _gateways(interface, nm)
         for kind, version in (("route", 4), ("route6", 6)):
-            routes = [route for route in target.routes if _version(route) == version and route not in gateways]
+            routes = [route for route in interface.routes if _version(route) == version and route not in gateways]
             if routes:
-                files[path_of(target.name, kind)] = HEADER + "".join(_route(route, target.name) + "\n" for route in routes)
+                files[path_of(interface.name, kind)] = HEADER + "".join(_route(route, interface.name) + "\n" for route in routes)
     return files
 
 
-def _ifcfg(target: Target, nm: bool) -> t.Iterator[tuple[str, str]]:
-    port = bool(target.master)
-    yield "DEVICE", target.name
-    yield "NAME", target.name
+def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
+    port = bool(interface.master)
+    yield "DEVICE", interface.name
+    yield "NAME", interface.name
     if nm:
-        yield "UUID", uuid_of(target.name)
+        yield "UUID", uuid_of(interface.name)
     else:
         # Where both are installed, NetworkManager would configure the interface as well.
         yield "NM_CONTROLLED", "no"
-    yield "TYPE", "Bond" if target.bond else "InfiniBand"
+    yield "TYPE", "Bond" if interface.bond else "InfiniBand"
     yield "ONBOOT", "no" if port and nm else "yes"
     yield "BOOTPROTO", "none"
-    if target.bond:
-        yield from _bond(target.bond, nm)
+    if interface.bond:
+        yield from _bond(interface.bond, nm)
     else:
-        yield "CONNECTED_MODE", "yes" if target.mode == "connected" else "no"
-    if target.is_child:
-        yield from _child(target)
-    if target.mtu:
-        yield "MTU", str(target.mtu)
+        yield "CONNECTED_MODE", "yes" if interface.mode == "connected" else "no"
+    if interface.is_child:
+        yield from _child(interface)
+    if interface.mtu:
+        yield "MTU", str(interface.mtu)
     if port:
-        yield "MASTER", target.master
+        yield "MASTER", interface.master
         yield "SLAVE", "yes"
     else:
-        yield from _addresses(target)
-        yield from ((("IPV6_DEFAULTGW" if _version(route) == 6 else "GATEWAY"), route.via) for route in _gateways(target, nm))
+        yield from _addresses(interface)
+        yield from ((("IPV6_DEFAULTGW" if _version(route) == 6 else "GATEWAY"), route.via) for route in _gateways(interface, nm))
 
 
 def _bond(bond: Bond, nm: bool) -> t.Iterator[tuple[str, str]]:
@@ -107,23 +107,23 @@ def _bond(bond: Bond, nm: bool) -> t.Iterator[tuple[str, str]]:
         yield "AUTOCONNECT_SLAVES", "yes"
 
 
-def _child(target: Target) -> t.Iterator[tuple[str, str]]:
+def _child(interface: Interface) -> t.Iterator[tuple[str, str]]:
     yield "PKEY", "yes"
-    yield "PHYSDEV", target.parent
+    yield "PHYSDEV", interface.parent
     # With 0x: the shell of ifup-ib would take it for a decimal number.
-    yield "PKEY_ID", "0x%04x" % target.pkey
-    if not target.pkey & FULL:
-        yield "PKEY_ID_NM", "0x%04x" % target.pkey
+    yield "PKEY_ID", "0x%04x" % interface.pkey
+    if not interface.pkey & FULL:
+        yield "PKEY_ID_NM", "0x%04x" % interface.pkey
 
 
-def _addresses(target: Target) -> t.Iterator[tuple[str, str]]:
-    interfaces = [ipaddress.ip_interface(address) for address in target.addresses]
-    for position, interface in enumerate(item for item in interfaces if item.version == 4):
+def _addresses(interface: Interface) -> t.Iterator[tuple[str, str]]:
+    addresses = [ipaddress.ip_interface(address) for address in interface.addresses]
+    for position, address in enumerate(item for item in addresses if item.version == 4):
         # Without a number, the first: every release of both readers knows it.
         suffix = str(position) if position else ""
-        yield "IPADDR" + suffix, str(interface.ip)
-        yield "PREFIX" + suffix, str(interface.network.prefixlen)
-    addresses6 = [str(interface) for interface in interfaces if interface.version == 6]
+        yield "IPADDR" + suffix, str(address.ip)
+        yield "PREFIX" + suffix, str(address.network.prefixlen)
+    addresses6 = [str(address) for address in addresses if address.version == 6]
     # The addresses are the declared ones: none from router advertisements.
     yield "IPV6INIT", "yes"
     yield "IPV6_AUTOCONF", "no"
@@ -137,17 +137,17 @@ def _version(route: Route) -> int:
     return ipaddress.ip_network(route.to, strict=False).version
 
 
-def _gateways(target: Target, nm: bool) -> list[Route]:
+def _gateways(interface: Interface, nm: bool) -> list[Route]:
     """The default routes, one of each version, that are written as a gateway of the interface."""
     found: dict[int, Route] = {}
-    for route in target.routes:
+    for route in interface.routes:
         if nm and route.via and not route.metric and ipaddress.ip_network(route.to, strict=False).prefixlen == 0:
             found.setdefault(_version(route), route)
     return [found[version] for version in sorted(found)]
 
 
 def _route(route: Route, name: str) -> str:
-    """A line that network-scripts hand to C(ip route add), and that NetworkManager reads the same way."""
+    """A line that network-scripts hand to `ip route add`, and that NetworkManager reads the same way."""
     words = [route.to, *(["via", route.via] if route.via else []), "dev", name, *(["metric", str(route.metric)] if route.metric else [])]
     return " ".join(words)
 
@@ -170,7 +170,7 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
 
 
 def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign files that configure C(name) or an alias of it, by DEVICE or by their own name, and routes of it."""
+    """Foreign files that configure `name` or an alias of it, by DEVICE or by their own name, and routes of it."""
     found = []
     for path, text in sorted(files.items()):
         match = _OURS.match(path)
@@ -192,30 +192,30 @@ def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def to_start(targets: t.Sequence[Target]) -> tuple[str, ...]:
-    """The interfaces to bring up (C(ifup NAME), C(nmcli connection up UUID)): bonds bring up their ports themselves."""
-    return tuple(target.name for target in targets if not target.master)
+def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
+    """The interfaces to bring up (`ifup NAME`, `nmcli connection up UUID`): bonds bring up their ports themselves."""
+    return tuple(interface.name for interface in interfaces if not interface.master)
 
 
-def refused(targets: t.Sequence[Target], nm: tuple[int, int] | None) -> tuple[str, ...]:
-    """What the reader can't do, in words. C(nm) is the release of NetworkManager, None stands for network-scripts."""
+def refused(interfaces: t.Sequence[Interface], nm: tuple[int, int] | None) -> tuple[str, ...]:
+    """What the reader can't do, in words. `nm` is the release of NetworkManager, None stands for network-scripts."""
     reader = "network-scripts" if nm is None else "NetworkManager %d.%d" % nm
     if nm is not None and nm >= LIMITED_SINCE:
         return ()
     return tuple(
         "%s: P_Key 0x%04x is a limited membership, to which %s adds the bit of full membership in an ifcfg file; declare 0x%04x, or use another network stack"
-        % (target.name, target.pkey, reader, target.pkey | FULL)
-        for target in targets
-        if target.is_child and not target.pkey & FULL
+        % (interface.name, interface.pkey, reader, interface.pkey | FULL)
+        for interface in interfaces
+        if interface.is_child and not interface.pkey & FULL
     )
 
 
-def remarks(targets: t.Sequence[Target], nm: bool) -> tuple[str, ...]:
+def remarks(interfaces: t.Sequence[Interface], nm: bool) -> tuple[str, ...]:
     """What may turn out otherwise at boot."""
     if nm:
         return ()
     return tuple(
-        "%s: releases of ifup-ib exist that lower the MTU of datagram mode to %d" % (target.name, SCRIPTS_DATAGRAM_MTU)
-        for target in targets
-        if target.mode == "datagram" and target.mtu > SCRIPTS_DATAGRAM_MTU and target.bond is None
+        "%s: releases of ifup-ib exist that lower the MTU of datagram mode to %d" % (interface.name, SCRIPTS_DATAGRAM_MTU)
+        for interface in interfaces
+        if interface.mode == "datagram" and interface.mtu > SCRIPTS_DATAGRAM_MTU and interface.bond is None
     )

@@ -10,19 +10,12 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active
+
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 ACTIVE = ("nmcli", "--terse", "--fields", "NAME,UUID,DEVICE,STATE", "connection", "show", "--active")
-
-
-class Active(t.NamedTuple):
-    """A profile that is in force on an interface."""
-
-    name: str
-    uuid: str
-    activating: bool = False
-    """It is still on its way."""
 
 
 def fields(line: str) -> list[str]:
@@ -31,7 +24,7 @@ def fields(line: str) -> list[str]:
 
 
 def parse_active(stdout: str) -> dict[str, Active]:
-    """C(ACTIVE) -> what is active, by interface. A profile that is still being taken down is none."""
+    """`ACTIVE` -> what is active, by interface. A profile that is still being taken down is none."""
     found = {}
     for line in stdout.splitlines():
         values = fields(line)
@@ -41,7 +34,7 @@ def parse_active(stdout: str) -> dict[str, Active]:
 
 
 def parse_version(stdout: str) -> tuple[int, int] | None:
-    """C(nmcli tool, version 1.42.4)."""
+    """`nmcli tool, version 1.42.4`."""
     match = re.search(r"(\d+)\.(\d+)", stdout)
     return (int(match.group(1)), int(match.group(2))) if match else None
 

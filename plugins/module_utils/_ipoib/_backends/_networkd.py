@@ -5,14 +5,14 @@
 # Private to this collection: it may change without notice.
 """systemd-networkd: the files that describe IPoIB interfaces. Pure.
 
-networkd 252 ignores C([IPoIB]) in .network files, so the mode of a parent comes from a unit of our own (_boot.py),
+networkd 252 ignores `[IPoIB]` in .network files, so the mode of a parent comes from a unit of our own (_boot.py),
 which sets its MTU as well: networkd can't set 65520 before the mode is connected. A child is made by networkd, with
 its mode.
 
 The kernel gives a port the MTU of its bond when it enters it, and lets it in only if the port can have it: one that
 is to be connected must be so by then. networkd waits with an interface until udev has it in its database, before which
 a rule of ours sets the mode (_boot.py). A bond that is there already gets another MTU from whoever applies these
-files: networkd changes no bond that exists. One that is gone comes back with C(networkctl reload), but without its
+files: networkd changes no bond that exists. One that is gone comes back with `networkctl reload`, but without its
 ports, even where they are told to reconfigure (seen with 252): that takes a start of networkd.
 """
 
@@ -25,8 +25,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 DIRECTORY = "/etc/systemd/network"
 DIRECTORIES = (DIRECTORY, "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network")
@@ -46,33 +46,33 @@ def is_ours(path: str, text: str) -> bool:
     return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
-def render(targets: t.Sequence[Target]) -> dict[str, str]:
+def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """The .network file of every interface and the .netdev file of every child and bond, by path."""
     files: dict[str, str] = {}
-    targets = _bonds.levelled(targets)
-    for target in targets:
-        children = sorted(other.name for other in targets if other.parent == target.name)
-        files[path_of(target.name, "network")] = _network(target, children, _bonds.is_primary(target, targets))
-        if target.bond is not None:
-            files[path_of(target.name, "netdev")] = _netdev(target.name, "bond", _bond(target.bond))
-        elif target.is_child:
-            files[path_of(target.name, "netdev")] = _netdev(target.name, "ipoib", _ipoib(target))
+    interfaces = _bonds.levelled(interfaces)
+    for interface in interfaces:
+        children = sorted(other.name for other in interfaces if other.parent == interface.name)
+        files[path_of(interface.name, "network")] = _network(interface, children, _bonds.is_primary(interface, interfaces))
+        if interface.bond is not None:
+            files[path_of(interface.name, "netdev")] = _netdev(interface.name, "bond", _bond(interface.bond))
+        elif interface.is_child:
+            files[path_of(interface.name, "netdev")] = _netdev(interface.name, "ipoib", _ipoib(interface))
     return files
 
 
-def _network(target: Target, children: t.Sequence[str], primary: bool) -> str:
-    lines = ["[Match]", "Name=%s" % target.name, "", "[Link]", "RequiredForOnline=no"]
-    if target.mtu and (target.is_child or target.bond is not None or target.mode == "datagram"):
-        lines.append("MTUBytes=%d" % target.mtu)
+def _network(interface: Interface, children: t.Sequence[str], primary: bool) -> str:
+    lines = ["[Match]", "Name=%s" % interface.name, "", "[Link]", "RequiredForOnline=no"]
+    if interface.mtu and (interface.is_child or interface.bond is not None or interface.mode == "datagram"):
+        lines.append("MTUBytes=%d" % interface.mtu)
     # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
     # The addresses are the declared ones: none from router advertisements.
     lines += ["", "[Network]", "ConfigureWithoutCarrier=yes", "IPv6AcceptRA=no"]
-    if target.master:
-        lines += ["LinkLocalAddressing=no", "Bond=%s" % target.master]
+    if interface.master:
+        lines += ["LinkLocalAddressing=no", "Bond=%s" % interface.master]
         lines += ["PrimarySlave=yes"] if primary else []
     lines += ["IPoIB=%s" % child for child in children]
-    lines += ["Address=%s" % address for address in target.addresses]
-    for route in target.routes:
+    lines += ["Address=%s" % address for address in interface.addresses]
+    for route in interface.routes:
         lines += _route(route)
     return HEADER + "\n".join(lines) + "\n"
 
@@ -90,8 +90,8 @@ def _netdev(name: str, kind: str, settings: t.Sequence[str]) -> str:
     return HEADER + "\n".join(["[NetDev]", "Name=%s" % name, "Kind=%s" % kind, *address, "", *settings]) + "\n"
 
 
-def _ipoib(target: Target) -> list[str]:
-    return ["[IPoIB]", "PartitionKey=0x%04x" % target.pkey, "Mode=%s" % target.mode]
+def _ipoib(interface: Interface) -> list[str]:
+    return ["[IPoIB]", "PartitionKey=0x%04x" % interface.pkey, "Mode=%s" % interface.mode]
 
 
 def _bond(bond: Bond) -> list[str]:
@@ -99,7 +99,7 @@ def _bond(bond: Bond) -> list[str]:
 
 
 def sections(text: str) -> dict[str, list[tuple[str, str]]]:
-    """C([Section]) -> its assignments in order. Repeated sections are one, as systemd has it."""
+    """`[Section]` -> its assignments in order. Repeated sections are one, as systemd has it."""
     found: dict[str, list[tuple[str, str]]] = {}
     current: list[tuple[str, str]] = []
     for raw in text.splitlines():
@@ -130,9 +130,9 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
 
 
 def conflicts(name: str, files: t.Mapping[str, str], wanted: str = "") -> tuple[str, ...]:
-    """Foreign .network files that apply to C(name): by its exact name, or sorted before ours by a pattern or by type.
+    """Foreign .network files that apply to `name`: by its exact name, or sorted before ours by a pattern or by type.
 
-    networkd takes the first file that matches, in the order of the file names, whatever their directories. C(wanted) is
+    networkd takes the first file that matches, in the order of the file names, whatever their directories. `wanted` is
     the name of the file that shall be the one, where it is not ours.
     """
     found = []
@@ -151,7 +151,7 @@ def conflicts(name: str, files: t.Mapping[str, str], wanted: str = "") -> tuple[
 
 
 def _matches(word: str, patterns: t.Sequence[str]) -> bool:
-    """systemd's lists of patterns: an empty one accepts everything, a leading C(!) inverts the whole list."""
+    """systemd's lists of patterns: an empty one accepts everything, a leading `!` inverts the whole list."""
     if not patterns:
         return True
     if patterns[0].startswith("!"):
@@ -160,5 +160,5 @@ def _matches(word: str, patterns: t.Sequence[str]) -> bool:
 
 
 def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
-    """The administrator's .network files among C(paths): the sign that networkd is in use here."""
+    """The administrator's .network files among `paths`: the sign that networkd is in use here."""
     return tuple(sorted(path for path in paths if path.startswith(DIRECTORY + "/") and path.endswith(".network") and not _OURS.match(path)))
