@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import re
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._distro import _family as purposes
@@ -92,6 +93,11 @@ def test_nothing_else_names_a_family_or_its_package_manager() -> None:
     names = {family.name for family in FAMILIES} | {family.manager.name for family in FAMILIES}
     own = {ROOT / "plugins/module_utils/_tools" / ("_%s.py" % family.manager.name) for family in FAMILIES}
     found = [path for path in sorted(ROOT.glob("plugins/**/*.py")) if path.parent != DISTRO and path not in own and _literals(path) & names]
+    words = re.compile(r"(?<![\w.-])(%s)(?![\w-])" % "|".join(sorted(names)))
+    for path in [*ROOT.glob("roles/*/*/*.yml"), *ROOT.glob("playbooks/**/*.yml")]:
+        code = "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith(("#", "- name:", "description:")))
+        if path.parent.name != "meta" and words.search(code):
+            found.append(path)
     assert not found
 
 
