@@ -80,8 +80,6 @@ def await_earlier(timeout: float, root: str) -> None:
 
 def _await(timeout: float, root: str) -> State:
     job = jobs.wait(JOB, timeout + _GRACE_SECONDS, root)
-    if job is None:
-        raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
     if job.running:
         raise CommandFailed("the job still runs after %d s (%s); the next run waits for it. Its log is %s" % (timeout, job.stage, job.log), job=job.result())
     return job

@@ -21,9 +21,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import is_d
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found, is_prebuilt, lacking
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import checking
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
 
 BUILDING = "building the driver for kernel "
 INSTALLING = "installing the driver for kernel "

@@ -17,16 +17,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import C
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _plan as plan
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, lacking, unsigned
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import KernelPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._fetch import bundle
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import reason
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems
 
 if t.TYPE_CHECKING:
@@ -36,7 +35,6 @@ if t.TYPE_CHECKING:
 
 JOB = "kernel-policy"
 _SCRIPTS = {**places.SCRIPTS, building.SCRIPT: script}
-_LINES = 8
 
 
 def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
@@ -66,96 +64,90 @@ def _check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], 
     raise Refused("%s: install it, or let its repository be known to the node. Nothing was changed" % words)
 
 
-def _failed(job: State, root: str) -> CommandFailed:
-    if job.interrupted:
-        return CommandFailed("%s was interrupted. The next run begins it anew; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
-    # What the stage itself has said, without its command line.
-    output = ("\n" + jobs.read_log(JOB, root)).rpartition("\n==> ")
-    lines = [line.strip() for line in output[2].splitlines()[1 if output[1] else 0 :] if line.strip()][-_LINES:]
-    said = "it did not end in time; raise ofed_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
-    return CommandFailed("%s failed, %s. All output is in %s" % (job.failed, said, job.log), job=job.result())
+def _result(changes: t.Iterable[Change], target: str, *, job: State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
+    return {**Plan(tuple(changes)).result(reasons=reasons), "kernel": target, **({} if job is None else {"job": job.result()})}
 
 
-def _result(changes: t.Sequence[Change], target: str, job: State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
-    result = {**Plan(tuple(changes)).result(reasons=reasons), "kernel": target}
-    if job is not None:
-        result["job"] = job.result()
-    return result
+def _ended(job: State) -> dict[str, t.Any]:
+    """The result with the changes that a job was begun for."""
+    return _result((Change.of_row(row) for row in job.memo["changes"]), job.memo["target"], job=job)
 
 
-def _ended(module: AnsibleModule, run: Runner, running: str, job: State, root: str) -> dict[str, t.Any]:
-    """The outcome of a job, and what the node says to it."""
+def _conclude(run: Runner, job: State, *, running: str, root: str) -> Found:
+    """Look again. Raises CommandFailed where the job failed."""
     if job.interrupted or job.failed:
         places.tidy(root)
-        raise _failed(job, root)
+    if job.interrupted:
+        raise CommandFailed("%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
+    if job.failed:
+        raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, reason(JOB, job, root), job.log), job=job.result())
     if job.memo["bundle"]:
         places.forget(root)
-    found = look(run, running, root)
-    left = plan.draft_of(module.params["policy"], found, bool(module.params["bundle"])).plan
-    if left and job.memo["policy"] != module.params["policy"]:
-        # It was begun by an earlier run, for something else.
-        module.params["attach"] = ""
-        return converge(module, run, running, root)
+    return look(run, running, root)
+
+
+def _finish(job: State, found: Found, left: Plan) -> dict[str, t.Any]:
+    """The result of a job that did what this run wants."""
     if left:
         words = "%s ended without an error, and it is still so that %s. All output is in %s"
         raise CommandFailed(words % (job.memo["last"], lacking(found) or left.changes[0].words(), job.log), job=job.result())
     if unsigned(found):
         raise Refused(unsigned(found), changed=True, job=job.result())
-    return _result([Change.of_row(row) for row in job.memo["changes"]], found.target, job)
+    return _ended(job)
 
 
-def _follow(module: AnsibleModule, run: Runner, running: str, root: str) -> dict[str, t.Any]:
-    job = jobs.wait(JOB, module.params["poll"], root)
-    if job is None:
-        raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
-    if job.running:
-        return _result([Change.of_row(row) for row in job.memo["changes"]], job.memo["target"], job)
-    return _ended(module, run, running, job, root)
-
-
-def _start(module: AnsibleModule, run: Runner, running: str, found: Found, draft: plan.Draft, place: Place, root: str) -> dict[str, t.Any]:
+def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan, place: Place, root: str) -> State:
+    """Begin the job, and wait for its end for as long as the module may."""
     policy = module.params["policy"]
     extra = _refresh(run, found, root) if policy == "build" else ()
     memo = {
         "policy": policy,
         "target": found.target,
-        "bundle": draft.way == "bundle",
-        "changes": [list(change) for change in draft.plan.changes],
-        "last": draft.steps[-1].stage if policy != "build" else building.BUILDING + found.target,
+        "bundle": todo.way == "bundle",
+        "changes": [list(change) for change in todo.plan.changes],
+        "last": todo.steps[-1].stage if policy != "build" else building.BUILDING + found.target,
     }
     places.prepare(place)
     work = os.path.join(root, building.WORK.lstrip("/"))
     # An earlier run that failed has left its logs there, and its half of the work.
     shutil.rmtree(work, ignore_errors=True)
-    if draft.way in ("bundle", "doca"):
+    if todo.way in ("bundle", "doca"):
         os.makedirs(work, mode=0o700)
-    jobs.start(run, JOB, (*draft.steps, *extra), module.params["timeout"], memo, root, _SCRIPTS)
-    return _follow(module, run, running, root)
+    jobs.start(run, JOB, (*todo.steps, *extra), module.params["timeout"], memo, root, _SCRIPTS)
+    return jobs.wait(JOB, module.params["poll"], root)
 
 
 def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") -> dict[str, t.Any]:
-    """Look, plan, apply, look again. Returns while a job runs, too, and is called again then with C(attach)."""
-    parameters = module.params
+    """Look, plan, and unless in check mode apply. Returns while a job runs, too, and is called again then with the option `attach`."""
+    parameters, policy, has_bundle = module.params, module.params["policy"], bool(module.params["bundle"])
     job = jobs.read_job(JOB, root)
-    if job is not None and not module.check_mode and (job.running or parameters["attach"] == job.id):
-        return _follow(module, run, running, root)
-    has_bundle = bool(parameters["bundle"])
+    if job is not None and (module.check_mode or (not job.running and parameters["attach"] != job.id)):
+        job = None
+    if job is not None:
+        job = jobs.wait(JOB, parameters["poll"], root)
+        if job.running:
+            return _ended(job)
     wrong = bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None) if has_bundle else []
     if wrong:
         raise InvalidInput(wrong)
-    found = look(run, running, root)
-    draft = plan.draft_of(parameters["policy"], found, has_bundle)
-    if not draft.plan:
+    found = look(run, running, root) if job is None else _conclude(run, job, running=running, root=root)
+    todo = plan(policy, found, has_bundle)
+    # A job that an earlier run began for another policy was only waited for.
+    if job is not None and (not todo.plan or job.memo["policy"] == policy):
+        return _finish(job, found, todo.plan)
+    if not todo.plan:
         if unsigned(found):
             raise Refused(unsigned(found))
         return _result((), found.target)
-    place = Place("")
-    needed: dict[str, str] = {}
-    if draft.way == "bundle":
-        place, needed = bundle(module, run, building.release_of(found), root)
-        if needed and not module.check_mode:
-            return {**_result((), found.target), **needed}
-    reasons = _check_prerequisites(run, found.distribution.manager, draft.prerequisites, module.check_mode)
-    if module.check_mode:
-        return {**_result(draft.plan.changes, found.target, reasons=reasons), **needed}
-    return _start(module, run, running, found, plan.draft_of(parameters["policy"], found, has_bundle, place), place, root)
+    place = places.locate(run, parameters, building.release_of(found), root) if todo.way == "bundle" else Place("")
+    needed = place.result() if isinstance(place, Missing) else {}
+    if needed and not module.check_mode:
+        return {**_result((), found.target), **needed}
+    reasons = _check_prerequisites(run, found.distribution.manager, todo.prerequisites, module.check_mode)
+    if module.check_mode or isinstance(place, Missing):
+        return {**_result(todo.plan.changes, found.target, reasons=reasons), **needed}
+    job = _start(module, run, found=found, todo=plan(policy, found, has_bundle, place), place=place, root=root)
+    if job.running:
+        return _ended(job)
+    found = _conclude(run, job, running=running, root=root)
+    return _finish(job, found, plan(policy, found, has_bundle).plan)

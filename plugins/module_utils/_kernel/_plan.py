@@ -15,10 +15,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, has_driver, lacking
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 
 
-class Draft(t.NamedTuple):
+class KernelPlan(t.NamedTuple):
     """What is to be done."""
 
     plan: Plan = Plan()
@@ -29,27 +29,27 @@ class Draft(t.NamedTuple):
     """Packages that the steps install first."""
 
 
-def _build(found: Found, has_bundle: bool, place: Place) -> Draft:
+def _build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
     made = building.build(found, has_bundle)
     if made is None:
-        return Draft()
-    return Draft(Plan(made.changes), building.steps_of(made, found, place), made.way, made.prerequisites)
+        return KernelPlan()
+    return KernelPlan(Plan(made.changes), building.steps_of(made, found, place), made.way, made.prerequisites)
 
 
-def _pin(found: Found) -> Draft:
+def _pin(found: Found) -> KernelPlan:
     wrong = lacking(found)
     if wrong:
         raise Refused("%s, and holding kernels back does not help any more: %s" % (wrong, building.ways_out(found)))
     loose = [name for name in found.kernel_packages if name not in found.held]
     if not loose or not has_driver(found):
-        return Draft()
+        return KernelPlan()
     if not found.can_lock:
         raise Unsupported(found.distribution.manager.lock_hint)
     changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
-    return Draft(Plan(changes), (Step("holding the kernels", found.distribution.manager.hold_argv(loose)),))
+    return KernelPlan(Plan(changes), (Step("holding the kernels", found.distribution.manager.hold_argv(loose)),))
 
 
-def draft_of(policy: str, found: Found, has_bundle: bool = False, place: Place | None = None) -> Draft:
+def plan(policy: str, found: Found, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
     """What the policy asks for; raises Refused where it can't be had. C(place) is where the bundle is, or will be."""
     if policy == "build":
         return _build(found, has_bundle, place or Place(""))
@@ -58,4 +58,4 @@ def draft_of(policy: str, found: Found, has_bundle: bool = False, place: Place |
     wrong = lacking(found)
     if wrong:
         raise Refused("%s: %s" % (wrong, building.ways_out(found)))
-    return Draft()
+    return KernelPlan()

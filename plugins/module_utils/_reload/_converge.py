@@ -192,8 +192,6 @@ def _aftermath(found: Found) -> tuple[str, ...]:
 
 def _await(seconds: float, root: str) -> State:
     job = jobs.wait(JOB, seconds, root)
-    if job is None:
-        raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
     if job.running:
         raise CommandFailed("the driver is still being loaded anew after %d s (%s); the log is %s" % (seconds, job.stage, job.log), job=job.result())
     return job

@@ -19,8 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, read_job
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import UNINSTALLER, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import distribution_versions
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 
 if t.TYPE_CHECKING:

@@ -17,8 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import option_problems, sets_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import metapackages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import metapackages
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

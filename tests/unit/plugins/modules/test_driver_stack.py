@@ -20,7 +20,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _fetch
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _options
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import parse_name
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from made_bundles import make_archive, make_bundle
@@ -388,7 +388,7 @@ def test_keys(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(url)
         return io.BytesIO(KEY.encode())
 
-    monkeypatch.setattr(_fetch, "open_url", opener)
+    monkeypatch.setattr(_options, "open_url", opener)
     wish["repository_key"] = "https://mirror.example.org/key.asc"
     assert "create file /etc/apt/keyrings/rdma-ofed.asc" in ask(node, **wish)["changes"]
     assert (node.root / "etc/apt/keyrings/rdma-ofed.asc").read_text(encoding="utf-8") == KEY
@@ -448,7 +448,7 @@ def test_configuration_of_openibd(node: Node) -> None:
     wish["openib_conf"]["IPOIB_LOAD"] = True
     answer = ask(node, check=True, **wish)
     assert answer["changes"] == ["edit file /etc/infiniband/openib.conf"]
-    assert pending_words(answer) == ["edit file /etc/infiniband/openib.conf (needs driver_reload)"]
+    assert pending_words(answer) == ["openib.conf IPOIB_LOAD: no -> yes (needs driver_reload)"]
     assert (answer["packages_changed"], answer["stack"]["replaced"]) == (False, False)
     assert "IPOIB_LOAD=no" in conf.read_text(encoding="utf-8")
     assert ask(node, **wish)["changes"] == answer["changes"]

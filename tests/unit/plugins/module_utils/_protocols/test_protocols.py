@@ -27,12 +27,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import 
     units_off,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import KEYS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._doca_plan import plan_doca
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Found as Node
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Wanted as Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import plan_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan as stack_plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found as Node
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,7 +141,7 @@ def test_packages_beside_a_vendors_set() -> None:
 def test_the_job_installs_what_a_protocol_needs() -> None:
     wanted = Stack(source="doca", packages="doca-ofed", also=vendor_packages(["nvmf"], "Debian", "doca", "repository"))
     node = Node(packages={"nvme-cli": Package("2.3")})._replace(os=Node().os._replace(family="Debian"))
-    fresh = plan_doca(wanted, node)
+    fresh = stack_plan(wanted, node)
     assert [change.words() for change in fresh.changes] == [
         "stack: none -> doca",
         "package doca-ofed: none -> installed",
@@ -150,22 +149,22 @@ def test_the_job_installs_what_a_protocol_needs() -> None:
     ]
     assert fresh.steps[-1].argv[-3:] == ("doca-ofed", "mlnx-nvme-dkms", "nvme-cli")
     there = node._replace(packages={"doca-ofed": Package("2.9.1")}, stack=node.stack._replace(kind="doca", version="2.9.1"))
-    assert [change.key() for change in plan_doca(wanted, there).changes] == [("package", "mlnx-nvme-dkms", ""), ("package", "nvme-cli", "")]
+    assert [change.key() for change in stack_plan(wanted, there).changes] == [("package", "mlnx-nvme-dkms", ""), ("package", "nvme-cli", "")]
     whole = there._replace(packages={**there.packages, "mlnx-nvme-modules": Package("1"), "nvme-cli": Package("2.3")})
-    assert not plan_doca(wanted, whole)
+    assert not stack_plan(wanted, whole)
 
 
 def test_the_installer_is_not_run_for_packages_of_the_distribution() -> None:
     wanted = Stack(version="23.10-0.5.5.0", packages="all", also=(("open-iscsi",),))
     node = Node(packages={})._replace(os=Node().os._replace(family="Debian"))
     there = node._replace(stack=node.stack._replace(kind="mlnx_ofed", version="23.10-0.5.5.0", ofed_version="23.10-0.5.5.0"))
-    draft = plan_installer(wanted, there, Place(""))
+    draft = stack_plan(wanted, there, Place(""))
     assert [step.argv[-1] for step in draft.steps] == ["update", "open-iscsi"]
     assert not draft.needs_bundle
-    fresh = plan_installer(wanted, node, Place("/tree"))
+    fresh = stack_plan(wanted, node, Place("/tree"))
     assert fresh.changes[-1].words() == "package open-iscsi: none -> installed"
     assert fresh.steps[-1].argv[-1] == "open-iscsi"
-    assert not plan_installer(wanted, there._replace(packages={"open-iscsi": Package("2.1")}), Place(""))
+    assert not stack_plan(wanted, there._replace(packages={"open-iscsi": Package("2.1")}), Place(""))
 
 
 ON = Unit("srp_daemon.service", "loaded", "active", "exited", "enabled")
