@@ -57,6 +57,8 @@ _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("package", "hold"): "",
     ("package", "state"): "",
     ("interface", "state"): "link",
+    ("interface", "bonding_mode"): "bonding mode",
+    ("unit", "generated_files"): "generated files",
     ("kernel", "running"): "",
     ("kernel", "gpu_driver"): "GPU driver",
     ("stack", "installer_options"): "installer options",

@@ -254,7 +254,8 @@ def test_an_interface_that_is_up_gets_its_name_at_the_next_start(tmp_path: pathl
     done = node.call(interfaces=wanted)
     assert done["changes"] == foreseen["changes"]
     assert done["reboot_required"]
-    assert done["pending"] == ["ib0 name: ib0 -> storage (needs reboot; ib0 is up)"]
+    waiting = {"kind": "interface", "subject": "ib0", "aspect": "name", "before": "ib0", "after": "storage", "needs": "reboot", "why": ["ib0 is up"]}
+    assert done["pending"] == [waiting]
     assert node.addresses["ib0"] == []
     again = node.call(interfaces=wanted)
     assert (again["changed"], again["pending"]) == (False, done["pending"])
