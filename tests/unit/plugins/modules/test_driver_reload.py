@@ -211,6 +211,11 @@ def converge(node: Node, **params: t.Any) -> dict[str, t.Any]:
 CHANGE = "driver: as loaded -> as installed"
 
 
+def waiting(needs: str, *why: str) -> list[dict[str, t.Any]]:
+    """The driver as what is pending."""
+    return [{"kind": "driver", "subject": "", "aspect": "", "before": "as loaded", "after": "as installed", "needs": needs, "why": list(why)}]
+
+
 def test_the_same_build_stays(node: Node) -> None:
     node.disk = dict.fromkeys(NEEDS, "old")
     answer = converge(node)
@@ -322,7 +327,7 @@ def test_what_loads_gpu_memory_at_boot_starts_with_the_new_driver(tmp_path: path
 def test_gpu_memory_in_use(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem")), monkeypatch)
     node.held = {"nvidia_peermem": 2}
-    assert "; module nvidia_peermem (" in converge(node)["pending"][0]
+    assert converge(node)["pending"][0]["why"][0].startswith("module nvidia_peermem (")
     assert node.steps == []
 
 
@@ -338,7 +343,7 @@ USERS = (
 def test_a_user_keeps_the_driver(vendors: Node, user: User) -> None:
     vendors.users = (user,)
     answer = converge(vendors)
-    assert answer["pending"] == ["%s (needs driver_reload; %s)" % (CHANGE, answer["reasons"][0])]
+    assert answer["pending"] == waiting("driver_reload", *answer["reasons"])
     assert answer["waits"] is True
     assert answer["reboot_required"] is False
     assert user.name in answer["reasons"][0]
@@ -350,7 +355,7 @@ def test_a_user_keeps_the_driver(vendors: Node, user: User) -> None:
 
 def test_module_of_others(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "beegfs")), monkeypatch)
-    assert "; module beegfs (" in converge(node)["pending"][0]
+    assert converge(node)["pending"][0]["why"][0].startswith("module beegfs (")
     assert converge(node, policy="force")["changes"] == [CHANGE]
     assert node.kernel["beegfs"] == "new"
 
@@ -367,12 +372,12 @@ def test_virtual_functions(node: Node) -> None:
     pci = "0000:03:00.0"
     node.write("sys/bus/pci/drivers/mlx5_core/%s/x" % pci, "")
     node.write("sys/bus/pci/devices/%s/sriov_numvfs" % pci, "4\n")
-    assert "4 virtual functions of " + pci in converge(node)["pending"][0]
+    assert "4 virtual functions of " + pci in converge(node)["pending"][0]["why"][0]
 
 
 def test_the_connection(node: Node) -> None:
     node.ssh = SshPath("10.0.0.9", "ib0", "mlx5_0/1", ("mlx5_0/1",), True)
-    assert "; ssh ib0 (" in converge(node)["pending"][0]
+    assert converge(node)["pending"][0]["why"][0].startswith("ssh ib0 (")
     for check in (True, False):
         with pytest.raises(Refused, match="cut_ssh_connection"):
             ask(node, check, policy="force")
@@ -408,9 +413,9 @@ def test_the_site_forbids_it(vendors: Node) -> None:
 
 
 def test_policies_that_unload_nothing(node: Node) -> None:
-    assert converge(node, policy="never")["pending"] == [CHANGE + " (needs driver_reload)"]
+    assert converge(node, policy="never")["pending"] == waiting("driver_reload")
     answer = converge(node, policy="reboot")
-    assert answer["pending"] == [CHANGE + " (needs reboot; the policy is reboot)"]
+    assert answer["pending"] == waiting("reboot", "the policy is reboot")
     assert (answer["reboot_required"], answer["waits"]) == (True, True)
     assert node.steps == []
 
@@ -450,7 +455,7 @@ def test_a_failed_stop_is_put_right_and_not_repeated(tmp_path: pathlib.Path, mon
     answer = ask(node)
     assert answer["changed"] is True
     assert answer["reboot_required"] is True
-    assert answer["pending"] == ["%s (needs reboot; %s)" % (CHANGE, answer["reasons"][0])]
+    assert answer["pending"] == waiting("reboot", *answer["reasons"])
     assert "ib_umad is in use" in answer["reasons"][0]
     assert "ib_umad has 1 users" in answer["reasons"][0]
     assert openibd or node.steps[0] == ["modprobe", "-r", "ib_umad"]

@@ -176,7 +176,7 @@ def test_while_the_driver_waits_nothing_is_started(node: Node) -> None:
     node.install("srp")
     result = node.run("srp", source="doca", renewed=True, start=False)
     assert node.calls == ["systemctl enable -- srp_daemon.service"]
-    assert result["pending"] == ["module ib_srp: not loaded -> loaded (needs driver_reload)"]
+    assert [(entry["kind"], entry["subject"], entry["needs"]) for entry in result["pending"]] == [("module", "ib_srp", "driver_reload")]
     assert node.run("srp", source="doca", start=False)["changed"] is False
     assert node.run("srp", source="doca")["changes"] == [
         "module ib_srp: not loaded -> loaded",
