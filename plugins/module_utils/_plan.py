@@ -131,7 +131,7 @@ class Pending(t.NamedTuple):
 
     def words(self) -> str:
         """In one line, for people."""
-        return _words.pending(self)
+        return _words.pending(self.change, self.why)
 
 
 class Plan(t.NamedTuple):

@@ -11,7 +11,25 @@ from __future__ import annotations
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Pending
+    import enum
+
+
+class Item(t.Protocol):
+    """A change, as far as it takes part in its wording: see `_plan.Change`."""
+
+    @property
+    def kind(self) -> enum.Enum: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def aspect(self) -> str: ...
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+    @property
+    def needs(self) -> str: ...
+
 
 # By kind: how the object is called, with its subject and aspect.
 _SUBJECTS: t.Mapping[str, str] = {
@@ -60,19 +78,19 @@ _VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
 _VERBS = ("create", "edit", "remove")
 
 
-def subject(item: Change) -> str:
-    """What is changed: C(file /etc/modprobe.d/rdma-ofed.conf), C(ib0 mtu), C(service opensm.service enabled)."""
+def subject(item: Item) -> str:
+    """What is changed: `file /etc/modprobe.d/rdma-ofed.conf`, `ib0 mtu`, `service opensm.service enabled`."""
     aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect)
     form = _SUBJECTS.get(item.kind.value, "{subject} {aspect}")
     return " ".join(form.format(subject=item.subject, aspect=aspect).split())
 
 
-def value(item: Change, text: str) -> str:
+def value(item: Item, text: str) -> str:
     """A value before or after a change."""
     return _VALUES.get((item.kind.value, item.aspect), {}).get(text, text) or "none"
 
 
-def change(item: Change) -> str:
+def change(item: Item) -> str:
     """A change in one line. Of a file, whose content takes many, what happens to it."""
     if item.kind.value == "file":
         verb = _VERBS[0] if not item.before else (_VERBS[2] if not item.after else _VERBS[1])
@@ -80,6 +98,6 @@ def change(item: Change) -> str:
     return "%s: %s -> %s" % (subject(item), value(item, item.before), value(item, item.after))
 
 
-def pending(entry: Pending) -> str:
-    """Pending work in one line: C(ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0))."""
-    return "%s (%s)" % (change(entry.change), "; ".join(["needs %s" % entry.change.needs, *entry.why]))
+def pending(item: Item, why: t.Iterable[str]) -> str:
+    """Pending work in one line: `module option ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0)`."""
+    return "%s (%s)" % (change(item), "; ".join(["needs %s" % item.needs, *why]))
