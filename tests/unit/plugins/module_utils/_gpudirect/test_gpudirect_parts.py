@@ -139,8 +139,8 @@ def test_when_it_is_built_again(found: _legacy.Stamp, there: bool, why: str) -> 
 
 def test_symbol_versions_tell_more_than_releases() -> None:
     assert _legacy.why_build(STAMP, STAMP, True, other_build=True) == "built on another build of the stack"
-    assert _legacy.why_build(STAMP._replace(driver=""), STAMP, True, True) == "built on another build of the stack"
-    assert _legacy.why_build(STAMP._replace(ofed="5.0"), STAMP, True, True) == "built for OFED 5.0"
+    assert _legacy.why_build(STAMP._replace(driver=""), STAMP, True, other_build=True) == "built on another build of the stack"
+    assert _legacy.why_build(STAMP._replace(ofed="5.0"), STAMP, True, other_build=True) == "built for OFED 5.0"
 
 
 @given(st.builds(_legacy.Stamp, st.text(), st.text(), st.text(), st.text()))
