@@ -31,7 +31,7 @@ class Finding(t.NamedTuple):
 
 
 def findings(method: str, found: Found) -> list[Finding]:
-    """What is not as C(method) needs it; nothing for a node without GPU, and nothing that waits for the installed stack to be loaded."""
+    """What is not as `method` needs it; nothing for a node without GPU, and nothing that waits for the installed stack to be loaded."""
     if not found.gpu.devices:
         return []
     chosen = decide(method, found)

@@ -59,7 +59,7 @@ def _is_batch(value: t.Any) -> bool:
 
 
 def serial_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Is C(rdma_serial) what Ansible takes for C(serial)? It would find out in the middle of a run, or not at all."""
+    """Is `rdma_serial` what Ansible takes for `serial`? It would find out in the middle of a run, or not at all."""
     value = variables.get("rdma_serial", 1)
     batches = value if isinstance(value, (list, tuple)) else [value]
     if batches and all(_is_batch(batch) for batch in batches):
@@ -111,7 +111,7 @@ class Placement(t.NamedTuple):
 
     @property
     def part(self) -> str:
-        """C(master), C(standby) or C(resting), whichever of the host's parts is the foremost."""
+        """`master`, `standby` or `resting`, whichever of the host's parts is the foremost."""
         return part_of(self.places)
 
     @property
@@ -121,9 +121,9 @@ class Placement(t.NamedTuple):
 
 
 def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, manages: bool) -> list[Problem]:
-    """What is wrong with a host's variables, on their own and, where its C(rdma) facts are known, on that host.
+    """What is wrong with a host's variables, on their own and, where its `rdma` facts are known, on that host.
 
-    Only a host that C(manages) a fabric needs a port for that.
+    Only a host that `manages` a fabric needs a port for that.
     """
     found = misspelt(variables)
     if "rdma_ports" in variables:
@@ -144,7 +144,7 @@ def placement(
 ) -> Placement:
     """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
 
-    One host speaks for all, and is given the hosts that are C(playing), who judge their own variables. For it alone the
+    One host speaks for all, and is given the hosts that are `playing`, who judge their own variables. For it alone the
     hosts of the whole site are looked at: that would be quadratic if every host did it.
     """
     # What is wrong with the names themselves is among the problems of the host.
