@@ -11,8 +11,10 @@ module: fabric_check
 short_description: Compares an InfiniBand node with its declared state
 version_added: 1.0.0
 description:
-  - Looks at ports, subnet manager, IPoIB interfaces, kernel modules and the way to GPU memory, and reports everything that is not as declared.
-  - Changes nothing. It asks the subnet manager with C(sminfo), and reads the rest from the node itself.
+  - Reports everything about ports, subnet manager, IPoIB interfaces, kernel modules and GPU memory that is not as declared.
+  - Interfaces, kernel modules and GPU memory are as declared where the modules M(rdma.ofed.ipoib), M(rdma.ofed.kernel_modules) and
+    M(rdma.ofed.gpudirect) would change nothing. So the options of these that were applied have to be given here, too.
+  - Changes nothing. It queries the subnet manager with C(sminfo), and reads the rest from the node itself.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
@@ -24,51 +26,107 @@ attributes:
 options:
   ports:
     description:
-      - The ports that shall be C(ACTIVE) and C(LinkUp), in the notation of C(rdma link), such as V(mlx5_0/1).
+      - The ports that are to be C(ACTIVE) and C(LinkUp), in the notation of C(rdma link), such as V(mlx5_0/1).
       - Where empty, the ports under O(interfaces).
     type: list
     elements: str
     default: []
   interfaces:
     description:
-      - The declared IPoIB interfaces, as in the role variable C(ipoib_interfaces).
-      - Each has a C(name), or a C(parent) and C(pkey), and may have C(addresses), C(mode), C(mtu) and C(state).
+      - All declared IPoIB interfaces, as in O(rdma.ofed.ipoib#module:interfaces). Where empty, interfaces are not checked.
     type: list
     elements: dict
     default: []
+  ipoib_backend:
+    description: See O(rdma.ofed.ipoib#module:backend).
+    type: str
+    choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
+    default: auto
   modules:
-    description: Kernel modules that shall be loaded, now and at boot.
+    description: All declared kernel modules, as in O(rdma.ofed.kernel_modules#module:load). Where empty, modules are not checked.
     type: list
     elements: str
     default: []
+  kernel_modules_options:
+    description: See O(rdma.ofed.kernel_modules#module:options).
+    type: dict
+    default: {}
+  kernel_modules_mechanism:
+    description: See O(rdma.ofed.kernel_modules#module:mechanism).
+    type: str
+    choices: [auto, rdma-core, modules-load.d]
+    default: auto
+  kernel_modules_load_now:
+    description: See O(rdma.ofed.kernel_modules#module:load_now).
+    type: bool
+    default: true
+  kernel_modules_initramfs_drivers:
+    description: See O(rdma.ofed.kernel_modules#module:initramfs_drivers).
+    type: list
+    elements: str
+    default: []
+  kernel_modules_initramfs_cmdline:
+    description: See O(rdma.ofed.kernel_modules#module:initramfs_cmdline).
+    type: list
+    elements: str
+    default: []
+  gpudirect:
+    description:
+      - How the adapters reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU is as declared with
+        any of these. V(none) does not check it.
+      - Its module has to be registered with the RDMA stack where that shows it. What waits for the installed stack to be loaded is no deviation.
+    type: str
+    choices: [none, auto, nvidia_peermem, nv_peer_mem, dmabuf]
+    default: none
+  gpudirect_peerdirect_support:
+    description: See O(rdma.ofed.gpudirect#module:peerdirect_support).
+    type: str
+    choices: [auto, "0", "1"]
+    default: auto
+  gpudirect_allow_rebuild:
+    description: See O(rdma.ofed.gpudirect#module:allow_rebuild).
+    type: bool
+    default: false
+  gpudirect_source:
+    description: See O(rdma.ofed.gpudirect#module:source).
+    type: str
+    default: https://github.com/Mellanox/nv_peer_memory.git
+  gpudirect_commit:
+    description: See O(rdma.ofed.gpudirect#module:commit).
+    type: str
+    default: d9a0a126bc31279e63e4b47bfb59ee767cea7aad
+  gpudirect_checksum:
+    description: See O(rdma.ofed.gpudirect#module:checksum).
+    type: str
+    default: ""
   fabric:
     description: The name of the fabric that the ports are on.
     type: str
     default: ib
-  subnet_manager:
-    description: Look at the subnet manager at all?
-    type: bool
-    default: true
   fabric_ports:
     description: The ports that are on O(fabric), for a node that is on several fabrics. Where empty, any of its ports is.
     type: list
     elements: str
     default: []
+  subnet_manager:
+    description: Whether to check the subnet manager.
+    type: bool
+    default: true
   designated:
     description:
-      - Is this node the designated subnet manager of its fabric?
+      - Whether this node is the designated subnet manager of its fabric.
       - The designated node runs opensm and holds the only master; a node that is neither this nor O(standby) does not run or enable opensm.
     type: bool
     default: false
   standby:
-    description: Does this node run a subnet manager that stands by, or manage another fabric?
+    description: Whether this node runs a subnet manager that stands by, or manages another fabric.
     type: bool
     default: false
   designated_host:
     description:
-      - The host that shall hold the master.
+      - The host that has to hold the master.
       - Another node recognises it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
-        sets to the name of the host.
+        sets to the host name.
     type: str
     default: ""
   designated_names:
@@ -81,21 +139,12 @@ options:
     type: list
     elements: str
     default: []
-  gpudirect:
-    description:
-      - How the adapters shall reach the memory of GPUs, as in M(rdma.ofed.gpudirect). A node without an NVIDIA GPU is as declared with
-        any of these. V(none) does not look.
-      - Its module shall be loaded, now and at boot, and be registered with the RDMA stack where that shows it. What waits for the installed
-        stack to be loaded is no deviation.
-    type: str
-    choices: [none, auto, nvidia_peermem, nv_peer_mem, dmabuf]
-    default: none
   wait:
     description: Seconds to wait for the declared state. V(0) looks once.
     type: int
     default: 0
   fail:
-    description: End with a failure where there are deviations.
+    description: Whether deviations are a failure.
     type: bool
     default: true
 seealso:
@@ -103,12 +152,12 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See that the port is up, and that node1 holds the master
+- name: Check that the port is up, and that node1 holds the master
   rdma.ofed.fabric_check:
     ports: [mlx5_0/1]
     designated_host: node1
 
-- name: See that the interface is as declared, and give it half a minute
+- name: Check the interface within half a minute
   rdma.ofed.fabric_check:
     interfaces:
       - name: ib0
@@ -119,7 +168,7 @@ EXAMPLES = r"""
     designated_host: node1
     wait: 30
 
-- name: Collect what is wrong, and go on
+- name: Collect deviations, and go on
   rdma.ofed.fabric_check:
     ports: [mlx5_0/1]
     subnet_manager: false
@@ -129,7 +178,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ok:
-  description: Is everything as declared?
+  description: Whether everything is as declared.
   returned: success
   type: bool
   sample: true
@@ -139,16 +188,32 @@ deviations:
   type: list
   elements: dict
   contains:
+    code:
+      description: What is wrong, such as V(link_down). V(differs) for a value that is not the declared one.
+      type: str
+      sample: link_down
+    kind:
+      description: What RV(deviations[].subject) names, such as V(port), V(subnet_manager), V(interface), V(module), V(unit) or V(file).
+      type: str
+      sample: port
+    subject:
+      description: The object; empty where a node has but one of the kind.
+      type: str
+      sample: mlx5_0/1
+    aspect:
+      description: Which property of the object; empty where the object itself is meant.
+      type: str
+      sample: ""
     object:
-      description: What deviates.
+      description: Object and property in words.
       type: str
       sample: port mlx5_0/1
     wanted:
-      description: The declared state.
+      description: The declared state in words.
       type: str
       sample: ACTIVE and LinkUp
     found:
-      description: The state found.
+      description: The state found, in words.
       type: str
       sample: DOWN and Polling
     hint:
@@ -156,7 +221,7 @@ deviations:
       type: str
       sample: look at the cable and the switch port
 deviation_lines:
-  description: The same, each in one line.
+  description: The same in words, one line for each object.
   returned: always
   type: list
   elements: str
@@ -184,31 +249,40 @@ waited:
 """
 
 import platform
-import time
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import declared_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import identities, observe
-from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT, NONE, SOURCE, SUPPORT
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as _ipoib
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as _kmod
+
+# The options of the module kernel_modules that its planner needs, beside the modules themselves.
+KERNEL_MODULES = ("options", "mechanism", "load_now", "initramfs_drivers", "initramfs_cmdline")
 
 ARGUMENTS: dict[str, t.Any] = {
     "ports": {"type": "list", "elements": "str", "default": []},
     "interfaces": {"type": "list", "elements": "dict", "default": []},
+    "ipoib_backend": _ipoib.ARGUMENTS["backend"],
     "modules": {"type": "list", "elements": "str", "default": []},
+    **{"kernel_modules_" + name: _kmod.ARGUMENTS[name] for name in KERNEL_MODULES},
+    "gpudirect": {"type": "str", "choices": [NONE, *METHODS], "default": NONE},
+    "gpudirect_peerdirect_support": {"type": "str", "choices": list(SUPPORT), "default": "auto"},
+    "gpudirect_allow_rebuild": {"type": "bool", "default": False},
+    "gpudirect_source": {"type": "str", "default": SOURCE},
+    "gpudirect_commit": {"type": "str", "default": COMMIT},
+    "gpudirect_checksum": {"type": "str", "default": ""},
     "fabric": {"type": "str", "default": "ib"},
-    "subnet_manager": {"type": "bool", "default": True},
     "fabric_ports": {"type": "list", "elements": "str", "default": []},
+    "subnet_manager": {"type": "bool", "default": True},
     "designated": {"type": "bool", "default": False},
     "standby": {"type": "bool", "default": False},
     "designated_host": {"type": "str", "default": ""},
     "designated_names": {"type": "list", "elements": "str", "default": []},
     "designated_guids": {"type": "list", "elements": "str", "default": []},
-    "gpudirect": {"type": "str", "choices": [NONE, *METHODS], "default": NONE},
     "wait": {"type": "int", "default": 0},
     "fail": {"type": "bool", "default": True},
 }
@@ -216,20 +290,7 @@ ARGUMENTS: dict[str, t.Any] = {
 
 def main() -> None:
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
-    run = ModuleRunner(module)
-    try:
-        wrong = problems(module.params)
-        if wrong:
-            raise InvalidInput(wrong)
-        declared = declared_of(module.params, identities(run))
-        wait = 0 if module.check_mode else module.params["wait"]
-        outcome, waited = until_ok(lambda: judge(declared, observe(run, declared, platform.release())), wait, time.monotonic, time.sleep)
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    result = {**outcome.result(), "waited": round(waited, 1)}
-    if outcome.deviations and module.params["fail"]:
-        module.fail_json(msg="not as declared: %s" % "; ".join(result["deviation_lines"]), **result)
-    module.exit_json(changed=False, ok=not outcome.deviations, **result)
+    answer(module, lambda: check(module, ModuleRunner(module), platform.release()))
 
 
 if __name__ == "__main__":

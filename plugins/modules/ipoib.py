@@ -51,7 +51,7 @@ options:
       - V(auto) finds out which one manages the node and refuses where two do. V(ifcfg) are the files of Red Hat's
         network-scripts, which NetworkManager reads as well; V(networkmanager) are keyfiles.
     type: str
-    choices: [auto, systemd-networkd, ifupdown, networkmanager, netplan, ifcfg, wicked]
+    choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
     default: auto
   state:
     description:
@@ -230,23 +230,12 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import ARGUMENTS, Options
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import backends
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec={
-            "interfaces": {"type": "list", "elements": "raw", "default": []},
-            "backend": {"type": "str", "choices": list(backends()), "default": "auto"},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "backup": {"type": "bool", "default": False},
-            "rollback_timeout": {"type": "int", "default": 0},
-            "confirm": {"type": "str", "default": ""},
-        },
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
     answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), os.environ))
 
 

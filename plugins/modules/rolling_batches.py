@@ -10,13 +10,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rolling_batches
-short_description: Says in which batches the hosts of a play are worked through
+short_description: Makes the batches of a rolling run
 version_added: 1.0.0
 description:
-  - Takes the hosts of the play that have something to do, and puts them into batches, group by group. No batch has hosts of two groups.
+  - Puts the hosts of the play that have work to do into batches, group by group. No batch has hosts of two groups.
   - Hosts of group C(opensm) come last, each in a batch of its own. Those that are designated to run the subnet manager of a
     fabric come after those that are not.
-  - Prints the batches. Their hosts in order, and their sizes, are for C(hosts) and C(serial) of the play that follows.
+  - Prints the batches. Returns their hosts in order and their sizes, for C(hosts) and C(serial) of the next play.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -25,20 +25,20 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.action
 options:
   due:
-    description: Name of the variable that is true on the hosts that have something to do.
+    description: Name of the variable that is true on the hosts with work to do.
     type: str
     required: true
   groups:
     description:
       - The groups, in their order. A host that is in several belongs to the first.
-      - Where empty, all hosts are of one group. Otherwise every host of the play has to be in one of them, or in group C(opensm).
+      - Where empty, all hosts are one group. Otherwise every host of the play has to be in one of them, or in group C(opensm).
     type: list
     elements: str
     default: []
   serial:
     description:
-      - How many hosts of a group are in a batch, as C(serial) of a play says it. It is a number, a percentage of the hosts of the
-        group that have something to do, or a list of these.
+      - The number of hosts in a batch, as in C(serial) of a play. It is a number, a percentage of the hosts of the group that have
+        work to do, or a list of these.
     type: raw
     default: 1
 """
@@ -64,7 +64,7 @@ batches:
       description: Its number, from 1 on.
       type: int
     of:
-      description: How many there are.
+      description: The number of batches.
       type: int
     label:
       description: Its group, or C(subnet manager).
@@ -74,7 +74,7 @@ batches:
       type: list
       elements: str
 hosts:
-  description: All hosts that have something to do, in the order of the batches.
+  description: All hosts with work to do, in the order of the batches.
   returned: success
   type: list
   elements: str

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Which host is it that holds the master subnet manager? Pure."""
+"""Which host holds the master subnet manager. Pure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Master, Observed
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Wanted
 
 
-def is_designated(declared: Declared, observed: Observed, master: Master) -> bool | None:
-    """Does the master run on the designated host? None where nothing tells.
+def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
+    """Whether the master runs on the designated host; None where that can't be known.
 
-    By port GUID where that is possible: on the designated host itself, and elsewhere if its GUIDs are known. Otherwise
-    by the node description, which rdma-ndd sets to the name of the host.
+    It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
+    node description, which rdma-ndd sets to the host name.
     """
-    own = any(port.port_guid == master.guid for port in observed.ports)
-    if own or declared.designated:
-        return own and declared.designated
-    names = (declared.designated_host, *declared.designated_names) if declared.designated_host else ()
-    return runs_on(master.guid, master.description, guids=declared.designated_guids, names=names)
+    own = any(port.port_guid == master.guid for port in found.ports)
+    if own or wanted.designated:
+        return own and wanted.designated
+    names = (wanted.designated_host, *wanted.designated_names) if wanted.designated_host else ()
+    return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names)
 
 
 def short(master: Master) -> str:

@@ -39,7 +39,7 @@ NUDGE_AFTER = 3.0
 
 
 class Applier:
-    """One run of one plan. C(sleep) and C(clock) are for tests."""
+    """One run of one plan. `sleep` and `clock` are for tests."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ class Entry(t.NamedTuple):
     naming: Naming | None = None
     """It shall get its name."""
     implied: bool = False
-    """It is a port of a bond, without an entry of its own; C(path) is where the bond names it."""
+    """It is a port of a bond, without an entry of its own; `path` is where the bond names it."""
 
     @property
     def name_path(self) -> str:
@@ -58,7 +58,7 @@ def duplicates(entries: t.Sequence[Entry]) -> list[Problem]:
 
 
 def family_problems(entries: t.Sequence[Entry], names: t.Sequence[t.Any]) -> list[Problem]:
-    """Children whose parent is not declared, is a child itself, or goes away; C(names) are all declared ones, sound or not."""
+    """Children whose parent is not declared, is a child itself, or goes away; `names` are all declared ones, sound or not."""
     declared = {entry.wanted.name: entry.wanted for entry in entries}
     implied = {port for wanted in declared.values() if wanted.bond is not None and wanted.present for port in wanted.bond.ports}
     found = []

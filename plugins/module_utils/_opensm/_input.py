@@ -117,7 +117,7 @@ def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]
 
 
 def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
-    """Every port in `rdma_fabrics` has to be there: it is a cable in that fabric, whoever manages it."""
+    """Every port in `rdma_fabrics` has to be there: it is a cable in that fabric, whether this host manages it or not."""
     infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
     names = {port["name"] for port in infiniband}
     return [

@@ -46,7 +46,7 @@ _MAX_SL = 15
 
 
 class Member(t.NamedTuple):
-    """Who is meant, before hosts are resolved to ports."""
+    """A member before hosts are resolved to ports."""
 
     kind: str
     """One of WHO."""
@@ -56,7 +56,7 @@ class Member(t.NamedTuple):
 
 
 class Partition(t.NamedTuple):
-    """A checked entry. Numbers are the codes that partitions.conf takes, None where opensm's default does."""
+    """A checked entry. Numbers are the codes of partitions.conf, None for the default of opensm."""
 
     name: str
     pkey: int
@@ -136,7 +136,7 @@ def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def entry_problems(where: str, entry: t.Any) -> list[Problem]:
-    """What is wrong with one entry by itself; C(where) is its path, C(opensm_partitions[0])."""
+    """What is wrong with one entry by itself; `where` is its path, `opensm_partitions[0]`."""
     if not isinstance(entry, dict):
         return [Problem(where, entry, "a mapping with %s" % ", ".join(_KEYS))]
     found = _unknown(where, entry, _KEYS)

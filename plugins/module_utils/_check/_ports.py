@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The declared ports of a node: their notation, and whether the node has them. Pure."""
+"""Declared ports: their notation, and whether the node has them. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORM = "an RDMA device and port as 'rdma link' shows them, such as mlx5_0/1"
 
 
 def port_problems(variable: str, ports: t.Any, facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """What is wrong with a list of ports; against the node, too, where its `rdma` facts are given."""
+    """What is wrong with a list of ports; also against the node where its `rdma` facts are given."""
     if not isinstance(ports, (list, tuple)):
         return [Problem(variable, ports, "a list, each entry " + FORM)]
     found = []

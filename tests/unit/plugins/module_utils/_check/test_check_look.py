@@ -10,9 +10,10 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import observe, read_opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 
 GUID = "0x0000000000100001"
 SMINFO = "sminfo: sm lid 1 sm guid 0x100001, activity count 506 priority 14 state 3 SMINFO_MASTER\n"
@@ -26,6 +27,7 @@ SMIR = """SMInfoRecord dump:
 \t\tPriority..............14
 \t\tSMState...............3
 """
+MODULES = kmod.Wanted(load=frozenset(("ib_umad", "ib_ipoib", "rdma_ucm")))
 RELEASE = "6.1.0-50-amd64"
 
 
@@ -81,10 +83,10 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def test_a_node(node: pathlib.Path) -> None:
     run = tools()
-    found = observe(run, Declared(modules=("ib_umad", "ib-ipoib", "rdma_ucm")), RELEASE, str(node))
+    found = look(run, Wanted(modules=MODULES), RELEASE, {}, root=str(node))
     assert [(port.name, port.state, port.sm_lid) for port in found.ports] == [("mlx5_0/1", "ACTIVE", 1)]
-    assert found.loaded == {"ib_umad", "ib-ipoib"}
-    assert found.persisted == {"ib_umad", "rdma_ucm"}
+    assert found.modules is not None and (set(found.modules.loaded), found.modules.load_text) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
+    assert found.gpus is None
     assert found.master is not None
     assert (found.master.guid, found.master.state, found.master.description) == (GUID, 3, "node1")
     assert found.masters is None
@@ -93,42 +95,43 @@ def test_a_node(node: pathlib.Path) -> None:
 
 def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:
     run = tools()
-    found = observe(run, Declared(designated=True), RELEASE, str(node))
+    found = look(run, Wanted(designated=True), RELEASE, {}, root=str(node))
     assert found.masters == (GUID,)
     assert [argv[0] for argv in run.calls] == ["ip", "sminfo", "saquery"]
 
 
-def test_nobody_answers(node: pathlib.Path) -> None:
-    found = observe(tools(sminfo=Output(1, "", "sminfo: iberror: query failed\n")), Declared(), RELEASE, str(node))
-    assert (found.master, found.master_error) == (None, "nobody answers on port mlx5_0/1")
+def test_no_subnet_manager_answers(node: pathlib.Path) -> None:
+    found = look(tools(sminfo=Output(1, "", "sminfo: iberror: query failed\n")), Wanted(), RELEASE, {}, root=str(node))
+    assert (found.master, found.master_error) == (None, "no subnet manager answers on port mlx5_0/1")
 
 
 def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
-    found = observe(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Declared(), RELEASE, str(node))
+    found = look(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Wanted(), RELEASE, {}, root=str(node))
     assert found.master is None and found.master_error.endswith("iberror: failed; ibwarn: can't open UMAD port")
 
 
 def test_no_tools(node: pathlib.Path) -> None:
-    found = observe(Tools(ip=Output(0, "[]", "")), Declared(), RELEASE, str(node))
-    assert found.master_error == "sminfo and saquery and smpquery not installed: the role ofed does that (ofed_tools)"
+    found = look(Tools(ip=Output(0, "[]", "")), Wanted(), RELEASE, {}, root=str(node))
+    assert found.master_error == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
 
 
 def test_no_link(node: pathlib.Path) -> None:
     write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
     run = tools()
-    assert observe(run, Declared(), RELEASE, str(node)).master_error == "no link on port mlx5_0/1: it is Polling"
+    assert look(run, Wanted(), RELEASE, {}, root=str(node)).master_error == "no link on port mlx5_0/1: it is Polling"
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 
 def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
-    found = observe(Tools(), Declared(modules=("ib_umad",)), RELEASE, str(tmp_path))
-    assert (found.ports, found.netdevs, found.loaded, found.persisted) == ((), (), frozenset(), frozenset())
+    found = look(Tools(), Wanted(modules=MODULES), RELEASE, {}, root=str(tmp_path))
+    assert (found.ports, found.netdevs) == ((), ())
+    assert found.modules is not None and not found.modules.loaded
     assert found.master_error == "this node has no InfiniBand port"
 
 
 def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:
     run = tools()
-    observe(run, Declared(subnet_manager=False), RELEASE, str(node))
+    look(run, Wanted(subnet_manager=False), RELEASE, {}, root=str(node))
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 
