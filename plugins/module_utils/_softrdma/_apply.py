@@ -10,14 +10,16 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import RDMA_TOOL
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import MODULES, Link
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._look import look, read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, check, plan, same
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -52,7 +54,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
 
 def _need_tools(run: Runner, todo: Plan, found: Found) -> None:
     if todo.about(Kind.RDMA_LINK) and not run.has("rdma"):
-        raise Unsupported("rdma is not installed on this node: it makes links, and comes with the package iproute2 (Debian, SUSE) or iproute (Red Hat)")
+        raise Unsupported("rdma is not installed on this node: it makes links, and comes with the package %s" % packages_by_family(RDMA_TOOL))
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: its units create links at boot, which is impossible in a container or chroot")
 

@@ -11,7 +11,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import MODULES, Link
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 VARIABLE = "soft_rdma_links"
 KEYS = ("name", "netdev", "type")

@@ -6,15 +6,20 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _package_names as names
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _removals as removals
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _repository as repository
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _repository as repository
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
 from hypothesis import given
 from hypothesis import strategies as st
 
+APT, DNF, ZYPPER = (family.manager for family in FAMILIES)
 STATUS = """Package: rdma-core
 Status: install ok installed
 Architecture: amd64
@@ -63,7 +68,7 @@ mlnx-tools | 24.10-0 | file:/srv ./ Packages
 
 
 def test_the_database_of_dpkg() -> None:
-    found = packages.parse_dpkg_database(STATUS)
+    found = dpkg.parse_dpkg_database(STATUS)
     assert found == {
         "rdma-core": packages.Package("2310mlnx47-1.2310055", depends=("init-system-helpers", "libc6", "libnl-3-200", "libnl3", "udev")),
         "libibverbs1": packages.Package("44.0-2", "half-configured"),
@@ -73,65 +78,57 @@ def test_the_database_of_dpkg() -> None:
     }
     assert packages.broken(found) == ["ibverbs-providers", "libibverbs1", "ofed-scripts"]
     assert packages.lost(found) == ["ibverbs-providers"]
-    assert packages.vendors(found) == ["ofed-scripts", "rdma-core"]
+
+
+def test_some_packages_of_the_database_of_dpkg() -> None:
+    names = ["rdma-core", "libibverbs1", "gone", "bash"]
+    assert list(dpkg.parse_dpkg_database(STATUS, names)) == ["rdma-core", "libibverbs1", "libibverbs1:i386"]
+    assert dpkg.parse_dpkg_database(STATUS, names, remnants=True)["gone"] == packages.Package("1", "config-files")
+    assert not dpkg.parse_dpkg_database(STATUS, [])
+
+
+def test_packages_on_hold(tmp_path: pathlib.Path) -> None:
+    text = STATUS.replace("Status: install ok installed", "Status: hold ok installed", 1)
+    assert [name for name, package in dpkg.parse_dpkg_database(text).items() if package.held] == ["rdma-core"]
+    assert APT.held(dpkg.parse_dpkg_database(text), ["rdma-core", "ofed-scripts"], str(tmp_path)) == {"rdma-core"}
+
+
+def test_what_can_be_removed_alone() -> None:
+    names = ["opensm", "rdma-core", "perftest"]
+    assert APT.removal_script(names) == "LC_ALL=C dpkg --simulate --remove opensm rdma-core perftest"
+    said = "dpkg: dependency problems prevent removal of rdma-core:\n ibverbs-providers:amd64 depends on rdma-core\n"
+    assert APT.removable(names, "", said) == ["opensm", "perftest"]
+    for manager in (DNF, ZYPPER):
+        assert "rpm --erase --test 'a b'; echo 'a b' $?" in manager.removal_script(["x", "a b"])
+        assert manager.removable(names, "opensm 0\nrdma-core 1\nperftest 0\n", "") == ["opensm", "perftest"]
 
 
 @given(st.permutations(STATUS.strip().split("\n\n")[:2] + STATUS.strip().split("\n\n")[3:]))
 def test_the_order_of_the_database_does_not_matter(paragraphs: list[str]) -> None:
-    found = packages.parse_dpkg_database("\n\n".join(paragraphs))
+    found = dpkg.parse_dpkg_database("\n\n".join(paragraphs))
     assert sorted(found) == ["ibverbs-providers", "libibverbs1", "ofed-scripts", "rdma-core"]
 
 
 @given(st.text())
 def test_any_text_is_parsed(text: str) -> None:
-    packages.parse_dpkg_database(text)
-    packages.parse_simulation(text)
-    packages.parse_madison(text)
-    packages.parse_rpm_all(text)
-    packages.parse_rpm_test(text)
-
-
-@pytest.mark.parametrize(
-    ("name", "version", "release", "vendors"),
-    [
-        ("rdma-core", "2310mlnx47-1.2310055", "", True),
-        ("rdma-core", "44.0-2", "23.10-0.5.5.0", False),
-        ("dapl2-utils", "2.1.10.1.mlnx-OFED.51258", "", True),
-        ("dpcp", "1.1.0-1.51258", "", True),
-        ("ibsim", "0.9-1.51258", "5.1-2.5.8.0", True),
-        ("ibsim", "0.9-1.51258", "", False),
-        ("ibsim", "0.9-151258", "5.1-2.5.8.0", False),
-        ("doca-ofed", "2.9.1-0.1.4", "", True),
-        ("mft", "4.26.1-3", "", True),
-        ("mftrace", "1.2", "", False),
-        ("openmpi-bin", "4.1.4-3", "23.10-0.5.5.0", False),
-        ("mstflint", "4.16.0-2.2310055", "23.10-0.5.5", True),
-    ],
-)
-def test_whose_package_it_is(name: str, version: str, release: str, vendors: bool) -> None:
-    assert names.is_vendors(name, version, release) is vendors
-
-
-def test_what_the_installer_takes_by_name() -> None:
-    installed = ["libopenmpi3", "openmpi-bin", "opensmtpd", "xen-rdma-core", "libibverbs1", "bash"]
-    assert names.taken_by_installer(installed) == {"libopenmpi3", "openmpi-bin", "libibverbs1"}
+    dpkg.parse_dpkg_database(text)
+    apt.parse_simulation(text)
+    apt.parse_madison(text)
+    rpm.parse_rpm_query(text)
+    rpm.parse_rpm_test(text)
 
 
 def test_what_a_simulation_removes() -> None:
-    found = packages.parse_simulation(SIMULATION)
+    found = apt.parse_simulation(SIMULATION)
     assert found.removed == {"libpcap0.8": "1.10.3-1", "tcpdump": "4.99.3-1"}
     assert found.installed["doca-ofed"] == "2.9.1-0.1.4"
-
-
-def test_what_the_distribution_offers() -> None:
-    assert packages.distribution_versions(packages.parse_madison(MADISON)) == {"libibverbs1": "44.0-2"}
 
 
 def test_what_rpm_says() -> None:
     lines = ("libibverbs.so.1()(64bit) is needed by (installed) libpcap-14:1.9.1-5.el8.x86_64", "libibverbs is needed by (installed) ucx-1.5.2-1.el8.x86_64")
     text = "error: Failed dependencies:\n\t%s\n\t%s\n" % lines
-    assert packages.parse_rpm_test(text) == ["libpcap", "ucx"]
-    assert packages.parse_rpm_all("kernel\t5.14\nmlnx-ofa_kernel\t23.10-OFED.23.10.0.5.5.1\n")["mlnx-ofa_kernel"].version == "23.10-OFED.23.10.0.5.5.1"
+    assert rpm.parse_rpm_test(text) == ["libpcap", "ucx"]
+    assert rpm.parse_rpm_query("kernel\t5.14\nmlnx-ofa_kernel\t23.10-OFED.23.10.0.5.5.1\n")["mlnx-ofa_kernel"].version == "23.10-OFED.23.10.0.5.5.1"
 
 
 @pytest.mark.parametrize(
@@ -151,45 +148,33 @@ def test_a_version_is_compared_by_whole_numbers(wanted: str, found: str, fits: b
 
 def test_command_lines_for_debian() -> None:
     head = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
-    assert packages.update_argv("apt") == (*head, "update")
-    assert packages.install_argv("apt", ["doca-ofed"], "2.9.1")[len(head) :] == (
+    assert APT.update_argv() == (*head, "update")
+    assert APT.install_argv(["doca-ofed"], "2.9.1")[len(head) :] == (
         "--no-install-recommends",
         "--allow-downgrades",
         "--fix-broken",
         "install",
         "doca-ofed",
     )
-    replaced = packages.replace_argv("apt", {"b": "2", "a": "1"}, ["d", "c"])
+    replaced = APT.replace_argv({"b": "2", "a": "1"}, ["d", "c"])
     assert replaced[len(head) :] == ("--no-install-recommends", "--allow-downgrades", "--purge", "--fix-broken", "install", "a=1", "b=2", "c-", "d-")
-    assert packages.simulate(packages.purge_argv(["x"]))[:2] == ("apt-get", "--simulate")
-    assert packages.recover_argv("apt")[:3] == ("dpkg", "--configure", "-a")
+    assert apt.simulate(apt.purge_argv(["x"]))[:2] == ("apt-get", "--simulate")
+    assert APT.recover_argv()[:3] == ("dpkg", "--configure", "-a")
 
 
 def test_command_lines_for_rpm() -> None:
-    assert packages.install_argv("dnf", ["doca-ofed"], "2.9.1") == ("dnf", "--assumeyes", "--allowerasing", "install", "doca-ofed-2.9.1[!0-9]*")
-    assert packages.install_argv("zypper", ["doca-ofed"], "2.9.1", ["mlnx-fw-updater"])[-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
-    assert packages.replace_argv("dnf", {}, ["b", "a"]) == ("dnf", "--assumeyes", "remove", "--noautoremove", "a", "b")
-    assert packages.replace_argv("zypper", {}, ["b", "a"]) == ("zypper", "--non-interactive", "remove", "a", "b")
-    assert packages.recover_argv("dnf") == ("rpm", "--rebuilddb")
-
-
-def test_foreign_packages_are_listed_and_refused() -> None:
-    removed = ["libpcap0.8", "libibverbs1", "doca-ofed", "mlnx-tools", "tcpdump"]
-    versions = {"libpcap0.8": "1.10", "doca-ofed": "2.9.1", "mlnx-tools": "1", "libibverbs1": "44.0-2"}
-    assert removals.foreign(removed, versions, expected=["libibverbs1"]) == ["libpcap0.8", "tcpdump"]
-    assert removals.foreign(removed, versions, expected=[], by_name=True) == ["libpcap0.8", "tcpdump"]
-    assert removals.foreign(["libopensm9", "libosmcomp5", "libosmvendor5t64", "libopenmpi3", "opensm"], {}, expected=[]) == ["libopenmpi3", "opensm"]
-    removals.refuse(["libpcap0.8"], ["libpcap0.8", "other"], "x")
-    with pytest.raises(Refused, match=r"1 package is not part of the RDMA stack .* when doca is installed: tcpdump") as refused:
-        removals.refuse(["libpcap0.8", "tcpdump"], ["libpcap0.8"], "doca is installed")
-    assert refused.value.details == {"dependants": ["tcpdump"]}
+    assert DNF.install_argv(["doca-ofed"], "2.9.1") == ("dnf", "--assumeyes", "--allowerasing", "install", "doca-ofed-2.9.1[!0-9]*")
+    assert ZYPPER.install_argv(["doca-ofed"], "2.9.1", ["mlnx-fw-updater"])[-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
+    assert DNF.replace_argv({}, ["b", "a"]) == ("dnf", "--assumeyes", "remove", "--noautoremove", "a", "b")
+    assert ZYPPER.replace_argv({}, ["b", "a"]) == ("zypper", "--non-interactive", "remove", "a", "b")
+    assert DNF.recover_argv() == ("rpm", "--rebuilddb")
 
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n"
 
 
 def test_repository_files_of_apt() -> None:
-    files = repository.files_of("apt", repository.Repository("https://mirror.example.org/doca/", KEY, ("doca-ofed",), "2.9.1"))
+    files = APT.files_of(repository.Repository("https://mirror.example.org/doca/", KEY, ("doca-ofed",), "2.9.1"))
     assert files["/etc/apt/keyrings/rdma-ofed.asc"] == KEY
     assert files["/etc/apt/keyrings/rdma-ofed.gpg"] == ""
     sources = files["/etc/apt/sources.list.d/rdma-ofed.sources"].splitlines()[1:]
@@ -199,17 +184,17 @@ def test_repository_files_of_apt() -> None:
         "Pin: version /^([0-9]+:)?2\\.9\\.1([^0-9].*)?$/",
         "Pin-Priority: 1001",
     ]
-    trusted = repository.files_of("apt", repository.Repository("/srv/mirror", ""))
+    trusted = APT.files_of(repository.Repository("/srv/mirror", ""))
     assert "URIs: file:/srv/mirror/\nSuites: ./\nTrusted: yes\n" in trusted["/etc/apt/sources.list.d/rdma-ofed.sources"]
-    assert set(repository.files_of("apt", None).values()) == {""}
-    assert repository.files_of("apt", repository.Repository("/srv", "\x99k"))["/etc/apt/keyrings/rdma-ofed.gpg"] == "\x99k"
+    assert set(APT.files_of(None).values()) == {""}
+    assert APT.files_of(repository.Repository("/srv", "\x99k"))["/etc/apt/keyrings/rdma-ofed.gpg"] == "\x99k"
 
 
-@pytest.mark.parametrize(("manager", "path"), [("dnf", "/etc/yum.repos.d/rdma-ofed.repo"), ("zypper", "/etc/zypp/repos.d/rdma-ofed.repo")])
-def test_repository_files_of_rpm(manager: str, path: str) -> None:
-    files = repository.files_of(manager, repository.Repository("/srv/mirror", KEY))
+@pytest.mark.parametrize(("manager", "path"), [(DNF, "/etc/yum.repos.d/rdma-ofed.repo"), (ZYPPER, "/etc/zypp/repos.d/rdma-ofed.repo")])
+def test_repository_files_of_rpm(manager: Manager, path: str) -> None:
+    files = manager.files_of(repository.Repository("/srv/mirror", KEY))
     assert "baseurl=file:///srv/mirror\nenabled=1\ngpgcheck=1\ngpgkey=file:///etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed\n" in files[path]
-    assert "gpgcheck=0" in repository.files_of(manager, repository.Repository("https://m.example.org/x", ""))[path]
+    assert "gpgcheck=0" in manager.files_of(repository.Repository("https://m.example.org/x", ""))[path]
 
 
 @pytest.mark.parametrize(("text", "key"), [(KEY, True), ("\udc99binary", True), ("<html>", False), ("", False)])

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The files that tell a package manager of the site's repository: its address, its key, and which versions to take. Pure."""
+"""The files that declare the site's repository to a package manager: its address, its key, and which versions to take. Pure."""
 
 from __future__ import annotations
 
@@ -19,43 +19,36 @@ _APT_SOURCES = "/etc/apt/sources.list.d/rdma-ofed.sources"
 _APT_PIN = "/etc/apt/preferences.d/rdma-ofed.pref"
 # apt tells the two forms of a key apart by the ending of its name.
 _APT_KEY = "/etc/apt/keyrings/rdma-ofed"
-_RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
-_YUM = "/etc/yum.repos.d/rdma-ofed.repo"
-_ZYPP = "/etc/zypp/repos.d/rdma-ofed.repo"
-
-# Every file that may have been written by an earlier run.
-OURS: t.Mapping[str, tuple[str, ...]] = {
-    "apt": (_APT_KEY + ".asc", _APT_KEY + ".gpg", _APT_SOURCES, _APT_PIN),
-    "dnf": (_RPM_KEY, _YUM),
-    "zypper": (_RPM_KEY, _ZYPP),
-}
+RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
+APT_FILES = (_APT_KEY + ".asc", _APT_KEY + ".gpg", _APT_SOURCES, _APT_PIN)
 
 
 class Repository(t.NamedTuple):
-    """A repository, as it is declared."""
+    """A declared repository."""
 
     address: str
     """A URL, or a folder of the node."""
     key: str
-    """The key itself, armoured or as it is; undecodable bytes as surrogates. "" where the repository is trusted without."""
+    """The key itself, armoured or binary, with undecodable bytes as surrogates. "" where the repository is trusted without a key."""
     pinned: tuple[str, ...] = ()
-    """Package names, with * for any letters, that shall have ..."""
+    """Patterns of the names of packages that must have ..."""
     version: str = ""
-    """... a version that begins like this; "" for any."""
+    """... a version that begins with this; "" for any."""
 
 
 def is_key(text: str) -> bool:
-    """Is this a public key? A binary one begins with an octet that has its highest bit set."""
+    """Whether this is a public key. A binary one begins with an octet that has its highest bit set."""
     first = text[:1].encode("utf-8", "surrogateescape")[:1]
     return _ARMOUR in text or (bool(first) and first[0] & 0x80 != 0)
 
 
 def uri(address: str) -> str:
-    """An address as package managers take it: folders of the node get a scheme."""
+    """An address as package managers take it: a folder of the node gets a scheme."""
     return "file:" + address.rstrip("/") if address.startswith("/") else address.rstrip("/")
 
 
-def _apt_files(repository: Repository) -> dict[str, str]:
+def apt_files(repository: Repository) -> dict[str, str]:
+    """The files by path: source, key, pin."""
     files = {}
     trust = "Trusted: yes"
     if repository.key:
@@ -74,21 +67,10 @@ def _apt_files(repository: Repository) -> dict[str, str]:
     return files
 
 
-def _rpm_files(repository: Repository, path: str, extra: str) -> dict[str, str]:
-    files = {_RPM_KEY: repository.key} if repository.key else {}
+def rpm_files(repository: Repository, path: str, extra: str) -> dict[str, str]:
+    """The files by path: key, and the repository at `path` with the lines `extra`."""
+    files = {RPM_KEY: repository.key} if repository.key else {}
     address = uri(repository.address).replace("file:/", "file:///", 1) if repository.address.startswith("/") else uri(repository.address)
-    check = "gpgcheck=1\ngpgkey=file://%s\n" % _RPM_KEY if repository.key else "gpgcheck=0\n"
+    check = "gpgcheck=1\ngpgkey=file://%s\n" % RPM_KEY if repository.key else "gpgcheck=0\n"
     files[path] = "%s[%s]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n%s%s" % (HEADER, NAME, address, check, extra)
     return files
-
-
-def files_of(manager: str, repository: Repository | None) -> dict[str, str]:
-    """Every file of OURS -> its content, "" where it shall not exist."""
-    wanted: dict[str, str] = {}
-    if repository is not None:
-        if manager == "apt":
-            wanted = _apt_files(repository)
-        else:
-            # The distribution's packages have other version numbers, which look higher: the site's come first.
-            wanted = _rpm_files(repository, _YUM, "priority=10\n") if manager == "dnf" else _rpm_files(repository, _ZYPP, "autorefresh=1\npriority=10\n")
-    return {path: wanted.get(path, "") for path in OURS[manager]}
