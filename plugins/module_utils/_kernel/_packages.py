@@ -6,8 +6,8 @@
 
 """Packages of modules for one kernel: built by DOCA's tool, found among what was built, installed. A script without Ansible.
 
-C(doca TOOL KERNEL WORK) builds, and writes down in WORK where the repository of the result is, a package.
-C(install TREE PACKAGING KERNEL WORK NAME...) installs those of the packages NAME... that are for the kernel: from the archive
+`doca TOOL KERNEL WORK` builds, and writes down in WORK where the repository of the result is, a package.
+`install TREE PACKAGING KERNEL WORK NAME...` installs those of the packages NAME... that are for the kernel: from the archive
 that mlnx_add_kernel_support.sh left in WORK, else from that repository, else from the folder TREE.
 """
 
@@ -33,7 +33,7 @@ class Failed(Exception):
 
 
 def _parts(packaging: str, path: str) -> tuple[str, str]:
-    """C(NAME_VERSION_ARCH.deb) or C(NAME-VERSION-RELEASE.ARCH.rpm) -> name, and version with release."""
+    """`NAME_VERSION_ARCH.deb` or `NAME-VERSION-RELEASE.ARCH.rpm` -> name, and version with release."""
     file = os.path.basename(path)
     if packaging == "deb":
         name, _line, version = file[: -len(".deb")].rpartition("_")[0].partition("_")
@@ -92,28 +92,28 @@ def _run(argv: t.Sequence[str]) -> None:
 
 
 def build_doca(tool: str, kernel: str, work: str) -> None:
-    """Run the tool, with all that it says in the log, and keep where its result is."""
+    """Run the tool, with its output in the log, and keep where its result is."""
     before = glob.glob(_SCRATCH)
     process = subprocess.Popen([tool, "-k", kernel], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace")
-    said = []
+    lines = []
     for line in process.stdout or ():
-        said.append(line)
+        lines.append(line)
         _say(line.rstrip("\n"))
     status = process.wait()
     if status:
         raise Failed("%s ended with exit status %d" % (tool, status))
     with open(os.path.join(work, MADE), "w", encoding="utf-8") as stream:
-        stream.write(built_package("".join(said), before, glob.glob(_SCRATCH)))
+        stream.write(built_package("".join(lines), before, glob.glob(_SCRATCH)))
 
 
 def _in_package(packaging: str, path: str) -> list[str]:
-    """Install a repository that is a package, and say which files it has brought."""
+    """Install a repository that is a package; returns its files."""
     if packaging == "deb":
         _run(["dpkg", "--install", path])
         name = subprocess.run(["dpkg-deb", "--field", path, "Package"], stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.strip()
         listing = ["dpkg", "--listfiles", name]
     else:
-        # It is made on this node, and nobody has signed it.
+        # It is built on this node, and not signed.
         _run(["rpm", "--upgrade", "--oldpackage", "--replacepkgs", "--nosignature", path])
         listing = ["rpm", "--query", "--list", "--package", "--nosignature", path]
     return subprocess.run(listing, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.splitlines()

@@ -48,7 +48,7 @@ class Protocol(t.NamedTuple):
     kernel: str = ""
     """The vendor's name for the package of its modules, without what tells how they are built."""
     option: str = ""
-    """The installer leaves C(kernel) out unless it gets this option."""
+    """The installer leaves `kernel` out unless it gets this option."""
     conf: t.Mapping[str, str] = {}
     """Keys of openib.conf."""
 
@@ -60,7 +60,7 @@ def _packages(name: str) -> dict[str, tuple[str, ...]]:
 PROTOCOLS: t.Mapping[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
-        # The socket starts the service when somebody asks, and the device does.
+        # Both a connection to the socket and the device start the service.
         Protocol("ibacm", (), (Service("ibacm.socket"), Service("ibacm.service", WITH_HARDWARE)), _packages("ibacm")),
         Protocol(
             "srp",
@@ -84,7 +84,7 @@ PROTOCOLS: t.Mapping[str, Protocol] = {
             kernel="mlnx-nfsrdma",
             option="--with-nfsrdma",
         ),
-        # It connects whatever /etc/nvme/discovery.conf names: that is for the next boot, or for whoever wrote the file.
+        # It connects everything that /etc/nvme/discovery.conf names, so it is left to the next boot, or to the author of that file.
         Protocol(
             "nvmf",
             ("nvme_rdma",),

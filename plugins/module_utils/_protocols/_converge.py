@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Look at the upper-layer protocols of a node, plan, make the changes, and look again."""
+"""Turn upper-layer protocols on and off: look, plan, apply, and look again."""
 
 from __future__ import annotations
 

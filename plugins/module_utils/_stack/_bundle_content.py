@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What is in a bundle of MLNX_OFED, whatever its name says: looked at before anything is unpacked, on the node or on the controller."""
+"""What is in a bundle of MLNX_OFED, whatever its name: read before anything is unpacked, on the node or on the controller."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class Layout(t.NamedTuple):
-    """What a bundle says of itself; empty texts for files that are missing."""
+    """What the files of a bundle tell about it; empty texts for files that are missing."""
 
     version: str
     arch: str
@@ -63,7 +63,7 @@ def read_archive(path: str) -> Layout:
 
 
 def check_content(where: str, found: Layout, version: str, arch: str) -> None:
-    """Refuse what is no bundle of the release for this kind of processor. C(where) names it."""
+    """Refuse what is no bundle of the release for this kind of processor. `where` names it."""
     if not found.version or not found.installer:
         missing = INSTALLER if found.version else ".mlnx"
         words = "ofed_bundle: %s has no %s, so it is no bundle of MLNX_OFED. Give one as the vendor ships it; nothing was changed"
@@ -76,7 +76,7 @@ def check_content(where: str, found: Layout, version: str, arch: str) -> None:
 
 
 def way_out(found: str, version: str) -> str:
-    """What to do about a bundle that holds another release than its name or the declaration says."""
+    """What to do about a bundle that holds another release than its name or the declaration has."""
     return "%sgive the bundle of %s; nothing was changed" % ("Set ofed_version: %s, or " % found if found else "", version)
 
 

@@ -50,7 +50,7 @@ class Source(t.NamedTuple):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Does it have to be brought to the node?"""
+        """Whether it has to be brought to the node."""
         return self.is_url or self.on == "controller"
 
     @property
@@ -126,7 +126,7 @@ def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "
             return Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
     wrong = mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
     if wrong and not source.is_elsewhere:
-        raise Refused("ofed_bundle: %s is not the file that is meant: %s. %s" % (path, wrong, OTHER_FILE))
+        raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
     if not wrong:
         check_here(path, version, arch)
     place = _unpacking(run, form, path, tree, source.is_elsewhere, root)
@@ -145,7 +145,7 @@ def locate(run: Runner, parameters: t.Mapping[str, t.Any], version: str, root: s
 
 
 def accept(source: Source, staged: str, root: str = "/") -> None:
-    """Take over what the action plugin has brought, if it is what was meant."""
+    """Take over what the action plugin has transferred, if it is the declared file."""
     wrong = mismatch(staged, source.checksum.lower())
     if wrong:
         raise Refused("ofed_bundle: what arrived is not what was sent: %s. Nothing was unpacked, nothing was changed" % wrong)

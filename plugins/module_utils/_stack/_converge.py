@@ -103,7 +103,7 @@ def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
 def _conclude(run: Runner, job: State, root: str) -> Found:
     """Record what a job has done, and look again. Raises CommandFailed where it failed."""
     if job.interrupted:
-        words = "%s was interrupted. The next run mends what it left and goes on; all output is in %s"
+        words = "%s was interrupted. The next run repairs what it left and continues; all output is in %s"
         raise CommandFailed(words % (job.stage or "the job", job.log), job=job.result())
     if job.failed:
         places.tidy(root)

@@ -109,7 +109,7 @@ _FAMILIES_OF_PACKAGES: t.Mapping[str, str] = {
 }
 _FAMILIES_OF_BUILDS: t.Mapping[str, str] = {"--pre-build-": "SCRIPT", "--post-build-": "SCRIPT"}
 
-# What the installer knows, and nobody should ask it here.
+# Options that the installer knows and that are not allowed here, with the reason.
 _NOT_HERE: t.Mapping[str, str] = {
     "--force": "name the packages that may go in ofed_allow_removal",
     "-q": "it is set where it is needed",
@@ -254,7 +254,7 @@ def _row_problems(variable: str, row: t.Sequence[str], version: str, family: str
 
 
 def option_problems(variable: str, options: t.Any, version: str = "", family: str = "", firmware_update: bool = False) -> list[Problem]:
-    """What is wrong with the options for the installer of a release. C(family) is C(deb), C(rpm) or "" where it is not known."""
+    """What is wrong with the options for the installer of a release. `family` is `deb`, `rpm` or "" where it is not known."""
     if not isinstance(options, (list, tuple)):
         return [Problem(variable, options, "a list of options of mlnxofedinstall")]
     wrong = [

@@ -149,19 +149,19 @@ def _plan_installer(wanted: Wanted, found: Found, place: Place, force: bool) -> 
         # Half installed packages of others are left alone by a run that changes nothing else.
         return StackPlan(files + additions(lacking), _distribution_steps(found, lacking))
     broken = packages.broken(found.packages)
-    # The installer takes the metapackages of DOCA for strangers that depend on its own.
+    # The installer treats the metapackages of DOCA as foreign ones that depend on its own.
     former = _former(wanted, found)
     taken = sorted(taken_by_installer({*found.packages} - {*former.removes}))
     test = apt.simulate(apt.purge_argv(taken)) if found.manager.simulates else rpm.erase_test_argv(taken)
     builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
     stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
-    # What goes has been looked at and agreed to. The installer for Debian would stop at the distribution's libopensm9, and
+    # The removals are known and allowed by now. The installer for Debian would stop at the distribution's libopensm9, and
     # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
     argv = installer_argv(wanted, place.tree, force or (found.manager.simulates and bool(taken)))
     return StackPlan(
         files + repair_changes(found, broken) + changes + additions(lacking),
         (
-            # A bundle that can't be had, or is another one, is found out before anything is touched.
+            # A bundle that is not available, or another one, ends the job before the first change.
             *place.unpack,
             checking(wanted.version, place),
             *_recovery(found, broken),

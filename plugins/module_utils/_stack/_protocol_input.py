@@ -62,7 +62,7 @@ def _installer_problems(protocol: Protocol, variables: Mapping[str, t.Any], fami
     if excluded:
         return [Problem(VARIABLE, protocol.name, "without %s in ofed_installer_options" % ", ".join(excluded), "the two contradict each other")]
     if protocol.option and protocol.option not in options:
-        hint = "without it the installer puts an empty module in the place of %s; where the stack is installed already, it is installed anew"
+        hint = "without it the installer puts an empty module in the place of %s; where the stack is installed already, it is installed again"
         return [Problem(VARIABLE, protocol.name, "with ofed_installer_options: [%s]" % protocol.option, hint % ", ".join(protocol.modules))]
     chosen = variables.get("ofed_packages") or "all"
     lacking = _lacking(protocol, chosen, family, options) if isinstance(chosen, str) and family else []

@@ -44,7 +44,7 @@ def _is_empty(value: t.Any) -> bool:
 
 
 def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
-    """C(deb), C(rpm), or "" where the node is not known."""
+    """`deb`, `rpm`, or "" where the node is not known."""
     system = facts.get("os") if isinstance(facts, dict) else None
     family = by_name(system.get("family")) if isinstance(system, dict) else None
     return family.manager.packaging if family else ""
@@ -85,7 +85,7 @@ def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
 
 
 def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    """Is the bundle, by its name, for this distribution and architecture?"""
+    """A bundle that, by its name, is for another distribution or architecture."""
     system = facts.get("os") if isinstance(facts, dict) else None
     machine = facts.get("machine") if isinstance(facts, dict) else None
     arch = machine.get("architecture", "") if isinstance(machine, dict) else ""
@@ -166,7 +166,7 @@ def common_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     if "ofed_firmware_update" in variables and not is_boolean(variables["ofed_firmware_update"]):
         found.append(Problem("ofed_firmware_update", variables["ofed_firmware_update"], ALLOWED))
     value = variables.get("ofed_timeout", 7200)
-    # What comes from C(-e name=value) is a string.
+    # What comes from `-e name=value` is a string.
     number = int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,9}\Z", value) else value
     if isinstance(number, bool) or not isinstance(number, int) or not _TIMEOUTS[0] <= number <= _TIMEOUTS[1]:
         found.append(Problem("ofed_timeout", value, "seconds, %d to %d" % _TIMEOUTS))
