@@ -42,7 +42,7 @@ def _parts(packaging: str, path: str) -> tuple[str, str]:
     return (words[0], "-".join(words[1:])) if len(words) == 3 else ("", "")
 
 
-def matching(packaging: str, kernel: str, names: t.Collection[str], paths: t.Iterable[str]) -> dict[str, str]:
+def matching(packaging: str, kernel: str, *, names: t.Collection[str], paths: t.Iterable[str]) -> dict[str, str]:
     """Which file of which package is for the kernel. Packages that are for several kernels do not name any."""
     # RPM has no dash in a version, and Debian no underscore.
     wanted = "kver." + (kernel.replace("_", "-") if packaging == "deb" else kernel.replace("-", "_"))
@@ -137,13 +137,13 @@ def candidates(tree: str, packaging: str, work: str) -> list[str]:
     return _below(tree)
 
 
-def install(tree: str, packaging: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
+def install(tree: str, *, packaging: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
     """Install what there is for the kernel."""
     paths = candidates(tree, packaging, work)
-    files = matching(packaging, kernel, names, paths)
+    files = matching(packaging, kernel, names=names, paths=paths)
     if not any(name in files for name in DRIVERS):
         # The builder may make another kind than the one that is installed: one for each kernel, or one for many.
-        files.update(matching(packaging, kernel, DRIVERS, paths))
+        files.update(matching(packaging, kernel, names=DRIVERS, paths=paths))
     if not any(name in files for name in DRIVERS):
         wanted = ", ".join(name for name in names if name in DRIVERS)
         raise Failed("among what was built, there is no package %s for kernel %s" % (wanted, kernel))
@@ -161,7 +161,8 @@ def main() -> None:
         if verb == "doca":
             build_doca(*words)
         else:
-            install(words[0], words[1], words[2], words[3], words[4:])
+            tree, packaging, kernel, work, *names = words
+            install(tree, packaging=packaging, kernel=kernel, work=work, names=names)
     except (Failed, OSError, subprocess.CalledProcessError) as exc:
         raise SystemExit(str(exc)) from None
 

@@ -49,7 +49,7 @@ def _pin(found: Found) -> KernelPlan:
     return KernelPlan(Plan(changes), (Step("holding the kernels", found.distribution.manager.hold_argv(loose)),))
 
 
-def plan(policy: str, found: Found, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
+def plan(policy: str, found: Found, *, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
     """What the policy requires. Raises Refused where that is not possible. `place` is where the bundle is, or will be."""
     if policy == "build":
         return _build(found, has_bundle, place or Place(""))

@@ -123,7 +123,7 @@ def modules_of(names: t.Iterable[str]) -> list[str]:
     return sorted({module for name in names for module in PROTOCOLS[name].modules})
 
 
-def kernel_packages(base: str, family: str, source: str, version: str) -> tuple[str, ...]:
+def kernel_packages(base: str, family: str, *, source: str, version: str) -> tuple[str, ...]:
     """The package of the vendor's modules, and after it those that do as well.
 
     DOCA builds with DKMS everywhere from 3.2 on; before, the RPM side had modules for the distribution's kernels.
@@ -135,7 +135,7 @@ def kernel_packages(base: str, family: str, source: str, version: str) -> tuple[
     return (first % base, *sorted(name % base for name in kinds - {first}))
 
 
-def vendor_packages(names: t.Iterable[str], family: str, source: str, method: str, version: str = "") -> tuple[tuple[str, ...], ...]:
+def vendor_packages(names: t.Iterable[str], family: str, *, source: str, method: str, version: str = "") -> tuple[tuple[str, ...], ...]:
     """What the named protocols need beside the vendor's set, each with what does as well.
 
     By the installer, only what is the distribution's: the rest has to be in the set that it installs. On the RPM side the
@@ -148,6 +148,6 @@ def vendor_packages(names: t.Iterable[str], family: str, source: str, method: st
         if method == "repository":
             found += [(package,) for package in protocol.stack_packages.get(family, ())]
             if protocol.kernel and (protocol.option or (mine is not None and mine.by_dkms)):
-                found.append(kernel_packages(protocol.kernel, family, source, version))
+                found.append(kernel_packages(protocol.kernel, family, source=source, version=version))
         found += [(package,) for package in protocol.other_packages.get(family, ())]
     return tuple(dict.fromkeys(found))

@@ -51,7 +51,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wanted:
     )
 
 
-def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, job: State | None = None) -> dict[str, t.Any]:
+def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job: State | None = None) -> dict[str, t.Any]:
     """The result of the module. `todo` is what is left to do, and why."""
     return {
         **Plan(tuple(changes)).result(todo.pending, todo.why),
@@ -73,7 +73,7 @@ def _last_words(root: str) -> list[str]:
     return [" | ".join((telling or lines)[-_LINES:])] if lines else []
 
 
-def _failed(before: Found, now: Found, job: State, root: str) -> dict[str, t.Any]:
+def _failed(before: Found, now: Found, *, job: State, root: str) -> dict[str, t.Any]:
     """The driver could not be unloaded. The former one is loaded again; where that failed too, only a reboot is left."""
     loaded = {module.name for module in now.modules}
     missing = [name for name in loaded_again(before) if name not in loaded and name in {module.name for module in before.modules}]
@@ -83,7 +83,7 @@ def _failed(before: Found, now: Found, job: State, root: str) -> dict[str, t.Any
         words = "%s. %s could not be loaded again: reboot the node. All output is in %s"
         raise CommandFailed(words % (text, ", ".join(missing), job.log), changed=True, reboot_required=True, job=job.result())
     left = ReloadPlan(REBOOT, ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
-    return _result((loading("as loaded, after an attempt to unload it"),), left, now, job)
+    return _result((loading("as loaded, after an attempt to unload it"),), left, now, job=job)
 
 
 def _left_out(before: Found, now: Found) -> tuple[str, ...]:
@@ -112,13 +112,13 @@ def apply(run: Runner, *, wanted: Wanted, found: Found, timeout: float, root: st
     return _await(timeout + 30, root)
 
 
-def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> dict[str, t.Any]:
     """Look, plan, unless in check mode apply, and look again."""
     timeout = module.params["timeout"]
     earlier = jobs.read_job(JOB, root)
     if earlier is not None and earlier.running and not module.check_mode:
         _await(timeout + 30, root)
-    found, wanted = look(run, release, environ, root, pid), wanted_of(module.params, module.check_mode)
+    found, wanted = look(run, release=release, environ=environ, root=root, pid=pid), wanted_of(module.params, module.check_mode)
     todo = plan(wanted, found)
     if todo.action == REFUSE:
         raise Refused("refusing to unload the driver: %s" % "; ".join(todo.why), users=[described(user) for user in todo.users])
@@ -127,10 +127,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, environ: t.Mappin
     if module.check_mode:
         return _result((loading(),), ReloadPlan("", _aftermath(found), todo.users), found)
     job = apply(run, wanted=wanted, found=found, timeout=timeout, root=root)
-    now = look(run, release, environ, root, pid)
+    now = look(run, release=release, environ=environ, root=root, pid=pid)
     if job.failed:
-        return _failed(found, now, job, root)
+        return _failed(found, now, job=job, root=root)
     if differing(now):
         names = ", ".join(module.name for module in differing(now))
         raise CommandFailed("the driver was reloaded, and %s is still another build than on disk; reboot the node. All output is in %s" % (names, job.log))
-    return _result((loading(),), ReloadPlan("", (*_aftermath(found), *_left_out(found, now))), now, job)
+    return _result((loading(),), ReloadPlan("", (*_aftermath(found), *_left_out(found, now))), now, job=job)

@@ -100,7 +100,7 @@ def _services(run: Runner, is_openibd: bool, root: str) -> tuple[str, ...]:
     return tuple(name for name, unit in show_units(run, names).items() if unit.active == "active")
 
 
-def look(run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Found:
+def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Found:
     """The loaded and the installed driver, and the users of the loaded one."""
     modules = with_disk(read_loaded(root), run, root)
     netdevs = _netdevs(run, root)

@@ -58,7 +58,7 @@ def _write(files: t.Mapping[str, str], folder: str) -> str:
     return sources
 
 
-def preview(run: Runner, files: t.Mapping[str, str], name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], apt.Simulated]:
+def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], apt.Simulated]:
     """Read the lists of the new repository into a copy; the versions of the package `name` there, and what `argv` would do.
 
     Without `argv`, nothing is simulated. The errors name the repository.

@@ -112,7 +112,7 @@ def _is_told(options: t.Iterable[str]) -> bool:
     return "--skip-distro-check" in names or "--distro" in names
 
 
-def distro_to_tell(location: str, os_id: str, os_version: str, options: t.Iterable[str]) -> str:
+def distro_to_tell(location: str, *, os_id: str, os_version: str, options: t.Iterable[str]) -> str:
     """The distribution that the installer has to be told; "" where it finds out well enough, or is told by an option.
 
     On Debian it compares the whole of /etc/debian_version, so that a bundle for 12.1 would not be for 12.5. `location` is
@@ -124,7 +124,7 @@ def distro_to_tell(location: str, os_id: str, os_version: str, options: t.Iterab
     return named if named and distro_fits(named, os_id, os_version) else ""
 
 
-def misfit(bundle: Bundle, os_id: str, os_version: str, arch: str, options: t.Collection[str]) -> str:
+def misfit(bundle: Bundle, *, os_id: str, os_version: str, arch: str, options: t.Collection[str]) -> str:
     """Why a bundle is not for this node, in words; "" where it is, or may be."""
     if bundle.arch and arch and bundle.arch != arch:
         return "it is made for %s, and the node is %s" % (bundle.arch, arch)
@@ -148,7 +148,7 @@ def key_of(location: str, checksum: str) -> str:
     return "%s-%s" % (name[:100], digest[:16]) if digest else name[:100]
 
 
-def unpack_argv(form: str, path: str, into: str, loop: bool, tools: t.Collection[str]) -> tuple[str, ...]:
+def unpack_argv(form: str, path: str, *, into: str, loop: bool, tools: t.Collection[str]) -> tuple[str, ...]:
     """The process that unpacks, or for a disk image mounts, a bundle; empty where the node has nothing that can.
 
     `loop` tells that loop devices work, `tools` which of tar, bsdtar, 7z and xorriso are there.

@@ -62,7 +62,7 @@ def read_archive(path: str) -> Layout:
     return Layout(version, texts.get(".arch", ""), texts.get("distro", ""), installer)
 
 
-def check_content(where: str, found: Layout, version: str, arch: str) -> None:
+def check_content(where: str, found: Layout, *, version: str, arch: str) -> None:
     """Refuse what is no bundle of the release for this kind of processor. `where` names it."""
     if not found.version or not found.installer:
         missing = INSTALLER if found.version else ".mlnx"
@@ -80,9 +80,9 @@ def way_out(found: str, version: str) -> str:
     return "%sgive the bundle of %s; nothing was changed" % ("Set ofed_version: %s, or " % found if found else "", version)
 
 
-def check_here(path: str, version: str, arch: str, place: str = "") -> None:
+def check_here(path: str, *, version: str, arch: str, place: str = "") -> None:
     """Refuse a folder or archive on this machine that is no bundle of the release. A disk image is looked at once it is mounted."""
     if os.path.isdir(path):
-        check_content("the folder %s%s" % (path, place), read_layout(path), version, arch)
+        check_content("the folder %s%s" % (path, place), read_layout(path), version=version, arch=arch)
     elif parse_name(path).form != "iso":
-        check_content(path + place, read_archive(path), version, arch)
+        check_content(path + place, read_archive(path), version=version, arch=arch)

@@ -197,13 +197,13 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if todo.steps and found.vendors:
         found = with_alternatives(run, found)
         todo = plan(wanted, found)
-    foreign = dependants(run, wanted, found, todo, root)
+    foreign = dependants(run, wanted, found, todo=todo, root=root)
     changes = (*todo.changes, *foreign, *_keys(module, root))
-    place = places.locate(run, parameters, wanted.version, root) if todo.needs_bundle else Place("")
+    place = places.locate(run, parameters, version=wanted.version, root=root) if todo.needs_bundle else Place("")
     if module.check_mode:
         needed = place.result() if isinstance(place, Missing) else {}
         return {**_result(changes, before=before, after=_expected(wanted, found, todo)), **needed}
     if isinstance(place, Missing):
         return {**_result((), before=before, after=before), **place.result()}
-    todo = plan(wanted, found, place, force=bool(foreign))
+    todo = plan(wanted, found, place=place, force=bool(foreign))
     return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, place=place, root=root)

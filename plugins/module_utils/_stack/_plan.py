@@ -142,7 +142,7 @@ def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...
     return (*read, Step("installing the packages of upper-layer protocols", found.manager.install_argv(names)))
 
 
-def _plan_installer(wanted: Wanted, found: Found, place: Place, force: bool) -> StackPlan:
+def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) -> StackPlan:
     """By the installer of a bundle."""
     changes, files, lacking = stack_changes(wanted, found), repository_changes(wanted, found), missing(wanted, found)
     if not changes:
@@ -206,10 +206,10 @@ def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
     return StackPlan(changes, (*_recovery(found, broken), *removal.steps), removal.removes, removal.simulate)
 
 
-def plan(wanted: Wanted, found: Found, place: Place | None = None, force: bool = False) -> StackPlan:
+def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: bool = False) -> StackPlan:
     """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
     if wanted.state == "absent":
         return _plan_absent(wanted, found)
     if wanted.source == "doca" or wanted.method == "repository":
         return _plan_repository(wanted, found)
-    return _plan_installer(wanted, found, place or Place(""), force)
+    return _plan_installer(wanted, found, place=place or Place(""), force=force)

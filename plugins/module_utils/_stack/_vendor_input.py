@@ -94,7 +94,7 @@ def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] 
         return []
     words = [option for option in options if isinstance(option, str)]
     bundle = variables["ofed_bundle"]
-    why = misfit(parse_name(bundle), str(system.get("id", "")), str(system.get("version", "")), str(arch), words)
+    why = misfit(parse_name(bundle), os_id=str(system.get("id", "")), os_version=str(system.get("version", "")), arch=str(arch), options=words)
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 
@@ -114,7 +114,7 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-def _set_problems(variables: Mapping[str, t.Any], source: str, method: str, family: str) -> list[Problem]:
+def _set_problems(variables: Mapping[str, t.Any], *, source: str, method: str, family: str) -> list[Problem]:
     value = variables.get("ofed_packages")
     if _is_empty(value):
         return []
@@ -140,7 +140,7 @@ def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | 
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
         if options is not None:
-            found += option_problems("ofed_installer_options", options, mlnx_version(variables), family, firmware)
+            found += option_problems("ofed_installer_options", options, version=mlnx_version(variables), family=family, firmware_update=firmware)
         return found
     if not _is_empty(options):
         found.append(Problem("ofed_installer_options", options, "no options with ofed_method: repository", "no installer runs then"))
@@ -193,4 +193,4 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
         if not _is_empty(variables.get("ofed_installer_options")):
             value = variables["ofed_installer_options"]
             found.append(Problem("ofed_installer_options", value, "no options with ofed_source: doca", "no installer runs then"))
-    return found + _set_problems(variables, source, method, packaging_of(facts))
+    return found + _set_problems(variables, source=source, method=method, family=packaging_of(facts))

@@ -191,7 +191,7 @@ def prepared(found: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
 def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
     node.save()
     module: t.Any = Module(check, **params)
-    return _converge.converge(module, node, RELEASE, {}, str(node.root), 1)
+    return _converge.converge(module, node, release=RELEASE, environ={}, root=str(node.root), pid=1)
 
 
 def converge(node: Node, **params: t.Any) -> dict[str, t.Any]:

@@ -159,7 +159,7 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 def ask(node: Node, policy: str = "build", check: bool = False, **options: t.Any) -> dict[str, t.Any]:
     module: t.Any = Module(check, policy, **options)
-    return _converge.converge(module, node, OLD, str(node.root))
+    return _converge.converge(module, node, OLD, root=str(node.root))
 
 
 def converge(node: Node, policy: str, **options: t.Any) -> list[str]:

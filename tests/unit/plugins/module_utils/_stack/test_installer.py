@@ -18,7 +18,9 @@ OLD, MIDDLE, NEW = "4.1-1.0.2.0", "5.0-2.1.8.0", "23.10-0.5.5.0"
 
 
 def complaints(*entries: t.Any, version: str = NEW, family: str = "deb", firmware: bool = False) -> list[str]:
-    return [str(problem) for problem in options.option_problems("ofed_installer_options", list(entries), version, family, firmware)]
+    return [
+        str(problem) for problem in options.option_problems("ofed_installer_options", list(entries), version=version, family=family, firmware_update=firmware)
+    ]
 
 
 @pytest.mark.parametrize(
