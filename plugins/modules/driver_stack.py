@@ -107,7 +107,12 @@ options:
   keep:
     description:
       - With O(state=absent), packages that are to stay, in the version of the distribution. On Debian and Ubuntu only;
-        elsewhere they go and can be installed anew.
+        elsewhere they go and can be installed again.
+    type: list
+    elements: str
+    default: []
+  keep_purposes:
+    description: Packages to O(keep) as well, by their purposes. M(rdma.ofed.packages) lists these.
     type: list
     elements: str
     default: []
@@ -316,6 +321,7 @@ def main() -> None:
             "repository_trusted": {"type": "bool", "default": False},
             "allow_removal": {"type": "list", "elements": "str", "default": []},
             "keep": {"type": "list", "elements": "str", "default": []},
+            "keep_purposes": {"type": "list", "elements": "str", "default": []},
             "firmware_update": {"type": "bool", "default": False},
             "openib_conf": {"type": "dict", "default": {}},
             "ulps": {"type": "list", "elements": "str", "default": []},
