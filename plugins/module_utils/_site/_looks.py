@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._installed import installed_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import installed_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for as kernel_modules
