@@ -187,20 +187,13 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_reload import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_plan import POLICIES
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "policy": {"type": "str", "choices": list(POLICIES), "default": "if_idle"},
-            "because": {"type": "list", "elements": "str", "default": []},
-            "cut_ssh_connection": {"type": "bool", "default": False},
-            "allow_container": {"type": "bool", "default": False},
-            "timeout": {"type": "int", "default": 300},
-            "assume_changed": {"type": "bool", "default": False},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release(), os.environ, pid=os.getpid()))

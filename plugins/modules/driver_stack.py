@@ -281,36 +281,13 @@ problems:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_stack import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import METHODS, ON
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "source": {"type": "str", "choices": ["mlnx_ofed", "doca"], "default": "mlnx_ofed"},
-            "version": {"type": "str"},
-            "bundle": {"type": "str"},
-            "bundle_on": {"type": "str", "choices": list(ON), "default": "node"},
-            "bundle_checksum": {"type": "str"},
-            "method": {"type": "str", "choices": list(METHODS), "default": "installer"},
-            "packages": {"type": "str"},
-            "installer_options": {"type": "list", "elements": "str", "default": []},
-            "repository": {"type": "str"},
-            "repository_key": {"type": "str", "no_log": False},
-            "repository_trusted": {"type": "bool", "default": False},
-            "allow_removal": {"type": "list", "elements": "str", "default": []},
-            "keep": {"type": "list", "elements": "str", "default": []},
-            "firmware_update": {"type": "bool", "default": False},
-            "openib_conf": {"type": "dict", "default": {}},
-            "ulps": {"type": "list", "elements": "str", "default": []},
-            "timeout": {"type": "int", "default": 7200},
-            "poll": {"type": "int", "default": 20},
-            "attach": {"type": "str", "default": ""},
-            "staged": {"type": "str", "default": ""},
-            "digest": {"type": "str", "default": ""},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module)))

@@ -185,37 +185,18 @@ waited:
 
 import platform
 import time
-import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import declared_of, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import identities, observe
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-
-ARGUMENTS: dict[str, t.Any] = {
-    "ports": {"type": "list", "elements": "str", "default": []},
-    "interfaces": {"type": "list", "elements": "dict", "default": []},
-    "modules": {"type": "list", "elements": "str", "default": []},
-    "fabric": {"type": "str", "default": "ib"},
-    "subnet_manager": {"type": "bool", "default": True},
-    "fabric_ports": {"type": "list", "elements": "str", "default": []},
-    "designated": {"type": "bool", "default": False},
-    "standby": {"type": "bool", "default": False},
-    "designated_host": {"type": "str", "default": ""},
-    "designated_names": {"type": "list", "elements": "str", "default": []},
-    "designated_guids": {"type": "list", "elements": "str", "default": []},
-    "gpudirect": {"type": "str", "choices": [NONE, *METHODS], "default": NONE},
-    "wait": {"type": "int", "default": 0},
-    "fail": {"type": "bool", "default": True},
-}
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     run = ModuleRunner(module)
     try:
         wrong = problems(module.params)

@@ -87,14 +87,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._check._active_ports import compare, remember
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_ports import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["remembered", "compared"], "required": True},
-            "wait": {"type": "int", "default": 0},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     run = ModuleRunner(module)

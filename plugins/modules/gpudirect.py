@@ -163,28 +163,14 @@ import platform
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import CHOICES, FOUND
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT, SOURCE, SUPPORT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "method": {"type": "str", "choices": list(METHODS), "default": "auto"},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "peerdirect_support": {"type": "str", "choices": list(SUPPORT), "default": "auto"},
-            "allow_rebuild": {"type": "bool", "default": False},
-            "allow_container": {"type": "bool", "default": False},
-            "source": {"type": "str", "default": SOURCE},
-            "commit": {"type": "str", "default": COMMIT},
-            "checksum": {"type": "str", "default": ""},
-            "timeout": {"type": "int", "default": 3600},
-            "assume_stack": {"type": "str", "choices": list(CHOICES), "default": FOUND},
-            "assume_ofed_version": {"type": "str", "default": ""},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

@@ -25,11 +25,12 @@ options:
     description:
       - The interfaces, each once. Each entry is a mapping.
       - V(name) - the interface. A P_Key child can leave it out; its name is V(PARENT.PKEY), for example V(ib0.8001).
-      - V(port_guid) or V(pci) - the port, as the last 8 bytes of the hardware address (V(0x0002c903000f0001)), or as the
-        PCI address of an adapter of one port. It stands for the interface, whatever that is called. With V(name), the
-        interface gets this name by a udev rule, at once where it is down and else at the next start of the node. A port
-        GUID can also stand in V(parent) and in the ports of a bond.
-      - V(addresses) - list of IPv4 and IPv6 addresses with prefix length. Other static addresses of the interface are removed.
+      - V(port_guid) or V(pci) - the port, as the last 8 bytes of the hardware address (V(0x0002c903000f0001)), or as
+        the PCI address of an adapter of one port. It stands for the interface, whatever that is called. With V(name),
+        the interface gets this name by a udev rule, at once where it is down and else at the next start of the node. A
+        port GUID can also stand in V(parent) and in the ports of a bond.
+      - V(addresses) - list of IPv4 and IPv6 addresses with prefix length. Other static addresses of the interface are
+        removed.
       - V(mode) - V(datagram), V(connected), or V(auto) (the default), which is connected where the port can do it and
         else datagram.
       - V(mtu) - 68 to 4092 in datagram mode, 68 to 65520 in connected mode. Without it, connected mode gets 65520 and
@@ -37,14 +38,97 @@ options:
       - V(parent) and V(pkey) - make it a P_Key child of another declared interface. The P_Key is a number or
         hexadecimal text, 0x8001 to 0xffff for full and 0x0001 to 0x7fff for limited membership.
       - V(bond) - a mapping that makes it a bond in mode active-backup - V(ports) (names), V(primary) (one of them) and
-        V(miimon) (100 ms). A port needs no entry of its own unless it is a P_Key child, and has no addresses. A bond and
-        its ports have one mode and one MTU.
-      - V(routes) - list of mappings with V(to) (a network or V(default)), V(via) and V(metric). Other static routes over
-        the interface are removed.
+        V(miimon) (100 ms). A port needs no entry of its own unless it is a P_Key child, and has no addresses. A bond
+        and its ports have one mode and one MTU.
+      - V(routes) - list of mappings with V(to) (a network or V(default)), V(via) and V(metric). Other static routes
+        over the interface are removed.
       - V(state) - V(present) (the default) or V(absent), which is the same as not declaring it.
     type: list
     elements: raw
     default: []
+    suboptions:
+      name:
+        description:
+          - The interface. A P_Key child may leave it out; its name is V(PARENT.PKEY), for example V(ib0.8001).
+          - Beside O(interfaces[].port_guid) or O(interfaces[].pci), the name that the interface shall have.
+        type: str
+      port_guid:
+        description:
+          - The port of the interface, instead of or beside its name. The last 8 bytes of the hardware address,
+            V(0x0002c903000f0001).
+        type: str
+      pci:
+        description:
+          - The PCI address of an adapter of one port, V(0000:03:00.0), instead of or beside the name of its interface.
+        type: str
+      bond:
+        description: Makes the interface a bond of IPoIB interfaces or of P_Key children.
+        type: dict
+        suboptions:
+          ports:
+            description:
+              - The ports, by name or port GUID. One that has no entry of its own gets the mode and the MTU of the bond.
+            type: list
+            elements: str
+            required: true
+          primary:
+            description: The port that is preferred while it has a carrier.
+            type: str
+          miimon:
+            description: How often the carrier is looked at, in ms. The default is 100.
+            type: int
+          mode:
+            description: V(active-backup). The kernel takes IPoIB ports into no other bond.
+            type: str
+          fail_over_mac:
+            description: V(active). The kernel allows nothing else for IPoIB ports.
+            type: str
+      routes:
+        description: Static routes over the interface. Others that were configured on it are removed.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          to:
+            description: A network, V(10.30.0.0/16), or V(default).
+            type: str
+            required: true
+          via:
+            description: The gateway, in a network of the interface. Without one, the network is on the link itself.
+            type: str
+          metric:
+            description: The metric. The default is left to the network stack.
+            type: int
+      addresses:
+        description:
+          - IPv4 and IPv6 addresses with prefix length, V(10.20.0.1/24). Other static addresses of the interface are
+            removed.
+        type: list
+        elements: str
+        default: []
+      mode:
+        description: V(auto) is connected where the port can do it, else datagram.
+        type: str
+        choices: [auto, datagram, connected]
+        default: auto
+      mtu:
+        description:
+          - 68 to 4092 in datagram mode, 68 to 65520 in connected mode.
+          - The default is 65520 in connected mode, and the kernel's choice in datagram mode.
+        type: int
+      parent:
+        description: Of a P_Key child, the declared interface on which it is.
+        type: str
+      pkey:
+        description:
+          - Of a P_Key child, its P_Key, as a number or as hexadecimal text.
+          - 0x8001 to 0xffff is full membership, 0x0001 to 0x7fff limited membership.
+        type: raw
+      state:
+        description: V(absent) is the same as not declaring the interface.
+        type: str
+        choices: [present, absent]
+        default: present
   backend:
     description:
       - The network stack to write files for.
@@ -231,19 +315,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._configure import Options, configure
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import BACKENDS
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "interfaces": {"type": "list", "elements": "raw", "default": []},
-            "backend": {"type": "str", "choices": list(BACKENDS), "default": "auto"},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "backup": {"type": "bool", "default": False},
-            "rollback_timeout": {"type": "int", "default": 0},
-            "confirm": {"type": "str", "default": ""},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: configure(module, ModuleRunner(module), Options(**module.params), os.environ))

@@ -182,22 +182,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "load": {"type": "list", "elements": "str", "default": []},
-            "options": {"type": "dict", "default": {}},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "mechanism": {"type": "str", "choices": ["auto", "rdma-core", "modules-load.d"], "default": "auto"},
-            "initramfs": {"type": "str", "choices": ["auto", "never"], "default": "auto"},
-            "initramfs_drivers": {"type": "list", "elements": "str", "default": []},
-            "initramfs_cmdline": {"type": "list", "elements": "str", "default": []},
-            "load_now": {"type": "bool", "default": True},
-            "assume_rdma_core": {"type": "bool", "default": False},
-            "backup": {"type": "bool", "default": False},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

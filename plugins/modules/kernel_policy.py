@@ -148,24 +148,13 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_policy import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_plan import POLICIES
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import ON
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "policy": {"type": "str", "choices": list(POLICIES), "default": "build"},
-            "bundle": {"type": "str"},
-            "bundle_on": {"type": "str", "choices": list(ON), "default": "node"},
-            "bundle_checksum": {"type": "str"},
-            "timeout": {"type": "int", "default": 3600},
-            "poll": {"type": "int", "default": 20},
-            "attach": {"type": "str", "default": ""},
-            "staged": {"type": "str", "default": ""},
-            "digest": {"type": "str", "default": ""},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

@@ -193,19 +193,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxfwreset import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["query", "reset"], "default": "query"},
-            "adapters": {"type": "list", "elements": "str", "default": []},
-            "tried": {"type": "str", "choices": ["nothing", "reset", "reboot"], "default": "nothing"},
-            "disconnect_rdma_users": {"type": "bool", "default": False},
-            "cut_ssh_connection": {"type": "bool", "default": False},
-            "allow_container": {"type": "bool", "default": False},
-            "wait_timeout": {"type": "int", "default": 60},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ThreadRunner(module), os.environ))

@@ -211,16 +211,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxlink_info import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "ports": {"type": "list", "elements": "str", "default": []},
-            "part_numbers": {"type": "list", "elements": "str", "default": []},
-            "min_speed": {"type": "str", "default": ""},
-            "max_effective_ber": {"type": "float", "default": 1e-12},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])

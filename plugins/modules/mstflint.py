@@ -26,7 +26,6 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
-  - rdma.ofed.adapters
 options:
   state:
     description:
@@ -41,9 +40,33 @@ options:
       - All selectors of an entry must fit a card. A card that several entries fit is still burned once.
     type: list
     elements: dict
-    default:
-      - all: true
-    # The options of an entry are in the fragment.
+    default: [{all: true}]
+    suboptions:
+      all:
+        description: All adapters of the node. It excludes the other selectors.
+        type: bool
+        default: false
+      pci:
+        description: The PCI address of a function of the adapter, with or without domain.
+        type: str
+      psid:
+        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
+        type: str
+      part_number:
+        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
+        type: str
+      type:
+        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
+        type: str
+      guid:
+        description: The node GUID, or the GUID of a port. Write it in quotes.
+        type: str
+      netdev:
+        description: The name of a network interface of the adapter.
+        type: str
+      rdma:
+        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
+        type: str
   missing:
     description: What it is when no adapter of the node fits an entry of O(devices).
     type: str
@@ -275,27 +298,15 @@ not_burned:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import selector_options
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._mstflint import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["present", "query"], "default": "present"},
-            "devices": {"type": "list", "elements": "dict", "default": [{"all": True}], "options": selector_options()},
-            "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
-            "images": {"type": "raw"},
-            "versions": {"type": "dict"},
-            "missing_image": {"type": "str", "choices": ["fail", "skip"], "default": "fail"},
-            "allow_downgrade": {"type": "bool", "default": False},
-            "allow_another_psid_that_may_destroy_the_adapter": {"type": "bool", "default": False},
-            "allow_in_container": {"type": "bool", "default": False},
-            "burn_timeout": {"type": "int", "default": 3600},
-            "lock_timeout": {"type": "int", "default": 120},
-        },
+        argument_spec=OPTIONS,
         required_if=[("state", "present", ["images", "versions"], True)],
         supports_check_mode=True,
     )

@@ -259,42 +259,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._converge import converge
-
-INSTANCE = {
-    "fabric": {"type": "str", "default": "ib"},
-    "role": {"type": "str", "choices": ["master", "standby"], "default": "master"},
-    "priority": {"type": "int", "default": 14},
-    "port": {"type": "str"},
-    "port_guid": {"type": "str"},
-    "subnet_prefix": {"type": "str", "default": "0xfe80000000000000"},
-    "log_file": {"type": "path"},
-    "designated_host": {"type": "str"},
-    "peer_guids": {"type": "list", "elements": "str", "default": []},
-    "other_guids": {"type": "list", "elements": "str", "default": []},
-}
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "instances": {"type": "list", "elements": "dict", "options": INSTANCE},
-            "partitions": {"type": "dict", "default": {}},
-            "node_names": {"type": "dict", "options": {"hosts": {"type": "dict", "default": {}}, "names": {"type": "dict", "default": {}}}},
-            "routing_engine": {"type": "list", "elements": "str"},
-            "root_guids": {"type": "list", "elements": "str"},
-            "qos": {"type": "bool"},
-            "qos_policy": {"type": "str"},
-            "sm_key": {"type": "str", "no_log": True},
-            "log_max_size": {"type": "int", "default": 128},
-            "log_flags": {"type": "str"},
-            "options": {"type": "dict", "default": {}},
-            "secret_options": {"type": "dict", "default": {}, "no_log": True},
-            "wait_timeout": {"type": "int", "default": 60},
-            "known_hosts": {"type": "list", "elements": "str", "default": []},
-            "allow_foreign_master": {"type": "bool", "default": False},
-            "stack_replaced": {"type": "bool", "default": False},
-        },
+        argument_spec=OPTIONS,
         # "Nothing runs here" is said, and not merely left out.
         required_if=[("state", "present", ["instances"])],
         supports_check_mode=True,

@@ -143,14 +143,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._report import report
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm_info import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "ports": {"type": "list", "elements": "str", "default": []},
-            "known_hosts": {"type": "list", "elements": "str", "default": []},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     systemd = os.path.isdir("/run/systemd/system")

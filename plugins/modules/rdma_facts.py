@@ -649,13 +649,14 @@ import os
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import PARTS, gather
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import gather
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"gather": {"type": "list", "elements": "str", "choices": list(PARTS), "default": list(PARTS)}},
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     try:

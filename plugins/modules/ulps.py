@@ -136,18 +136,13 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ulps import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_apply import converge
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "protocols": {"type": "list", "elements": "str", "default": []},
-            "source": {"type": "str", "choices": ["inbox", "mlnx_ofed", "doca"], "default": "inbox"},
-            "openib_conf": {"type": "dict", "default": {}},
-            "renewed": {"type": "bool", "default": False},
-            "start": {"type": "bool", "default": True},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
@@ -30,6 +29,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 
 def _check(variables: t.Mapping[str, t.Any], name: str, good: t.Callable[[t.Any], bool], allowed: str, hint: str = "") -> list[Problem]:
@@ -76,14 +77,12 @@ def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     quoted = "quote it: without quotes YAML reads a number" if isinstance(variables.get("opensm_port_guid"), int) else ""
     return [
         *fabric_problems(variables),
-        *_check(variables, "opensm_state", lambda value: value in ("present", "absent"), "present, absent"),
+        *value_problems(VARIABLES, variables, apart=("opensm_qos",)),
         *rank_problems(variables),
-        *_check(variables, "opensm_standby", is_boolean, ALLOWED),
         *_check(variables, "opensm_port", _or_empty(is_port, None, ""), PORT),
         *_check(variables, "opensm_port_guid", _or_empty(is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"', quoted),
         *_check(variables, "opensm_priority", is_priority, PRIORITY),
         *_check(variables, "opensm_wait_timeout", _is_seconds, "a whole number of seconds, more than 0"),
-        *_check(variables, "opensm_allow_foreign_master", is_boolean, ALLOWED),
         *_check(variables, "opensm_log_file", _or_empty(is_path, None, ""), PATH),
         *_check(variables, "opensm_port_guids", _or_empty(_is_guid_list, None), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
         *_check(variables, "opensm_node_guids", _or_empty(_is_guid_mapping, None), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),

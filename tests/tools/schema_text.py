@@ -1,0 +1,170 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The texts that schema.py makes: Python tables, documentation of modules, tables of variables. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+import typing as t
+
+import yaml
+
+Option = t.Mapping[str, t.Any]
+Options = t.Mapping[str, Option]
+
+_CODE_WIDTH = 160
+_TEXT_WIDTH = 120
+_ORDER = ("description", "type", "elements", "required", "choices", "default")
+_MARKUP = re.compile(r"\b([A-Z]{1,2})\(((?:[^()\\]|\\.|\([^()]*\))*)\)")
+
+
+def python(value: t.Any, depth: int = 0, lead: int = 0) -> str:
+    """A literal, in the form that ruff gives it. C(lead) is what else stands on the first line."""
+    flat = _flat(value)
+    if 4 * depth + lead + len(flat) + 1 <= _CODE_WIDTH - (0 if depth else 50) or not isinstance(value, (dict, list)) or not value:
+        return flat
+    inside = " " * 4 * (depth + 1)
+    if isinstance(value, dict):
+        rows = ["%s: %s" % (_flat(key), python(item, depth + 1, len(_flat(key)) + 2)) for key, item in value.items()]
+    else:
+        rows = [python(item, depth + 1) for item in value]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return "%s\n%s%s%s" % (opening, "".join("%s%s,\n" % (inside, row) for row in rows), " " * 4 * depth, closing)
+
+
+def _flat(value: t.Any) -> str:
+    if isinstance(value, dict):
+        return "{%s}" % ", ".join("%s: %s" % (_flat(key), _flat(item)) for key, item in value.items())
+    if isinstance(value, list):
+        return "[%s]" % ", ".join(map(_flat, value))
+    return json.dumps(value) if isinstance(value, str) else repr(value)
+
+
+def paragraphs(option: Option) -> list[str]:
+    """The description as a list, each entry on one line."""
+    description = option["description"]
+    return [" ".join(text.split()) for text in ([description] if isinstance(description, str) else description)]
+
+
+def module_entry(name: str, variable: Option, names: t.Mapping[str, str], kept: Option | None = None, depth: int = 1) -> str:
+    """An option in the documentation of a module, for a variable that is handed to it.
+
+    C(names) are the options that get variables, by variable. C(kept) is the option as it is documented, if it is: only its
+    suboptions are those of the variable.
+    """
+    shown = kept or variable
+    pad = "  " * depth
+    lines = ["%s%s:" % (pad, name)]
+    for key in _ORDER:
+        if key == "description":
+            lines += _described([_renamed(text, names) for text in paragraphs(shown)], pad + "  ")
+        elif key in shown:
+            lines.append("%s  %s: %s" % (pad, key, inline(shown[key])))
+    text = "\n".join(lines) + "\n"
+    if "options" not in variable:
+        return text
+    entries = [module_entry(key, option, names, depth=depth + 2) for key, option in variable["options"].items()]
+    return "%s%s  suboptions:\n%s" % (text, pad, "".join(entries))
+
+
+def inline(value: t.Any) -> str:
+    text: str = yaml.safe_dump(value, default_flow_style=True, width=10000)
+    return text.removesuffix("\n...\n").rstrip("\n").replace("'", '"')
+
+
+def _described(texts: t.Sequence[str], pad: str) -> list[str]:
+    one = "%sdescription: %s" % (pad, texts[0])
+    if len(texts) == 1 and len(one) <= _TEXT_WIDTH and _is_plain(texts[0]):
+        return [one]
+    lines = [pad + "description:"]
+    for text in texts:
+        first = pad + "  - "
+        if not _is_plain(text):
+            lines.append(first + ">-")
+            first = pad + "    "
+        lines += textwrap.wrap(text, _TEXT_WIDTH, initial_indent=first, subsequent_indent=pad + "    ", break_long_words=False, break_on_hyphens=False)
+    return lines
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return bool(yaml.safe_load("- " + text) == [text])
+    except yaml.YAMLError:
+        return False
+
+
+def _renamed(text: str, names: t.Mapping[str, str]) -> str:
+    """The text of a role, for a module: references to variables become references to options, or names."""
+
+    def rename(match: re.Match[str]) -> str:
+        kind, inside = match[1], match[2]
+        head = re.match(r"[a-z_0-9]+", inside)
+        if kind != "O" or "#" in inside or head is None:
+            return match[0]
+        return "O(%s%s)" % (names[head[0]], inside[head.end() :]) if head[0] in names else "C(%s)" % inside
+
+    return _MARKUP.sub(rename, text)
+
+
+def markdown(text: str) -> str:
+    """The markup of Ansible's documentation as Markdown, for a cell of a table."""
+
+    def word(match: re.Match[str]) -> str:
+        inside = match[2].rpartition(":")[2] if "#" in match[2] else match[2]
+        return "`%s`" % inside.replace("\\)", ")").replace("=", ": ") if match[1] == "O" else "`%s`" % inside
+
+    return _MARKUP.sub(word, text).replace("|", "\\|")
+
+
+def _default(option: Option) -> str:
+    if option.get("required"):
+        return "required"
+    return "`%s`" % inline(option["default"]) if option.get("default", "") not in ("", None) else ""
+
+
+def table(options: Options) -> str:
+    """The short table in the README of a role: the first paragraph of each variable."""
+    rows = ["| `%s` | %s | %s |\n" % (name, _default(option), markdown(paragraphs(option)[0])) for name, option in options.items()]
+    return "| variable | default | meaning |\n|---|---|---|\n" + "".join(rows)
+
+
+def _type(option: Option) -> str:
+    return "%s of %s" % (option["type"], option["elements"]) if "elements" in option else str(option["type"])
+
+
+def _row(name: str, option: Option) -> str:
+    meaning = " ".join(map(markdown, paragraphs(option)))
+    if "choices" in option:
+        meaning += " One of %s." % ", ".join("`%s`" % choice for choice in option["choices"])
+    return "| `%s` | %s | %s | %s" % (name, _type(option), _default(option), meaning)
+
+
+def _nested(name: str, option: Option) -> str:
+    """The tables of what is in a variable, and in that."""
+    if "options" not in option:
+        return ""
+    path = name + ("[]" if option["type"] == "list" else "")
+    text = "\n`%s`:\n\n| key | type | default | meaning |\n|---|---|---|---|\n" % path
+    text += "".join(_row(key, inner) + " |\n" for key, inner in option["options"].items())
+    return text + "".join(_nested("%s.%s" % (path, key), inner) for key, inner in option["options"].items())
+
+
+def reference(owners: t.Mapping[str, Options], readers: t.Mapping[str, t.Sequence[str]]) -> str:
+    """docs/variables.md: all variables, those of the site last and with their readers."""
+    parts = [
+        "# Variables\n\nEvery variable of the collection, made from the argument specifications of the roles and the playbooks by `make schema`. "
+        "A default that is left\nopen is explained beside it.\n"
+    ]
+    for owner, options in owners.items():
+        of_site = owner == "site"
+        title = "The site and its playbooks" if of_site else "Role `%s`" % owner
+        columns = ["variable", "type", "default", "meaning"] + ["read by"] * of_site
+        parts.append("\n## %s\n\n| %s |\n|%s\n" % (title, " | ".join(columns), "---|" * len(columns)))
+        for name, option in options.items():
+            parts.append(_row(name, option) + (" | %s |\n" % ", ".join(readers[name]) if of_site else " |\n"))
+        parts += [_nested(name, option) for name, option in options.items()]
+    return "".join(parts)
