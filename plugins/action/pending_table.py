@@ -10,6 +10,7 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import render
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
@@ -23,7 +24,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
-        self.validate_argument_spec({})
+        self.validate_argument_spec(OPTIONS)
         # All hosts of the play: what was set on one that failed later is pending as well.
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         pending = {host: [str(line) for line in plain(task_vars["hostvars"][host].get("rdma_pending") or [])] for host in hosts}

@@ -12,9 +12,10 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN, meant
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, host_problems, placement, role_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement, role_problems
 
 
 def _outcome(host: str, problems: t.Sequence[Problem]) -> dict[str, t.Any]:
@@ -33,7 +34,7 @@ class ActionModule(ActionBase):
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
         host = str(task_vars["inventory_hostname"])
-        _checked, arguments = self.validate_argument_spec({"role": {"type": "str", "choices": list(ROLES)}})
+        _checked, arguments = self.validate_argument_spec(OPTIONS)
         role = arguments["role"]
         facts = plain(task_vars.get("ansible_facts", {}).get("rdma"))
         if role:

@@ -31,28 +31,28 @@ options:
   state:
     description:
       - V(absent) removes the stack of a vendor, with its configuration and the repository that an earlier run declared.
-        Packages that others need go back to the version of the distribution, those of O(keep) too. A stack of the
+        Packages that others need, and those in O(keep), return to the version of the distribution. A stack of the
         distribution is left alone.
     type: str
     choices: [present, absent]
     default: present
   source:
-    description: Whose stack. With O(state=absent), it does not matter.
+    description: The vendor's stack. It is ignored with O(state=absent).
     type: str
     choices: [mlnx_ofed, doca]
     default: mlnx_ofed
   version:
     description:
-      - The release. Of MLNX_OFED as in the file C(.mlnx) of a bundle, for example V(23.10-0.5.5.0). It can be left out
-        where the name of the bundle has it. Of DOCA, for example V(2.9.1).
-      - With a repository and without a version, any installed version is right.
+      - The release of MLNX_OFED as in the file C(.mlnx) of a bundle, such as V(23.10-0.5.5.0), or the version of DOCA, such
+        as V(2.9.1). The default is the release in the name of the bundle.
+      - With a repository and without a version, any installed version is accepted.
     type: str
   bundle:
     description:
       - The bundle of MLNX_OFED for O(method=installer). The absolute path of an unpacked one, of a C(.tgz) or of an
         C(.iso), or the URL of one of the latter two, for which O(bundle_checksum) is needed.
-      - The download is part of the job, so it is shown how far it is, and counts for O(timeout). A run that comes after one
-        that was cut off does not ask for what is there already.
+      - The download is part of the job. Its progress is shown, and it counts towards O(timeout). A run after an interrupted
+        one resumes the download.
       - It is unpacked once, below C(/var/lib/rdma.ofed/bundles), and removed from there after success. An ISO image is
         mounted where the node has loop devices, and is else unpacked by C(bsdtar), C(xorriso) or C(7z).
     type: str
@@ -63,25 +63,26 @@ options:
     choices: [node, controller]
     default: node
   bundle_checksum:
-    description: V(sha256:) and 64 hexadecimal digits. It is compared before anything is unpacked.
+    description: The checksum of the bundle, V(sha256:) and 64 hexadecimal digits. It is compared before the bundle is unpacked.
     type: str
   method:
     description:
-      - How MLNX_OFED is installed. V(repository) is through its metapackages, with the package manager. DOCA always is.
+      - How to install MLNX_OFED. V(repository) installs its metapackages with the package manager. DOCA always comes from a
+        repository.
     type: str
     choices: [installer, repository]
     default: installer
   packages:
     description:
-      - The set of packages of MLNX_OFED, for example V(all), V(basic), V(hpc), V(guest), V(hypervisor), V(kernel-only) or
+      - The package set of MLNX_OFED, for example V(all), V(basic), V(hpc), V(guest), V(hypervisor), V(kernel-only) or
         V(user-space-only); V(all) is the default.
       - The profile of DOCA, V(doca-ofed) (the default), V(doca-all), V(doca-networking), V(doca-roce) or V(doca-host-basic).
     type: str
   installer_options:
     description:
       - Further options of C(mlnxofedinstall), as it spells them, each with what stands after it, as in V(--kernel 5.10.0-28-amd64).
-      - Those that the release does not know are refused, with the nearest one that it knows. The installer itself takes
-        a misspelt C(--without-...) for the name of a package.
+      - Options that the release does not know are refused, and the message names the nearest one that it knows. The installer
+        itself would interpret a misspelt C(--without-...) as the name of a package.
     type: list
     elements: str
     default: []
@@ -95,44 +96,44 @@ options:
       - The public key that the repository is signed with, as a URL, the absolute path of a file on the node, or the key itself.
     type: str
   repository_trusted:
-    description: Use the repository without a key.
+    description: Whether to use the repository without a key.
     type: bool
     default: false
   allow_removal:
     description:
-      - Packages that are no part of the RDMA stack, and may be removed where they stand in the way. They are not installed again.
+      - Packages outside the RDMA stack that may be removed where they block a change. They are not installed again.
     type: list
     elements: str
     default: []
   keep:
     description:
-      - With O(state=absent), packages that are to stay, in the version of the distribution. On Debian and Ubuntu only;
-        elsewhere they go and can be installed anew.
+      - With O(state=absent), packages that stay, in the version of the distribution. On Debian and Ubuntu only. On other
+        distributions they are removed and can be installed again.
     type: list
     elements: str
     default: []
   firmware_update:
-    description: Let the installer, or the package C(mlnx-fw-updater), burn firmware onto the adapters.
+    description: Whether the installer, or the package C(mlnx-fw-updater), may burn firmware.
     type: bool
     default: false
   openib_conf:
     description:
-      - Keys of C(/etc/infiniband/openib.conf) with their values. All else in the file is kept, and a copy of the file is made.
-      - Only keys that C(openibd) reads are taken. Values mean themselves, nothing in them is expanded. They are read when
-        C(openibd) starts the next time.
+      - Keys of C(/etc/infiniband/openib.conf) and their values. All other lines of the file are kept, and a copy of the file
+        is made.
+      - Only keys that C(openibd) reads are accepted. Values are literal. C(openibd) reads the file when it starts.
     type: dict
     default: {}
   ulps:
     description:
-      - Upper-layer protocols whose packages shall be there, out of V(ibacm), V(srp), V(iser), V(nfsrdma) and V(nvmf). They are
-        turned on with M(rdma.ofed.ulps).
-      - With O(method=installer) the set of packages has to have what is the vendor's. V(nfsrdma) and V(nvmf) need the options
-        C(--with-nfsrdma) and C(--with-nvmf).
+      - Upper-layer protocols whose packages are installed, out of V(ibacm), V(srp), V(iser), V(nfsrdma) and V(nvmf).
+        M(rdma.ofed.ulps) turns them on.
+      - With O(method=installer), the package set must contain the packages of the vendor. V(nfsrdma) and V(nvmf) need the
+        options C(--with-nfsrdma) and C(--with-nvmf).
     type: list
     elements: str
     default: []
   timeout:
-    description: How long the whole installation may take, in seconds, with the download of a bundle.
+    description: The time limit of the whole installation, download included, in seconds.
     type: int
     default: 7200
 attributes:

@@ -24,20 +24,19 @@ attributes:
 options:
   ports:
     description:
-      - The ports that shall be C(ACTIVE) and C(LinkUp), in the notation of C(rdma link), such as V(mlx5_0/1).
-      - Where empty, the ports under O(interfaces).
+      - The ports that must be C(ACTIVE) and C(LinkUp), in the notation of C(rdma link), such as V(mlx5_0/1).
+      - With an empty list, the ports under O(interfaces).
     type: list
     elements: str
     default: []
   interfaces:
     description:
-      - The declared IPoIB interfaces, as in the role variable C(ipoib_interfaces).
-      - Each has a C(name), or a C(parent) and C(pkey), and may have C(addresses), C(mode), C(mtu) and C(state).
+      - The declared IPoIB interfaces, each as in O(rdma.ofed.ipoib#module:interfaces).
     type: list
     elements: dict
     default: []
   modules:
-    description: Kernel modules that shall be loaded, now and at boot.
+    description: The kernel modules that must be loaded, now and at boot.
     type: list
     elements: str
     default: []
@@ -46,33 +45,34 @@ options:
     type: str
     default: ib
   subnet_manager:
-    description: Look at the subnet manager at all?
+    description: Whether to check the subnet manager.
     type: bool
     default: true
   fabric_ports:
-    description: The ports that are on O(fabric), for a node that is on several fabrics. Where empty, any of its ports is.
+    description: The ports that are on O(fabric), for a node on several fabrics. With an empty list, all of its ports.
     type: list
     elements: str
     default: []
   designated:
     description:
-      - Is this node the designated subnet manager of its fabric?
-      - The designated node runs opensm and holds the only master; a node that is neither this nor O(standby) does not run or enable opensm.
+      - Whether this node is the designated subnet manager of its fabric.
+      - The designated node runs opensm and the only master. A node that is neither designated nor O(standby) must not run or
+        enable opensm.
     type: bool
     default: false
   standby:
-    description: Does this node run a subnet manager that stands by, or manage another fabric?
+    description: Whether this node runs a standby subnet manager, or manages another fabric.
     type: bool
     default: false
   designated_host:
     description:
-      - The host that shall hold the master.
-      - Another node recognises it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
+      - The host that must run the master subnet manager.
+      - Other nodes recognise it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
         sets to the name of the host.
     type: str
     default: ""
   designated_names:
-    description: Other names of O(designated_host) that its node description may hold.
+    description: Other names of O(designated_host) that its node description may contain.
     type: list
     elements: str
     default: []
@@ -83,19 +83,19 @@ options:
     default: []
   gpudirect:
     description:
-      - How the adapters shall reach the memory of GPUs, as in M(rdma.ofed.gpudirect). A node without an NVIDIA GPU is as declared with
-        any of these. V(none) does not look.
-      - Its module shall be loaded, now and at boot, and be registered with the RDMA stack where that shows it. What waits for the installed
-        stack to be loaded is no deviation.
+      - How adapters must reach GPU memory, as in M(rdma.ofed.gpudirect). A node without an NVIDIA GPU conforms to all of these.
+        V(none) does not check.
+      - The module of the method must be loaded, now and at boot, and be registered with the RDMA stack where the stack shows
+        that. What is pending until the installed stack is loaded is no deviation.
     type: str
     choices: [none, auto, nvidia_peermem, nv_peer_mem, dmabuf]
     default: none
   wait:
-    description: Seconds to wait for the declared state. V(0) looks once.
+    description: How long to wait for the declared state, in seconds. V(0) checks once.
     type: int
     default: 0
   fail:
-    description: End with a failure where there are deviations.
+    description: Whether to fail where something deviates.
     type: bool
     default: true
 seealso:

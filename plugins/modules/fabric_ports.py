@@ -25,12 +25,12 @@ attributes:
     description: It keeps no list, and compares with the one that there is.
 options:
   state:
-    description: V(remembered) keeps the list, V(compared) says what is missing since then.
+    description: V(remembered) keeps the list of active ports, V(compared) reports what is missing since then.
     type: str
     choices: [remembered, compared]
     required: true
   wait:
-    description: For how many seconds ports may be missing. Ports of nodes that were just booted come back one after the other.
+    description: How long ports may be missing, in seconds. Ports of nodes that have just booted come back one after the other.
     type: int
     default: 0
 requirements:

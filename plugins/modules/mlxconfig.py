@@ -30,8 +30,8 @@ extends_documentation_fragment:
 options:
   devices:
     description:
-      - Which adapters shall have which parameters. Several entries can mean one adapter, as long as they agree.
-      - All selectors of an entry must fit an adapter. The functions of one card are one adapter.
+      - Adapters and their parameters. Several entries can match one adapter, as long as they agree.
+      - All selectors of an entry must match an adapter. The functions of one card are one adapter.
     type: list
     elements: dict
     required: true
@@ -83,29 +83,29 @@ options:
         elements: str
         default: []
   missing:
-    description: What it is when no adapter of the node fits an entry.
+    description: Whether an entry that matches no adapter of the node fails or is ignored.
     type: str
     choices: [fail, ignore]
     default: fail
   tool:
     description:
-      - Which program to use. V(auto) takes C(mlxconfig) where it is installed, and tries the other one where a program
+      - The program to use. V(auto) chooses C(mlxconfig) where it is installed, and tries the other one where a program
         does not know the card or a parameter.
     type: str
     choices: [auto, mlxconfig, mstconfig]
     default: auto
   backup:
     description:
-      - Whether to save what is set on an adapter before it is changed. C(mstconfig -d DEVICE -f FILE set_raw) brings it
-        back. An adapter that has all defaults leaves no file.
+      - Whether to save the parameters of an adapter before they are changed. C(mstconfig -d DEVICE -f FILE set_raw)
+        restores them. An adapter with only defaults leaves no file.
     type: bool
     default: false
   backup_dir:
-    description: Where backups go.
+    description: The folder for backups.
     type: path
     default: /var/backups/rdma-ofed
   lock_timeout:
-    description: For how many seconds to wait for another run of the collection that uses an adapter.
+    description: How long to wait for another process of this collection that uses an adapter, in seconds.
     type: int
     default: 120
 notes:

@@ -23,23 +23,23 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.info
 options:
   ports:
-    description: The ports to ask for, as V(mlx5_0/1). All ports of all adapters where it is left out; virtual functions have none.
+    description: The ports, such as V(mlx5_0/1). The default is all ports of all adapters. Virtual functions have none.
     type: list
     elements: str
     default: []
   part_numbers:
-    description: The part numbers of the cables that the site uses, as shell patterns such as V(MCP1600-E*). Empty accepts all.
+    description: The part numbers of the cables that the site uses, as shell patterns such as V(MCP1600-E*). The default accepts all.
     type: list
     elements: str
     default: []
   min_speed:
     description:
-      - The speed that cables and links have to do, as V(EDR) or V(100G).
-      - Where it is left out, a cable has to do what its port is set to, and a link has to run as fast as both are able to.
+      - The speed that cables and links must support, such as V(EDR) or V(100G).
+      - By default, a cable must support the speed that its port is set to, and a link must run as fast as both ends support.
     type: str
     default: ""
   max_effective_ber:
-    description: The rate of errors left after error correction, in errors per bit, above which a port is a problem.
+    description: The bit error rate after error correction above which a port is a problem.
     type: float
     default: 1.0e-12
 notes:

@@ -21,12 +21,12 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.info
 options:
   ports:
-    description: The ports to ask through, in the notation of C(rdma link), such as V(mlx5_0/1). Where empty, all InfiniBand ports.
+    description: The ports to query through, in the notation of C(rdma link), such as V(mlx5_0/1). The default is all InfiniBand ports.
     type: list
     elements: str
     default: []
   known_hosts:
-    description: Names of the hosts of the inventory. A manager whose node description begins with one of them gets it as C(host).
+    description: The names of the hosts of the inventory. A manager whose node description begins with one of them gets it as C(host).
     type: list
     elements: str
     default: []

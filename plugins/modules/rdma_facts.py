@@ -20,8 +20,8 @@ description:
 options:
   gather:
     description:
-      - The parts to collect. The distribution (C(os)) is always among them, and C(adapters) come with V(hcas).
-      - A later call replaces the whole fact C(rdma), so leave this alone where other roles of the collection follow.
+      - The parts to collect. The distribution (C(os)) is always collected, and C(adapters) come with V(hcas).
+      - A later call replaces the whole fact C(rdma), so keep the default where other roles of the collection follow.
     type: list
     elements: str
     choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links, gpu]

@@ -19,7 +19,7 @@ description:
   - Names that look like misspelt role variables count as wrong.
 options:
   role:
-    description: Judge the variables of this role only, as they are within it. Left out, those of all roles, and the site's subnet managers.
+    description: The role whose variables to validate, as they are within it. The default is all roles, and the placement of the subnet managers.
     type: str
     choices: [ofed]
 author:

@@ -88,7 +88,13 @@ class Tree:
 
     def _site(self) -> Options:
         """C(fabric) and C(rdma_*), whoever declares them, and what only playbooks read."""
-        found = {name: option for role in self.roles for name, option in self.declared[role].items() if not name.startswith(role + "_")}
+        found: Options = {}
+        for role in self.roles:
+            for name, option in self.declared[role].items():
+                if name.startswith(role + "_"):
+                    continue
+                if _shape(found.setdefault(name, option)) != _shape(option):
+                    self.wrong.append("%s is declared in roles/%s/meta/argument_specs.yml in another way than elsewhere" % (name, role))
         return dict(sorted({**found, **self._options(self.root)}.items()))
 
     def own(self, owner: str) -> Options:
@@ -201,7 +207,7 @@ class Tree:
         sources, text = [], ""
         if name in self.declared:
             sources.append("meta/argument_specs.yml" if name == SITE else "roles/%s/meta/argument_specs.yml" % name)
-            variables = {key: {part: option[part] for part in ("type", "choices", "default") if part in option} for key, option in self.own(name).items()}
+            variables = {key: _shape(option) for key, option in self.own(name).items()}
             text += "\nVARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = %s\n" % python(variables)
         if name in self.modules:
             sources.append("plugins/modules/%s.py" % name)
@@ -243,6 +249,11 @@ def _with_option(source: str, name: str, entry: str) -> str:
     old = re.compile(r"^  %s:\n(?:(?: {4}.*)?\n)*" % name, re.MULTILINE)
     block = old.sub(lambda _match: entry, block) if old.search(block) else block + entry
     return source[:begin] + block + source[end:]
+
+
+def _shape(option: Option) -> Option:
+    """What the checks of values need of a variable."""
+    return {part: option[part] for part in ("type", "choices", "default") if part in option}
 
 
 def _spec(entry: Option, variable: Option) -> Option:

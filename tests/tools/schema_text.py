@@ -18,6 +18,10 @@ Options = t.Mapping[str, Option]
 
 _CODE_WIDTH = 160
 _TEXT_WIDTH = 120
+_INTRODUCTION = """\
+All variables of the collection. `make schema` makes this page from the argument specifications of the roles and from
+`meta/argument_specs.yml`. Where no default is shown, the description tells what applies.
+"""
 _ORDER = ("description", "type", "elements", "required", "choices", "default")
 _MARKUP = re.compile(r"\b([A-Z]{1,2})\(((?:[^()\\]|\\.|\([^()]*\))*)\)")
 
@@ -114,8 +118,10 @@ def markdown(text: str) -> str:
     """The markup of Ansible's documentation as Markdown, for a cell of a table."""
 
     def word(match: re.Match[str]) -> str:
-        inside = match[2].rpartition(":")[2] if "#" in match[2] else match[2]
-        return "`%s`" % inside.replace("\\)", ")").replace("=", ": ") if match[1] == "O" else "`%s`" % inside
+        owner, _hash, inside = match[2].replace("\\)", ")").rpartition("#")
+        if match[1] == "O":
+            inside = inside.rpartition(":")[2].replace("=", ": ")
+        return "`%s` of `%s`" % (inside, owner) if owner else "`%s`" % inside
 
     return _MARKUP.sub(word, text).replace("|", "\\|")
 
@@ -126,45 +132,51 @@ def _default(option: Option) -> str:
     return "`%s`" % inline(option["default"]) if option.get("default", "") not in ("", None) else ""
 
 
+def _meaning(option: Option, texts: t.Sequence[str]) -> str:
+    """The description, and the choices that it does not name."""
+    meaning = " ".join(map(markdown, texts))
+    choices = ["`%s`" % choice for choice in option.get("choices", ())]
+    return meaning if all(choice in meaning for choice in choices) else "%s One of %s." % (meaning, ", ".join(choices))
+
+
+def _table(title: str, options: Options, cells: t.Callable[[Option], list[str]]) -> str:
+    rows = ["| `%s` | %s |\n" % (name, " | ".join(cells(option))) for name, option in options.items()]
+    return "| %s |\n|%s\n%s" % (title, "---|" * (title.count("|") + 1), "".join(rows))
+
+
+def _nested(path: str, options: Options, title: str, cells: t.Callable[[Option], list[str]]) -> str:
+    """The tables of what is in variables, and in that."""
+    text = ""
+    for name, option in options.items():
+        if "options" in option:
+            place = path + name + ("[]" if option["type"] == "list" else "")
+            text += "\n`%s`:\n\n%s" % (place, _table(title.replace("variable", "key"), option["options"], cells))
+            text += _nested(place + ".", option["options"], title, cells)
+    return text
+
+
 def table(options: Options) -> str:
-    """The short table in the README of a role: the first paragraph of each variable."""
-    rows = ["| `%s` | %s | %s |\n" % (name, _default(option), markdown(paragraphs(option)[0])) for name, option in options.items()]
-    return "| variable | default | meaning |\n|---|---|---|\n" + "".join(rows)
+    """The table in the README of a role: the first paragraph of each description."""
 
+    def cells(option: Option) -> list[str]:
+        return [_default(option), _meaning(option, paragraphs(option)[:1])]
 
-def _type(option: Option) -> str:
-    return "%s of %s" % (option["type"], option["elements"]) if "elements" in option else str(option["type"])
-
-
-def _row(name: str, option: Option) -> str:
-    meaning = " ".join(map(markdown, paragraphs(option)))
-    if "choices" in option:
-        meaning += " One of %s." % ", ".join("`%s`" % choice for choice in option["choices"])
-    return "| `%s` | %s | %s | %s" % (name, _type(option), _default(option), meaning)
-
-
-def _nested(name: str, option: Option) -> str:
-    """The tables of what is in a variable, and in that."""
-    if "options" not in option:
-        return ""
-    path = name + ("[]" if option["type"] == "list" else "")
-    text = "\n`%s`:\n\n| key | type | default | meaning |\n|---|---|---|---|\n" % path
-    text += "".join(_row(key, inner) + " |\n" for key, inner in option["options"].items())
-    return text + "".join(_nested("%s.%s" % (path, key), inner) for key, inner in option["options"].items())
+    title = "variable | default | meaning"
+    return _table(title, options, cells) + _nested("", options, title, cells)
 
 
 def reference(owners: t.Mapping[str, Options], readers: t.Mapping[str, t.Sequence[str]]) -> str:
-    """docs/variables.md: all variables, those of the site last and with their readers."""
-    parts = [
-        "# Variables\n\nEvery variable of the collection, made from the argument specifications of the roles and the playbooks by `make schema`. "
-        "A default that is left\nopen is explained beside it.\n"
-    ]
+    """docs/variables.md: all variables, those of the site with their readers."""
+
+    def cells(option: Option) -> list[str]:
+        kind = "%s of %s" % (option["type"], option["elements"]) if "elements" in option else option["type"]
+        return [kind, _default(option), _meaning(option, paragraphs(option))]
+
+    title = "variable | type | default | meaning"
+    text = "# Variables\n\n" + _INTRODUCTION
     for owner, options in owners.items():
-        of_site = owner == "site"
-        title = "The site and its playbooks" if of_site else "Role `%s`" % owner
-        columns = ["variable", "type", "default", "meaning"] + ["read by"] * of_site
-        parts.append("\n## %s\n\n| %s |\n|%s\n" % (title, " | ".join(columns), "---|" * len(columns)))
-        for name, option in options.items():
-            parts.append(_row(name, option) + (" | %s |\n" % ", ".join(readers[name]) if of_site else " |\n"))
-        parts += [_nested(name, option) for name, option in options.items()]
-    return "".join(parts)
+        text += "\n## %s\n\n" % ("The site and its playbooks" if owner == "site" else "Role `%s`" % owner)
+        if owner == "site":
+            options = {name: {**option, "description": [*paragraphs(option), "Read by %s." % ", ".join(readers[name])]} for name, option in options.items()}
+        text += _table(title, options, cells) + _nested("", options, title, cells)
+    return text
