@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import render
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 
 class ActionModule(ActionBase):
-    """Collects and prints; what the table says is made by pure code."""
+    """Collects and prints; pure code makes the table."""
 
     _requires_connection = False
     _supports_check_mode = True
@@ -27,9 +29,12 @@ class ActionModule(ActionBase):
         self.validate_argument_spec(OPTIONS)
         # All hosts of the play: what was set on one that failed later is pending as well.
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
-        pending = {host: [str(line) for line in plain(task_vars["hostvars"][host].get("rdma_pending") or [])] for host in hosts}
+        try:
+            pending = {host: pending_of(plain(task_vars["hostvars"][host].get("rdma_pending") or []), "rdma_pending of " + host) for host in hosts}
+        except InvalidInput as exc:
+            raise AnsibleActionFail(exc.msg) from exc
         table = render(pending)
         if table:
             Display().display("\n%s\n" % table)
-        result.update(changed=False, pending={host: lines for host, lines in pending.items() if lines})
+        result.update(changed=False, pending={host: [entry.result() for entry in entries] for host, entries in pending.items() if entries})
         return result

@@ -2,25 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What makes pending changes of a host effective."""
+"""The action that makes the pending changes of a host effective."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: activation
-short_description: What makes pending changes of a host effective, as far as that is allowed
+short_description: The action that makes the pending changes of a host effective, as far as it is allowed
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Reads the lines of the fact C(rdma_pending), which say what each of them needs, and names the one thing to do.
+  - Looks at what each entry of the fact C(rdma_pending) needs, and names the one action to take.
   - One reboot makes everything effective. So nothing is reloaded where something needs a reboot that is allowed.
 positional: _input
 options:
   _input:
-    description: The lines.
+    description: The pending changes, as modules return them in C(pending).
     type: list
-    elements: str
+    elements: dict
     required: true
   allow_reload:
     description: Whether the driver may be reloaded.
@@ -37,7 +37,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Say what would be done
+- name: Show the action
   ansible.builtin.debug:
     msg: "{{ rdma_pending | default([]) | rdma.ofed.activation(allow_reload=true, allow_reboot=true) }}"
 """
@@ -51,15 +51,19 @@ _value:
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.module_utils._site._activation import activation as judge
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._site import _activation
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 
-def activation(lines: t.Any, allow_reload: t.Any = False, allow_reboot: t.Any = False, prefer_reboot: t.Any = False) -> str:
-    """C(reload), C(reboot) or nothing."""
-    if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
-        raise AnsibleFilterError("the pending changes are %r; allowed: a list of texts" % (lines,))
-    flags = [bool(flag) for flag in (allow_reload, allow_reboot, prefer_reboot)]
-    return judge(lines, *flags)
+def activation(entries: t.Any, allow_reload: t.Any = False, allow_reboot: t.Any = False, prefer_reboot: t.Any = False) -> str:
+    """`reload`, `reboot` or nothing."""
+    try:
+        needs = {entry.change.needs for entry in pending_of(plain(entries))}
+    except InvalidInput as exc:
+        raise AnsibleFilterError(exc.msg) from exc
+    return _activation.activation(needs, allow_reload=bool(allow_reload), allow_reboot=bool(allow_reboot), prefer_reboot=bool(prefer_reboot))
 
 
 class FilterModule:

@@ -64,7 +64,7 @@ def opensm_data(
 ) -> dict[str, t.Any]:
     """What the subnet managers of C(fabrics) are told; partitions that can't be meant are an error."""
     try:
-        texts = {str(fabric): partitions_of(str(fabric), groups, hostvars, plain(dict(variables))) for fabric in fabrics}
+        texts = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, variables=plain(dict(variables))) for fabric in fabrics}
     except RdmaError as exc:
         raise AnsibleFilterError(exc.msg) from exc
     return {"partitions": texts, "node_names": names_of(hosts, hostvars)}

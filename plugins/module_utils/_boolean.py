@@ -20,3 +20,8 @@ def is_boolean(value: t.Any) -> bool:
     if isinstance(value, (bool, int)):
         return value in (0, 1)
     return isinstance(value, str) and value.lower() in WORDS
+
+
+def is_true(value: t.Any) -> bool:
+    """Whether a boolean as Ansible takes it is true. What is no boolean counts as false, and is a problem of its own."""
+    return is_boolean(value) and str(value).lower() in WORDS[::2]

@@ -30,7 +30,7 @@ class Kind(str, enum.Enum):
     UNIT = "unit"
     """A systemd unit; aspects: C(state), C(enabled), C(masked)."""
     PROCESS = "process"
-    """A process ID."""
+    """A process ID; the aspect is the name of its program."""
     INTERFACE = "interface"
     """A network interface; aspects: C(name), C(device), C(mode), C(mtu), C(bond), C(addresses), C(routes), C(state)."""
     RDMA_LINK = "rdma_link"
@@ -123,13 +123,15 @@ class Pending(t.NamedTuple):
 
     @classmethod
     def of_result(cls, entry: t.Mapping[str, t.Any]) -> Pending:
-        """The inverse of C(result). Raises KeyError or ValueError for what is no such entry."""
+        """The inverse of C(result). Raises KeyError, TypeError or ValueError for what is no such entry."""
         change = Change(Kind(entry["kind"]), *(str(entry[name]) for name in ("subject", "aspect", "before", "after", "needs")))
+        if change.needs not in NEEDS[1:] or isinstance(entry["why"], str):
+            raise ValueError(entry)
         return cls(change, tuple(str(line) for line in entry["why"]))
 
     def words(self) -> str:
         """In one line, for people."""
-        return _words.pending(self)
+        return _words.pending(self.change, self.why)
 
 
 class Plan(t.NamedTuple):
@@ -144,15 +146,6 @@ class Plan(t.NamedTuple):
     def late(self) -> tuple[Pending, ...]:
         """The changes that are made now and effective only later."""
         return tuple(Pending(change) for change in self.changes if NEEDS.index(change.needs) >= NEEDS.index("driver_reload"))
-
-    @property
-    def pending(self) -> list[str]:
-        """C(late) in words."""
-        return [entry.words() for entry in self.late]
-
-    @property
-    def reboot_required(self) -> bool:
-        return any(entry.change.needs in REBOOTS for entry in self.late)
 
     @property
     def blockers(self) -> list[str]:
@@ -178,8 +171,8 @@ class Plan(t.NamedTuple):
             {
                 "before_header": "settings",
                 "after_header": "settings",
-                "before": "".join("%s: %s\n" % (_words.subject(change), _words.value(change.before)) for change in settings),
-                "after": "".join("%s: %s\n" % (_words.subject(change), _words.value(change.after)) for change in settings),
+                "before": "".join("%s: %s\n" % (_words.subject(change), _words.value(change, change.before)) for change in settings),
+                "after": "".join("%s: %s\n" % (_words.subject(change), _words.value(change, change.after)) for change in settings),
             },
         ]
 
@@ -190,7 +183,7 @@ class Plan(t.NamedTuple):
             "changed": bool(self),
             "changes": [change.words() for change in self.changes],
             "diff": self.diff(),
-            "pending": [entry.words() for entry in waiting],
+            "pending": [entry.result() for entry in waiting],
             "reboot_required": any(entry.change.needs in REBOOTS for entry in waiting),
             "reasons": list(reasons),
         }

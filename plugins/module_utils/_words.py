@@ -11,13 +11,31 @@ from __future__ import annotations
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Pending
+    import enum
+
+
+class Item(t.Protocol):
+    """A change, as far as it takes part in its wording: see `_plan.Change`."""
+
+    @property
+    def kind(self) -> enum.Enum: ...
+    @property
+    def subject(self) -> str: ...
+    @property
+    def aspect(self) -> str: ...
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+    @property
+    def needs(self) -> str: ...
+
 
 # By kind: how the object is called, with its subject and aspect.
 _SUBJECTS: t.Mapping[str, str] = {
     "file": "file {subject}",
     "unit": "service {subject} {aspect}",
-    "process": "process {subject}",
+    "process": "process {aspect} {subject}",
     "interface": "{subject} {aspect}",
     "rdma_link": "link {subject} {aspect}",
     "module": "module {subject} {aspect}",
@@ -30,42 +48,56 @@ _SUBJECTS: t.Mapping[str, str] = {
     "protocol": "upper-layer protocol {subject} {aspect}",
     "openib_conf": "openib.conf {subject}",
     "firmware": "adapter {subject} {aspect}",
-    "firmware_parameter": "adapter {subject} {aspect}",
+    "firmware_parameter": "{subject} {aspect}",
 }
 
 # Aspects that read better otherwise; "" for those that go without saying.
 _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
+    ("package", "hold"): "",
+    ("package", "state"): "",
     ("interface", "state"): "link",
+    ("kernel", "running"): "",
+    ("kernel", "gpu_driver"): "GPU driver",
+    ("stack", "installer_options"): "installer options",
     ("firmware", "version"): "firmware",
     ("firmware", "psid"): "PSID",
     ("firmware", "running_version"): "running firmware",
     ("firmware", "running_psid"): "running PSID",
 }
 
+# Values that are tokens, by kind and aspect.
+_VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
+    ("unit", "state"): {
+        "reload": "running, files to be read again",
+        "restart": "running with other settings",
+        "replaced": "running a program that was replaced",
+    },
+}
+
 _VERBS = ("create", "edit", "remove")
 
 
-def subject(item: Change) -> str:
-    """What is changed: C(file /etc/modprobe.d/rdma-ofed.conf), C(ib0 mtu), C(service opensm.service enabled)."""
-    aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect.replace("_", " "))
+def subject(item: Item) -> str:
+    """What is changed: `file /etc/modprobe.d/rdma-ofed.conf`, `ib0 mtu`, `service opensm.service enabled`."""
+    aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect)
     form = _SUBJECTS.get(item.kind.value, "{subject} {aspect}")
     return " ".join(form.format(subject=item.subject, aspect=aspect).split())
 
 
-def value(text: str) -> str:
+def value(item: Item, text: str) -> str:
     """A value before or after a change."""
-    return text or "none"
+    return _VALUES.get((item.kind.value, item.aspect), {}).get(text, text) or "none"
 
 
-def change(item: Change) -> str:
+def change(item: Item) -> str:
     """A change in one line. Of a file, whose content takes many, what happens to it."""
     if item.kind.value == "file":
         verb = _VERBS[0] if not item.before else (_VERBS[2] if not item.after else _VERBS[1])
         return "%s %s" % (verb, subject(item))
-    return "%s: %s -> %s" % (subject(item), value(item.before), value(item.after))
+    return "%s: %s -> %s" % (subject(item), value(item, item.before), value(item, item.after))
 
 
-def pending(entry: Pending) -> str:
-    """Pending work in one line: C(ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0))."""
-    return "%s (%s)" % (change(entry.change), "; ".join(["needs %s" % entry.change.needs, *entry.why]))
+def pending(item: Item, why: t.Iterable[str]) -> str:
+    """Pending work in one line: `module option ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0)`."""
+    return "%s (%s)" % (change(item), "; ".join(["needs %s" % item.needs, *why]))

@@ -97,11 +97,20 @@ changes:
   elements: str
   sample: ["driver: as loaded -> as installed"]
 pending:
-  description: What is pending, and on whom it waits.
+  description:
+    - The driver, while the installed one is not loaded. The entry has C(kind), C(subject), C(aspect), C(before), C(after), C(needs), which is
+      V(driver_reload) or V(reboot), and C(why), which names every user and the way out.
   returned: success
   type: list
-  elements: str
-  sample: ["driver: as loaded -> as installed (needs driver_reload; in use by opensm, /scratch)"]
+  elements: dict
+  sample:
+    - {kind: driver, subject: "", aspect: "", before: as loaded, after: as installed, needs: driver_reload,
+       why: ["mount /scratch (nfs4 over RDMA from 10.20.0.9:/scratch): unmount it"]}
+waits:
+  description: Whether a reload is due and was not done. In a container, nothing is pending then, because the driver belongs to the host.
+  returned: success
+  type: bool
+  sample: true
 reboot_required:
   description: Whether only a reboot loads the installed driver.
   returned: success
@@ -187,8 +196,8 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_reload import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._reload_apply import converge
 
 
 def main() -> None:

@@ -183,11 +183,14 @@ changes:
   elements: str
   sample: ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
 pending:
-  description: What is effective only after the driver is loaded anew.
+  description:
+    - What is effective only after a reload of the driver. Each entry has C(kind), C(subject), C(aspect), C(before), C(after), C(needs) and C(why).
+    - Of C(openib.conf), there is one entry for each key, of the kind V(openib_conf).
   returned: success
   type: list
-  elements: str
-  sample: ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0 (needs driver_reload)"]
+  elements: dict
+  sample:
+    - {kind: openib_conf, subject: IPOIB_LOAD, aspect: "", before: "no", after: "yes", needs: driver_reload, why: []}
 reboot_required:
   description: Whether a reboot is needed. A new driver can be loaded without one.
   returned: success
@@ -200,20 +203,31 @@ reasons:
   elements: str
   sample: []
 stack:
-  description: The stack that is installed.
+  description: The RDMA stack of the node, before and after.
   returned: success
   type: dict
   contains:
-    kind:
-      description: V(inbox), V(mlnx_ofed), V(doca) or V(none).
-      type: str
+    before:
+      description: The C(kind), which is V(inbox), V(mlnx_ofed), V(doca) or V(none), and the C(version) of the stack that was found.
+      type: dict
       returned: always
-      sample: mlnx_ofed
-    version:
-      description: Its version.
-      type: str
+      sample: {kind: inbox, version: "44.0"}
+    after:
+      description:
+        - The same after the task. In check mode, what it would be; the version is empty where only the repository knows it.
+      type: dict
       returned: always
-      sample: 23.10-0.5.5.0
+      sample: {kind: mlnx_ofed, version: 23.10-0.5.5.0}
+    replaced:
+      description: Whether another stack was installed, or the same one again because it was not whole.
+      type: bool
+      returned: always
+      sample: true
+packages_changed:
+  description: Whether anything was changed besides C(openib.conf). In check mode, whether it would be.
+  returned: success
+  type: bool
+  sample: true
 job:
   description: The job that did the work.
   returned: when there was something to do for a job

@@ -142,11 +142,20 @@ hints:
   elements: str
   sample: ["GPU 0000:18:00.0 has no RDMA adapter at its own NUMA node: its traffic goes between processors"]
 pending:
-  description: What becomes effective only later.
+  description:
+    - What becomes effective only later.
+    - Each entry has the keys C(kind), C(subject) and C(aspect), C(before) and C(after), C(needs), and C(why), a list of texts for people.
   returned: success
   type: list
-  elements: str
-  sample: ["module nvidia_peermem: not loaded -> loaded (needs driver_reload)"]
+  elements: dict
+  sample:
+    - kind: module
+      subject: nvidia_peermem
+      aspect: ""
+      before: not loaded
+      after: loaded
+      needs: driver_reload
+      why: []
 reboot_required:
   description: Whether a reboot is needed for that.
   returned: success

@@ -259,7 +259,7 @@ pending:
   returned: success
   type: list
   elements: str
-  sample: ["ibp3s0 gets its name storage at the next start: ibp3s0 is up (needs reboot)"]
+  sample: ["ibp3s0 name: ibp3s0 -> storage (needs reboot; ibp3s0 is up)"]
 reboot_required:
   description: Whether a reboot is needed, for a name.
   returned: success
@@ -304,7 +304,8 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._configure import Options, configure
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OPTIONS
 
 
@@ -313,7 +314,7 @@ def main() -> None:
         argument_spec=OPTIONS,
         supports_check_mode=True,
     )
-    answer(module, lambda: configure(module, ModuleRunner(module), Options(**module.params), os.environ))
+    answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), os.environ))
 
 
 if __name__ == "__main__":

@@ -136,11 +136,20 @@ changes:
   elements: str
   sample: ["create file /etc/modprobe.d/rdma-ofed.conf", "module ib_ipoib: not loaded -> loaded"]
 pending:
-  description: Options that are written and that loaded modules don't run with yet, and what makes them effective.
+  description:
+    - Options that are written and that loaded modules don't run with yet, and what makes them effective.
+    - Each entry has the keys C(kind), C(subject) and C(aspect), C(before) and C(after), C(needs), and C(why), a list of texts for people.
   returned: success
   type: list
-  elements: str
-  sample: ["ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload)"]
+  elements: dict
+  sample:
+    - kind: parameter
+      subject: ib_ipoib
+      aspect: send_queue_size
+      before: "128"
+      after: "512"
+      needs: driver_reload
+      why: []
 reboot_required:
   description: Whether something in RV(pending) belongs to a module that the kernel can't unload.
   returned: success
@@ -181,7 +190,7 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
 
 

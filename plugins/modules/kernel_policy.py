@@ -85,11 +85,14 @@ changes:
   elements: str
   sample: ["kernel 6.1.0-51-amd64: without the driver -> driver built by DKMS"]
 pending:
-  description: What waits for a reboot. A kernel that runs, and whose modules have gone from the disk.
+  description:
+    - What waits for a reboot, which is a running kernel whose modules are no longer on disk. The entry has C(kind), C(subject), C(aspect),
+      C(before), C(after), C(needs) and C(why).
   returned: success
   type: list
-  elements: str
-  sample: ["kernel 6.1.0-50-amd64: with the driver -> without (needs reboot)"]
+  elements: dict
+  sample:
+    - {kind: kernel, subject: 6.1.0-50-amd64, aspect: "", before: with the driver, after: without, needs: reboot, why: []}
 reboot_required:
   description: Whether a reboot is needed.
   returned: success
@@ -148,8 +151,8 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_policy import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_apply import converge
 
 
 def main() -> None:

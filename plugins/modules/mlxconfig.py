@@ -169,11 +169,20 @@ changes:
   elements: str
   sample: ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2)"]
 pending:
-  description: Declared parameters that the running firmware does not use yet, from current to next value.
+  description:
+    - Declared parameters that the running firmware does not use yet, from current to next value.
+    - Each entry has the keys C(kind), C(subject) and C(aspect), C(before) and C(after), C(needs), and C(why), a list of texts for people.
   returned: success
   type: list
-  elements: str
-  sample: ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2) (needs reboot)"]
+  elements: dict
+  sample:
+    - kind: firmware_parameter
+      subject: "0000:03:00.0"
+      aspect: LINK_TYPE_P1
+      before: IB(1)
+      after: ETH(2)
+      needs: reboot
+      why: []
 reboot_required:
   description: Whether something is pending. A reset of the card may do instead of a reboot, and some cards want a cold boot.
   returned: success

@@ -99,13 +99,22 @@ changes:
   returned: success
   type: list
   elements: str
-  sample: ["0000:03:00.0 firmware: 16.35.2000 -> 16.35.3006", "0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2)"]
+  sample: ["adapter 0000:03:00.0 running firmware: 16.35.2000 -> 16.35.3006", "0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2)"]
 pending:
-  description: What is pending after this task, and what makes it effective.
+  description:
+    - What is pending after this task, and what makes it effective.
+    - Each entry has the keys C(kind), C(subject) and C(aspect), C(before) and C(after), C(needs), and C(why), a list of texts for people.
   returned: success
   type: list
-  elements: str
-  sample: ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2) (needs device_reset)"]
+  elements: dict
+  sample:
+    - kind: firmware_parameter
+      subject: "0000:03:00.0"
+      aspect: LINK_TYPE_P1
+      before: IB(1)
+      after: ETH(2)
+      needs: device_reset
+      why: []
 reboot_required:
   description: Whether something in RV(pending) needs a reboot or a cold boot.
   returned: success
@@ -144,19 +153,9 @@ adapters:
       description: The identity of board and firmware; empty without a driver.
       type: str
     pending:
-      description: What is set and not effective.
+      description: What is set and not effective, in the form of RV(pending).
       type: list
       elements: dict
-      contains:
-        what:
-          description: V(firmware), or the name of a parameter.
-          type: str
-        running:
-          description: What is effective.
-          type: str
-        next:
-          description: What comes with the next start of the card.
-          type: str
     needs:
       description: What makes it effective, V(device_reset), V(reboot) or V(cold_boot). Empty where nothing is pending.
       type: str

@@ -181,11 +181,20 @@ changes:
   elements: str
   sample: ["adapter 0000:03:00.0 (MT_0000000008) firmware: 16.35.2000 -> 16.35.3006"]
 pending:
-  description: Firmware that is in the flash and does not run yet, and what activates it.
+  description:
+    - Firmware that is in the flash and does not run yet, and what activates it.
+    - Each entry has the keys C(kind), C(subject) and C(aspect), C(before) and C(after), C(needs), and C(why), a list of texts for people.
   returned: success
   type: list
-  elements: str
-  sample: ["adapter 0000:03:00.0 (MT_0000000008) running firmware: 16.35.2000 -> 16.35.3006 (needs device_reset)"]
+  elements: dict
+  sample:
+    - kind: firmware
+      subject: "0000:03:00.0"
+      aspect: running_version
+      before: 16.35.2000
+      after: 16.35.3006
+      needs: device_reset
+      why: []
 reboot_required:
   description: Whether only a reboot activates what is pending. A firmware reset of the card does, so it is always V(false).
   returned: success

@@ -137,8 +137,6 @@ seconds:
   sample: 0.11
 """
 
-import os
-
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
@@ -151,8 +149,7 @@ def main() -> None:
         argument_spec=OPTIONS,
         supports_check_mode=True,
     )
-    systemd = os.path.isdir("/run/systemd/system")
-    answer(module, lambda: {"changed": False, **report(ModuleRunner(module), module.params["ports"], module.params["known_hosts"], systemd)})
+    answer(module, lambda: {"changed": False, **report(ModuleRunner(module), names=module.params["ports"], hosts=module.params["known_hosts"])})
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: pending_table
-short_description: Prints what waits for a reset or reboot on all hosts as one table
+short_description: Print what waits for a reload, reset or reboot on all hosts as one table
 version_added: 1.0.0
 description:
-  - The roles of the collection remember in the fact C(rdma_pending) what they changed that is not in effect yet. This prints
-    it for all hosts of the play, with hosts that wait for the same on one line.
-  - Prints nothing when nothing is pending.
+  - The roles of the collection keep in the fact C(rdma_pending) what they changed and what is not effective yet. This module prints
+    it for all hosts of the play, with hosts that wait for the same change on one line.
+  - It prints nothing when nothing is pending.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -28,16 +28,24 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Say what is pending
+- name: Show what is pending
   rdma.ofed.pending_table:
   run_once: true
 """
 
 RETURN = r"""
 pending:
-  description: What is pending, in words, by host. A host with nothing pending is not in it.
+  description:
+    - What is pending, by host, as the modules return it in C(pending). Hosts with nothing pending are left out.
   returned: success
   type: dict
   sample:
-    node2: ["0000:03:00.0 NUM_OF_VFS: 0 -> 16 (needs reboot)"]
+    node2:
+      - kind: firmware_parameter
+        subject: "0000:03:00.0"
+        aspect: NUM_OF_VFS
+        before: "0"
+        after: "16"
+        needs: reboot
+        why: []
 """

@@ -26,6 +26,18 @@ options:
     elements: str
     choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links, gpu]
     default: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links, gpu]
+  keep_look:
+    description:
+      - Whether to keep, on the controller and for this run, what the planners of the collection's modules need to know of the node.
+        The modules that follow are then planned on the controller, and run only on nodes where something is to be done.
+      - Set it in a playbook in which no other tasks change the node between this one and the roles of the collection.
+      - What is kept is in no variable of the host and in no log.
+    type: bool
+    default: false
+  look:
+    description: Set by the action plugin of O(keep_look). The concerns to look at, each with what to look for.
+    type: dict
+    default: {}
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.info
@@ -38,6 +50,10 @@ notes:
 EXAMPLES = r"""
 - name: Collect everything
   rdma.ofed.rdma_facts:
+
+- name: Collect everything, and let the roles that follow visit only the nodes where something is to be done
+  rdma.ofed.rdma_facts:
+    keep_look: true
 
 - name: Show the InfiniBand ports that are not active
   ansible.builtin.debug:
@@ -646,12 +662,14 @@ ansible_facts:
 """
 
 import os
+import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import gather
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
 
 
 def main() -> None:
@@ -659,13 +677,18 @@ def main() -> None:
         argument_spec=OPTIONS,
         supports_check_mode=True,
     )
-    try:
-        facts = gather(ModuleRunner(module), module.params["gather"], os.environ, running=os.uname().release)
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
+    answer(module, lambda: _result(module))
+
+
+def _result(module: AnsibleModule) -> dict[str, t.Any]:
+    run, release = ModuleRunner(module), os.uname().release
+    facts = gather(run, module.params["gather"], os.environ, running=release)
     for warning in facts.warnings:
         module.warn(warning)
-    module.exit_json(changed=False, ansible_facts={"rdma": facts.rdma})
+    result: dict[str, t.Any] = {"changed": False, "ansible_facts": {"rdma": facts.rdma}}
+    if module.params["look"]:
+        result["look"] = look_at(Node(run, release, os.environ), module.params["look"])
+    return result
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ pending:
   description: Changes that are effective only later. Always empty for this module.
   returned: success
   type: list
-  elements: str
+  elements: dict
   sample: []
 reboot_required:
   description: Whether a reboot is needed. Always false for this module.

@@ -87,11 +87,14 @@ changes:
   elements: str
   sample: ["create file /etc/modules-load.d/rdma-ofed-ulps.conf", "upper-layer protocol srp: off -> on"]
 pending:
-  description: With O(start=false), the modules that are loaded only with the installed driver.
+  description:
+    - With O(start=false), the modules that are loaded only with the installed driver. Each entry has C(kind), C(subject), C(aspect), C(before),
+      C(after), C(needs) and C(why).
   returned: success
   type: list
-  elements: str
-  sample: ["module ib_srp: not loaded -> loaded (needs driver_reload)"]
+  elements: dict
+  sample:
+    - {kind: module, subject: ib_srp, aspect: "", before: not loaded, after: loaded, needs: driver_reload, why: []}
 reboot_required:
   description: Whether a reboot is needed. It never is.
   returned: success
@@ -137,8 +140,8 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ulps import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_apply import converge
 
 
 def main() -> None:

@@ -138,4 +138,4 @@ def test_a_port_that_goes_down_meanwhile_stops_the_run_though_its_node_is_in_no_
     finally:
         site.lab.command("fault", "link", "node2", "up")
     assert run.status != 0
-    assert "1 ports are not active any more after batch 1 of 1 (compute: node3)" in failures(run)
+    assert "1 ports are no longer active after batch 1 of 1 (compute: node3)" in failures(run)

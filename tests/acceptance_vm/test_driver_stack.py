@@ -61,7 +61,7 @@ def test_policy_never_leaves_the_loaded_driver_and_says_so(node: Node) -> None:
     assert node.loaded() == dict.fromkeys(IN_USE, "")
     result = node.module("driver_reload", policy="never")
     assert not result["changed"]
-    assert result["pending"] == [REPLACED + " (needs driver_reload)"]
+    assert [(entry["kind"], entry["needs"]) for entry in result["pending"]] == [("driver", "driver_reload")]
     assert {module["name"] for module in result["modules"] if module["differs"]} == {"ib_core", "ib_ipoib", "ib_umad", "ib_uverbs", "rdma_cm", "rdma_ucm"}
 
 
@@ -99,7 +99,9 @@ def test_it_stays_while_it_is_used(node: Node, user: t.Callable[[Node], contextl
     for result in results:
         assert not result["changed"], result
         assert [(found["kind"], found["name"], found["detail"]) for found in result["users"]] == list(expected)
-        assert result["pending"] == ["%s (needs driver_reload; in use by %s)" % (REPLACED, ", ".join(name for _kind, name, _detail in expected))]
+        (entry,) = result["pending"]
+        assert (entry["kind"], entry["needs"]) == ("driver", "driver_reload")
+        assert all(name in " ".join(entry["why"]) for _kind, name, _detail in expected)
         assert len(result["reasons"]) == len(expected)
     assert node.loaded() == before
     assert node.reachable(0)

@@ -116,7 +116,8 @@ def test_a_driver_from_before_the_stack_is_built_anew(node: Node) -> None:
     # The loaded ib_core is the distribution's.
     assert LOADED not in str(changes)
     assert not loaded(node)
-    assert node.module("gpudirect")["pending"] == [LOADED + " (needs driver_reload)"]
+    (entry,) = node.module("gpudirect")["pending"]
+    assert (entry["kind"], entry["subject"], entry["needs"]) == ("module", "nvidia_peermem", "driver_reload")
 
 
 def test_the_reload_of_the_driver_loads_it(node: Node) -> None:

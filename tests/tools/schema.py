@@ -152,16 +152,14 @@ class Tree:
         names = {other.variable: other.option for other in self.bindings if other.role == binding.role and other.module == binding.module}
         found = self.documentation(binding.module).get(binding.option)
         where = "plugins/modules/%s.py: option %s" % (binding.module, binding.option)
-        if found is None or "options" in variable:
-            kept = found and {key: value for key, value in found.items() if key != "suboptions"}
-            self.made[path] = _with_option(self.text(path), binding.option, module_entry(binding.option, variable, names, kept))
-        if found is None:
-            return
-        if found["type"] != variable["type"]:
+        if found and found["type"] != variable["type"]:
             self.wrong.append("%s is of type %s, but %s of %s" % (where, found["type"], binding.variable, variable["type"]))
-        mine, theirs = set(found.get("choices", ())), set(variable.get("choices", ()))
-        if (binding.whole and mine != theirs and not (variable["type"] == "list" and not mine)) or mine - theirs:
+        mine, theirs = set((found or {}).get("choices", ())), set(variable.get("choices", ()))
+        if not binding.whole and mine - theirs:
             self.wrong.append("%s has the choices %s, but %s has %s" % (where, sorted(mine), binding.variable, sorted(theirs)))
+        if found is None or "options" in variable or (binding.whole and mine != theirs):
+            kept = found and {**found, "choices": variable.get("choices") if binding.whole else found.get("choices")}
+            self.made[path] = _with_option(self.text(path), binding.option, module_entry(binding.option, variable, names, kept))
 
     def _defaults(self, role: str) -> None:
         path = self.root / "roles" / role / "defaults/main.yml"

@@ -58,7 +58,7 @@ def module_entry(name: str, variable: Option, names: t.Mapping[str, str], kept: 
     """An option in the documentation of a module, for a variable that is handed to it.
 
     C(names) are the options that get variables, by variable. C(kept) is the option as it is documented, if it is: only its
-    suboptions are those of the variable.
+    suboptions are then those of the variable.
     """
     shown = kept or variable
     pad = "  " * depth
@@ -66,7 +66,7 @@ def module_entry(name: str, variable: Option, names: t.Mapping[str, str], kept: 
     for key in _ORDER:
         if key == "description":
             lines += _described([_renamed(text, names) for text in paragraphs(shown)], pad + "  ")
-        elif key in shown:
+        elif shown.get(key) is not None:
             lines.append("%s  %s: %s" % (pad, key, inline(shown[key])))
     text = "\n".join(lines) + "\n"
     if "options" not in variable:

@@ -50,4 +50,5 @@ def test_another_run_says_what_is_pending_and_changes_nothing(host: Host) -> Non
     assert (image["changed"], len(image["pending"])) == (False, 3)
     config = restore(host)
     assert (config["changed"], config["changes"]) == (False, [])
-    assert "%s NUM_OF_VFS: 0 -> 16 (needs reboot)" % card(host, CONNECTX5) in config["pending"]
+    (vfs,) = [entry for entry in config["pending"] if entry["aspect"] == "NUM_OF_VFS" and entry["subject"] == card(host, CONNECTX5)]
+    assert (vfs["before"], vfs["after"], vfs["needs"]) == ("0", "16", "reboot")

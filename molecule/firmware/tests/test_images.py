@@ -35,7 +35,7 @@ def test_a_downgrade_and_back(host: Host) -> None:
     older = {"devices": [{"psid": CONNECTX5}], "images": "/srv/firmware/older/connectx5.bin", "allow_downgrade": True, "allow_in_container": True}
     predicted = module(host, "mstflint", check=True, **older)
     done = module(host, "mstflint", **older)
-    assert done["changes"] == predicted["changes"] == ["adapter %s (%s) firmware: 16.35.3006 -> 16.28.1002" % (pci, CONNECTX5)]
+    assert done["changes"] == predicted["changes"] == ["adapter %s firmware: 16.35.3006 -> 16.28.1002" % pci]
     assert flash(host, pci)["FW Version"] == "16.28.1002"
     back = module(host, "mstflint", devices=[{"psid": CONNECTX5}], images="/srv/firmware/wanted", allow_in_container=True)
     assert back["changed"] is True

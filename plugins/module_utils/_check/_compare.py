@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Observed
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 MASTER = 3
 SM_STATES = {0: "not active", 1: "discovering", 2: "standby", 3: "master"}
@@ -114,7 +114,7 @@ def _opensm(declared: Declared, observed: Observed) -> list[Deviation]:
     return []
 
 
-def _interface(item: Wanted, netdev: Netdev | None) -> list[Deviation]:
+def _interface(item: Interface, netdev: Netdev | None) -> list[Deviation]:
     what = "interface %s" % item.name
     if not item.present:
         # The interface of the port itself comes with ib_ipoib and can't be absent: only a P_Key child can.

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Dec
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
@@ -74,7 +74,7 @@ def declared_of(params: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
     named = resolve(interfaces, facts).interfaces if facts is not None else [item for _path, item in interfaces]
     return Declared(
         ports=tuple(params["ports"]),
-        interfaces=wanted_of(named),
+        interfaces=interfaces_of(named),
         modules=tuple(params["modules"]),
         fabric=params["fabric"],
         subnet_manager=params["subnet_manager"],

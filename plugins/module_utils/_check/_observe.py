@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import ent
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, RDMA_PATH, parse_list
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Interest
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded, persisted_by
@@ -61,7 +62,7 @@ def identities(run: Runner, root: str = "/") -> dict[str, t.Any]:
 
 def _modules(run: Runner, declared: Declared, release: str, root: str) -> tuple[frozenset[str], frozenset[str]]:
     """The declared modules that are loaded, and those that something loads at boot."""
-    found = look(run, release, (), root=root)
+    found = look(run, release, Interest(), root)
     own = parse_list(LOAD_PATH, found.load_text) + (parse_list(RDMA_PATH, found.rdma_text) if found.rdma_core else [])
     listed = {found.catalogue.resolve(entry.name) or entry.name for entry in own}
     loaded, persisted = set(), set()

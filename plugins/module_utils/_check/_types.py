@@ -13,8 +13,8 @@ import typing as t
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found as Gpus
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 
 # Hint of a deviation that time does not mend: the kernel has joined the broadcast group, and takes its MTU.
@@ -26,7 +26,7 @@ class Declared(t.NamedTuple):
 
     ports: tuple[str, ...] = ()
     """C(mlx5_0/1) ...; where empty, the ports under the declared interfaces are meant."""
-    interfaces: tuple[Wanted, ...] = ()
+    interfaces: tuple[Interface, ...] = ()
     modules: tuple[str, ...] = ()
     fabric: str = "ib"
     subnet_manager: bool = True

@@ -268,11 +268,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
                         finished.append(step)
                 if failures:
                     raise _failure(failures, finished, [step for step in todo if step not in finished and step not in wave], backups)
-    result = plan_of(steps).result()
-    waiting = [change for step in steps for change in step.pending()]
-    result["pending"] = ["%s (needs %s)" % (change.words(), change.needs) for change in waiting]
-    result["reboot_required"] = bool(waiting)
-    result["reasons"] = ["firmware parameter %s" % text for text in result["pending"]]
+    pending = [entry for step in steps for entry in step.pending()]
+    result = plan_of(steps).result(pending, [entry.words() for entry in pending])
     result["devices"] = [describe(step, found[step.target.device.pci], sessions[step.target.device.pci].tool.name) for step in steps]
     result["backup_files"] = backups
     return result

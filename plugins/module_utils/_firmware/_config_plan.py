@@ -17,7 +17,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import allowed_value, awaited, once, wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import argument, bounds, readable, same
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import allowed_by
 
 if t.TYPE_CHECKING:
@@ -104,9 +104,12 @@ class Step(t.NamedTuple):
 
     def changes(self) -> tuple[Change, ...]:
         before = {name: self.rows[name].next if name in self.rows else ABSENT for name in self.after()}
-        return tuple(untyped("%s %s" % (self.target.device.pci, name), before[name], value, "reboot") for name, value in self.after().items())
+        return tuple(self._change(name, before[name], value) for name, value in self.after().items())
 
-    def pending(self) -> tuple[Change, ...]:
+    def _change(self, name: str, before: str, after: str) -> Change:
+        return Change(Kind.FIRMWARE_PARAMETER, self.target.device.pci, name, before, after, "reboot")
+
+    def pending(self) -> tuple[Pending, ...]:
         """What the card will use after its next start and does not use now."""
         after = self.after()
         names = [*self.target.wishes, *(sorted(set(self.rows) - set(self.target.wishes)) if self.target.reset_all else [])]
@@ -123,7 +126,7 @@ class Step(t.NamedTuple):
             else:
                 waits = not bounds(value) and not same(value, current)
             if waits:
-                found.append(untyped("%s %s" % (self.target.device.pci, name), current, value, "reboot"))
+                found.append(Pending(self._change(name, current, value)))
         return tuple(found)
 
 

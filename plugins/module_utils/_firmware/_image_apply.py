@@ -138,7 +138,6 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/", download: Down
         cache = module.tmpdir if module.check_mode else os.path.join(root, CACHE)
         decision = _prepare(run, tool, adapters, parameters, cache, download)
     todo: Plan = plan(decision.burns)
-    result = todo.result()
     if todo:
         _need_hardware(parameters, root)
         adapters = after(adapters, decision.burns)
@@ -146,7 +145,6 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/", download: Down
         done = burn_all(run, tool, decision.burns, parameters, root)
         adapters = tuple(done.get(adapter.pci, adapter) for adapter in adapters)
     due = waiting(adapters)
-    result["pending"] = ["%s (needs %s)" % (change.words(), change.needs) for change in due]
-    result["reasons"] = [*("%s: activated by a firmware reset or a reboot" % change.words() for change in due), *decision.notes]
+    result = todo.result(due, [*("%s: activated by a firmware reset or a reboot" % entry.change.words() for entry in due), *decision.notes])
     result["adapters"] = [describe(adapter, decision.chosen.get(adapter.pci)) for adapter in adapters]
     return result

@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import SECURE, Query, firmware_checks, numbers, same_version
 
 ACTIVATION = "device_reset"
@@ -221,11 +221,15 @@ def decide(adapters: t.Sequence[Adapter], source: Source, rules: Rules) -> Decis
 
 
 def plan(burns: t.Sequence[Burn]) -> Plan:
-    changes: list[Change | None] = []
+    changes: list[Change] = []
     for adapter, image in burns:
-        changes.append(untyped(name_of(adapter) + " PSID", adapter.query.psid, image.query.psid, ACTIVATION))
-        changes.append(untyped(name_of(adapter) + " firmware", adapter.query.version, image.query.version, ACTIVATION))
+        changes.append(_change(adapter, "psid", adapter.query.psid, image.query.psid))
+        changes.append(_change(adapter, "version", adapter.query.version, image.query.version))
     return Plan(changes_of(*changes))
+
+
+def _change(adapter: Adapter, aspect: str, before: str, after: str) -> Change:
+    return Change(Kind.FIRMWARE, adapter.pci, aspect, before, after, ACTIVATION)
 
 
 def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapter, ...]:
@@ -244,15 +248,15 @@ def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapt
     return tuple(burned(adapter) for adapter in adapters)
 
 
-def waiting(adapters: t.Sequence[Adapter]) -> list[Change]:
+def waiting(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
     """Firmware that is in flash and does not run yet."""
-    due: list[Change | None] = []
+    due: list[Change] = []
     for one in sorted(adapters):
-        found, name = one.query, name_of(one)
-        due.append(untyped(name + " running PSID", found.running_psid or found.psid, found.psid, ACTIVATION))
+        found = one.query
+        due.append(_change(one, "running_psid", found.running_psid or found.psid, found.psid))
         if not same_version(found.running, found.version):
-            due.append(untyped(name + " running firmware", found.running, found.version, ACTIVATION))
-    return list(changes_of(*due))
+            due.append(_change(one, "running_version", found.running, found.version))
+    return tuple(Pending(change) for change in changes_of(*due))
 
 
 def _runs(found: Query) -> bool:

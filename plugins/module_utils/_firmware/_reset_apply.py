@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look_around, look_at
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset
 
 if t.TYPE_CHECKING:
@@ -108,14 +109,9 @@ def carry_out(node: _Node, verdicts: t.Sequence[Verdict], wish: Wish, wait: floa
     todo = plan.resets(verdicts)
     messages = {verdict.card.pci: reset_card(node.run, verdict, wait, node.root) for verdict in todo}
     after = node.look(wish, "%s was reset, and can't be looked at after that" % ", ".join(messages), messages)
-    still = {(verdict.card.pci, item.what) for verdict in after for item in verdict.card.pending}
+    still = {change.key() for verdict in after for change in verdict.card.pending}
     reset = tuple(pci for pci, message in messages.items() if not message)
-    changes = [
-        change
-        for verdict in todo
-        for item, change in zip(verdict.card.pending, verdict.changes())
-        if verdict.card.pci in reset and (verdict.card.pci, item.what) not in still
-    ]
+    changes = [change for verdict in todo for change in verdict.changes if verdict.card.pci in reset and change.key() not in still]
     failures = tuple("%s: the reset did not load the firmware: %s" % item for item in messages.items() if item[1])
     return Done(tuple(changes), reset, _judged_again(after, messages), failures, _aftermath(todo))
 
@@ -124,7 +120,7 @@ def foresee(verdicts: t.Sequence[Verdict]) -> Done:
     """What M(carry_out) comes to where every reset does what it shall."""
     reset = plan.resets(verdicts)
     left = tuple(plan.Verdict(verdict.card._replace(pending=())) if verdict in reset else verdict for verdict in verdicts)
-    changes = tuple(change for verdict in reset for change in verdict.changes())
+    changes = tuple(change for verdict in reset for change in verdict.changes)
     return Done(changes, tuple(verdict.card.pci for verdict in reset), left, aftermath=_aftermath(reset))
 
 
@@ -137,13 +133,13 @@ def describe(verdict: Verdict, device: Device, reset: bool) -> dict[str, t.Any]:
         "rdma": list(device.rdma),
         "type": card.type or device.type,
         "psid": device.psid,
-        "pending": [item._asdict() for item in card.pending],
+        "pending": [Pending(change).result() for change in verdict.changes],
         "needs": verdict.needs,
         "why": list(verdict.why),
         "can_reset": bool(card.query and (card.query.can(_mlxfwreset.LIVE_PATCH) or card.query.can(_mlxfwreset.PCI_RESET))),
         "level": verdict.level,
         "blocked_by": list(verdict.blocked_by),
-        "blocked_when_drained": list(plan.lasting(verdict)),
+        "blocked_when_drained": list(verdict.lasting),
         "unknown": list(card.unknown),
         "reset": reset,
     }

@@ -23,9 +23,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _card_u
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import whole_arrays
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, matches
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter, tool_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import FIRMWARE, Card, Host, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, Tool, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _mlxconfig, _mlxfwreset
 
 if t.TYPE_CHECKING:
@@ -97,12 +98,12 @@ def _differs(row: Row) -> bool:
     return not same(row.next, row.current)
 
 
-def pending_rows(rows: t.Mapping[str, Row]) -> tuple[Pending, ...]:
+def pending_rows(pci: str, rows: t.Mapping[str, Row]) -> tuple[Change, ...]:
     """The parameters whose next value is not the current one."""
-    return tuple(Pending(row.name, row.current or "", row.next) for row in rows.values() if _differs(row))
+    return tuple(Change(Kind.FIRMWARE_PARAMETER, pci, row.name, row.current or "", row.next) for row in rows.values() if _differs(row))
 
 
-def _configuration(run: Runner, tools: t.Sequence[Tool], pci: str, folder: str) -> tuple[tuple[Pending, ...], tuple[str, ...]]:
+def _configuration(run: Runner, tools: t.Sequence[Tool], pci: str, folder: str) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     if not tools:
         raise RdmaError("neither %s is installed" % " nor ".join(_mlxconfig.TOOLS))
     session = Session(run, tools, pci, folder)
@@ -112,20 +113,22 @@ def _configuration(run: Runner, tools: t.Sequence[Tool], pci: str, folder: str) 
         rows = {**rows, **session.query(arrays)}
     if rows and all(row.current is None for row in rows.values()):
         return (), ("its firmware doesn't tell the configuration that it runs with, so what is pending of that is unknown",)
-    return pending_rows(rows), ()
+    return pending_rows(pci, rows), ()
 
 
-def _image(run: Runner, pci: str) -> tuple[Pending, ...]:
+def _image(run: Runner, pci: str) -> tuple[Change, ...]:
     tool = tool_of(run)
     if not tool:
         raise RdmaError("neither %s is installed" % " nor ".join(_flint.TOOLS))
     found = query_adapter(run, tool, pci)
-    return () if _flint.same_version(found.version, found.running) else (Pending(FIRMWARE, found.running, found.version),)
+    if _flint.same_version(found.version, found.running):
+        return ()
+    return (Change(Kind.FIRMWARE, pci, "running_version", found.running, found.version),)
 
 
 def look_at(run: Runner, device: Device, around: Surroundings, folder: str, root: str = "/") -> tuple[Card, tuple[str, ...]]:
     """One card, and what failed in looking at it."""
-    pending: tuple[Pending, ...] = ()
+    pending: tuple[Change, ...] = ()
     unknown: tuple[str, ...] = ()
     failures = []
     try:

@@ -14,28 +14,16 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Plan, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import LIVE_PATCH, PCI_RESET, SYNC_BY_DRIVER, SYNC_BY_TOOL, WARM_REBOOT
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query
 
-FIRMWARE = "firmware"
 TRIED = ("nothing", "reset", "reboot")
-
-_IN_USE = "in use by "
 
 # Settings of how the board presents itself on the bus, which are read when power comes on.
 _COLD = ("INTERNAL_CPU_", "PCI_SWITCH_EMULATION_", "PF_BAR2_")
-
-
-class Pending(t.NamedTuple):
-    """One thing that is set and not effective."""
-
-    what: str
-    """C(firmware) or the name of a parameter."""
-    running: str
-    next: str
 
 
 class Card(t.NamedTuple):
@@ -46,7 +34,8 @@ class Card(t.NamedTuple):
     functions: tuple[str, ...] = ()
     type: str = ""
     """C(ConnectX5), where a tool said so."""
-    pending: tuple[Pending, ...] = ()
+    pending: tuple[Change, ...] = ()
+    """What is set and not effective, of the kinds FIRMWARE and FIRMWARE_PARAMETER."""
     query: Query | None = None
     """None where no tool can reset the card, for the reason in C(obstacle)."""
     obstacle: str = ""
@@ -98,19 +87,28 @@ class Verdict(t.NamedTuple):
     """Why it takes more than a reset."""
     level: int | None = None
     sync: int | None = None
-    blocked_by: tuple[str, ...] = ()
-    """Why a reset is refused now, each with the way out."""
+    lasting: tuple[str, ...] = ()
+    """Why a reset is refused now, and on a drained node too, each with the way out."""
+    in_use: tuple[str, ...] = ()
+    """Why a reset is refused while the card has users. A drain can end that."""
 
+    @property
+    def blocked_by(self) -> tuple[str, ...]:
+        """Why a reset is refused now."""
+        return (*self.lasting, *self.in_use)
+
+    @property
     def changes(self) -> tuple[Change, ...]:
+        """What is pending on the card, with what it needs."""
         blocked = "; ".join(self.blocked_by)
-        return tuple(untyped("%s %s" % (self.card.pci, item.what), item.running, item.next, self.needs, blocked) for item in self.card.pending)
+        return tuple(change._replace(needs=self.needs, blocked_by=blocked) for change in self.card.pending)
 
 
 def _level(card: Card) -> int | None:
     """The mildest level that does it: patching the running firmware does not load configuration."""
     if card.query is None:
         return None
-    only_firmware = all(item.what == FIRMWARE for item in card.pending)
+    only_firmware = all(change.kind == Kind.FIRMWARE for change in card.pending)
     if only_firmware and card.query.level == LIVE_PATCH and card.query.can(LIVE_PATCH):
         return LIVE_PATCH
     return PCI_RESET if card.query.can(PCI_RESET) else None
@@ -136,8 +134,8 @@ def _no_reset(card: Card, host: Host) -> str:
     return ""
 
 
-def _blockers(card: Card, host: Host, wish: Wish, level: int) -> tuple[str, ...]:
-    """Why a reset that is possible is refused now. A live patch leaves driver and links up, so nobody suffers from it."""
+def _lasting(card: Card, host: Host, wish: Wish, level: int) -> tuple[str, ...]:
+    """Why a reset that is possible is refused, users aside. A live patch leaves driver and links up, so it disturbs none of them."""
     found = []
     if host.enclosed and not wish.allow_container:
         way_out = "allow_container: true, of the role hca_firmware_allow_container, if it is really meant"
@@ -152,33 +150,28 @@ def _blockers(card: Card, host: Host, wish: Wish, level: int) -> tuple[str, ...]
         found.append("%s has a driver that the tool does not stop; release the function first" % ", ".join(card.foreign_drivers))
     if card.ssh and not wish.cut_ssh_connection:
         found.append("the connection that manages this node runs over %s of this card (cut_ssh_connection: true cuts it)" % card.ssh)
-    users = [*card.users, *(["%d virtual functions, which the reset removes" % card.virtual_functions] if card.virtual_functions else [])]
-    if users and not wish.disconnect_rdma_users:
-        found.append("%s%s (disconnect_rdma_users: true disconnects them)" % (_IN_USE, ", ".join(users)))
     return tuple(found)
 
 
-def lasting(verdict: Verdict) -> tuple[str, ...]:
-    """What refuses a reset even on a node that was drained: all but the users of the card, whom draining can end."""
-    return tuple(blocker for blocker in verdict.blocked_by if not blocker.startswith(_IN_USE))
+def _in_use(card: Card, wish: Wish, level: int) -> tuple[str, ...]:
+    """Why a reset is refused while the card has users."""
+    users = [*card.users, *(["%d virtual functions, which the reset removes" % card.virtual_functions] if card.virtual_functions else [])]
+    if level == LIVE_PATCH or not users or wish.disconnect_rdma_users:
+        return ()
+    return ("in use by %s (disconnect_rdma_users: true disconnects them)" % ", ".join(users),)
 
 
 def _more_than_reset(card: Card, wish: Wish) -> tuple[str, str]:
     """What was tried, or what is set, that a reset is not enough for: need and reason."""
     if wish.tried == "reboot":
         return "cold_boot", "a reboot did not activate it, so the power has to be cut"
-    cold = [item.what for item in card.pending if item.what.startswith(_COLD)]
+    cold = [change.aspect for change in card.pending if change.kind == Kind.FIRMWARE_PARAMETER and change.aspect.startswith(_COLD)]
     if cold:
         return "cold_boot", "%s is read when power comes on" % ", ".join(cold)
     if wish.tried == "reset":
-        return (
-            ("cold_boot", "a reset did not activate it, and a BlueField keeps running through a reboot of its host")
-            if card.bluefield
-            else (
-                "reboot",
-                "a reset did not activate it",
-            )
-        )
+        if card.bluefield:
+            return "cold_boot", "a reset did not activate it, and a BlueField keeps running through a reboot of its host"
+        return "reboot", "a reset did not activate it"
     return "", ""
 
 
@@ -195,7 +188,8 @@ def judge(card: Card, host: Host, wish: Wish) -> Verdict:
             return Verdict(card, "cold_boot", (reason, "a BlueField keeps running through a reboot of its host"))
         warm = card.query is None or card.query.can(WARM_REBOOT)
         return Verdict(card, "reboot" if warm else "cold_boot", (reason,))
-    return Verdict(card, "device_reset", (), level, _sync(card.query, host) if level == PCI_RESET else None, _blockers(card, host, wish, level))
+    sync = _sync(card.query, host) if level == PCI_RESET else None
+    return Verdict(card, "device_reset", (), level, sync, _lasting(card, host, wish, level), _in_use(card, wish, level))
 
 
 def refuse_blocked(verdicts: t.Sequence[Verdict]) -> None:
@@ -229,12 +223,5 @@ def reasons(verdicts: t.Sequence[Verdict]) -> list[str]:
 
 def result(done: t.Sequence[Change], left: t.Sequence[Verdict], notes: t.Sequence[str] = ()) -> dict[str, t.Any]:
     """The keys that every module returns: C(done) was activated, C(left) is what the cards need after that."""
-    remaining = Plan(tuple(change for verdict in left for change in verdict.changes()))
-    keys = Plan(tuple(change._replace(needs="", blocked_by="") for change in done)).result()
-    keys.update(pending=remaining.pending, reboot_required=remaining.reboot_required, reasons=[*notes, *reasons(left)])
-    return keys
-
-
-def worst(verdicts: t.Sequence[Verdict]) -> str:
-    """The one of NEEDS that covers all cards."""
-    return max((verdict.needs for verdict in verdicts), key=NEEDS.index, default="")
+    pending = [Pending(change) for verdict in left for change in verdict.changes]
+    return Plan(tuple(change._replace(needs="", blocked_by="") for change in done)).result(pending, [*notes, *reasons(left)])

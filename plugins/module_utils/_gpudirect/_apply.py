@@ -12,37 +12,24 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import read_gpu
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH, read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import assume
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import is_archive, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look, node_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import LEGACY, PEERMEM, Verdict, decide, problems_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import (
-    DRIVER,
-    MODULE,
-    PACKAGE,
-    PARAMETER,
-    SERVICE,
-    Found,
-    Wish,
-    builds,
-    hints,
-    old_commit,
-    plan,
-    unloads,
-    waiting,
-    wanted_stamp,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method, decide, problems_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
@@ -55,91 +42,93 @@ _IN_USE = (
 )
 _MASKED = "the unit %s is masked, so systemd would not load %s at boot, and nothing was changed: systemctl unmask %s, or gpudirect_method: none"
 _STILL_EMPTY = (
-    "the GPU driver was built anew on kernel %s, and its nvidia_peermem still does not fit the RDMA stack. Its build looks for Module.symvers of "
+    "the GPU driver was built again on kernel %s, and its nvidia_peermem still does not fit the RDMA stack. Its build looks for Module.symvers of "
     "the stack below /usr/src/ofa_kernel: install the development files of the stack (mlnx-ofed-kernel-dkms, mlnx-ofa_kernel-devel), and try again"
 )
 
 
-def wish_of(parameters: t.Mapping[str, t.Any]) -> Wish:
+def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
     """From the options of the module."""
-    return Wish(parameters["peerdirect_support"], legacy.Source(parameters["source"], parameters["commit"], parameters["checksum"]))
+    return Wanted(parameters["peerdirect_support"], legacy.Source(parameters["source"], parameters["commit"], parameters["checksum"]))
 
 
-def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") -> dict[str, t.Any]:
-    """Returns the result of the module. C(release) is the running kernel's."""
+def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
+    """The result of the module. `release` is the running kernel's."""
     wrong = problems({"gpudirect_" + name: value for name, value in module.params.items()})
     if wrong:
         raise InvalidInput(wrong)
     if not module.check_mode:
         await_earlier(module.params["timeout"], root)
-    wish = wish_of(module.params)
-    found = look(run, release, wish.source, root)
+    wanted = wanted_of(module.params)
+    found = look(run, release, wanted.source, root=root)
     if module.check_mode:
-        found = assume(run, found, module.params["assume_stack"], module.params["assume_ofed_version"], root)
-    verdict = _verdict(module.params, found)
-    if not verdict.method and module.params["state"] == "present":
-        return _result(found, wish, verdict, None)
-    todo = plan(found, wish, verdict)
+        found = assume(run, found, module.params["assume_stack"], ofed_version=module.params["assume_ofed_version"], root=root)
+    method = _method(module.params, found)
+    if not method.name and module.params["state"] == "present":
+        return _result(found, wanted, method, Plan())
+    todo = _plan.plan(found, wanted, method)
     if todo:
-        _need_host(found, verdict, module.params["allow_container"])
-        _need_source(wish, todo, root)
+        _need_host(found, method, module.params["allow_container"])
+        _need_source(wanted, todo, root)
         _need_idle(found, todo)
-    result = _result(found, wish, verdict, todo)
-    if todo and not module.check_mode:
-        apply(module, run, found, wish, todo, root)
-        found = look(run, release, wish.source, root)
-        left = plan(found, wish, _verdict(module.params, found))
-        if _makes(todo) and not _makes(left):
-            # In an upgrade by rpm, the scripts of the old package come last, which unload and disable what those of the new one did.
-            # And Debian has another name for a module that was not there before.
-            apply(module, run, found, wish, left, root)
-            found = look(run, release, wish.source, root)
-            left = plan(found, wish, _verdict(module.params, found))
-        if left:
-            raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
-    result["loaded"] = [peer.name for peer in found.gpu.peers if peer.loaded]
-    return result
+    result = _result(found, wanted, method, todo)
+    if not todo or module.check_mode:
+        return result
+
+    def carry_out(changes: Plan, before: Found) -> tuple[Found, Plan]:
+        """The node after the changes, and those that are missing."""
+        apply(module, run, before, wanted=wanted, todo=changes, root=root)
+        after = look(run, release, wanted.source, root=root)
+        return after, _plan.plan(after, wanted, _method(module.params, after))
+
+    found, left = carry_out(todo, found)
+    if left and _plan.makes(todo) and not _plan.makes(left):
+        # In an upgrade by rpm, the scripts of the old package run last, and unload and disable what those of the new one loaded.
+        # On Debian, the name of a module that was not there before is known only now.
+        found, left = carry_out(left, found)
+    if left:
+        raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
+    return {**result, "loaded": _loaded(found)}
 
 
-def _verdict(parameters: t.Mapping[str, t.Any], found: Found) -> Verdict:
+def _loaded(found: Found) -> list[str]:
+    return [peer.name for peer in found.gpu.peers if peer.loaded]
+
+
+def _method(parameters: t.Mapping[str, t.Any], found: Found) -> Method:
     """The method; raises InvalidInput where none is possible."""
     if parameters["state"] == "absent":
-        return Verdict("", "")
-    verdict = decide(parameters["method"], node_of(found), parameters["allow_rebuild"])
-    if verdict.obstacles:
-        raise InvalidInput(problems_of(verdict, parameters["method"]))
-    return verdict
+        return Method("", "")
+    method = decide(parameters["method"], found, parameters["allow_rebuild"])
+    if method.obstacles:
+        raise InvalidInput(problems_of(method, parameters["method"]))
+    return method
 
 
-def _need_host(found: Found, verdict: Verdict, allow_container: bool) -> None:
+def _need_host(found: Found, method: Method, allow_container: bool) -> None:
     if found.enclosed and not allow_container:
-        words = "this is a %s: the modules belong to the kernel of its host; run the role there (gpudirect_allow_container: true if really meant)"
+        words = "this is a %s: the modules belong to the kernel of its host; run the role there (gpudirect_allow_container: true overrides this)"
         raise Unsupported(words % found.enclosed)
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: a unit of it loads the modules at boot, after openibd")
-    unit = {PEERMEM: found.unit, LEGACY: found.service}.get(verdict.method)
+    unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)
     if unit and "masked" in (unit.load, unit.enabled):
-        raise Refused(_MASKED % (unit.name, verdict.method, unit.name))
-    if verdict.method == LEGACY and found.family not in legacy.PACKAGES:
+        raise Refused(_MASKED % (unit.name, method.name, unit.name))
+    if method.name == LEGACY and found.family not in legacy.PACKAGES:
         raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (", ".join(sorted(legacy.PACKAGES)), found.family))
 
 
 def _need_idle(found: Found, todo: Plan) -> None:
-    """Its package would go, the module stay, and be somebody else's from then on."""
+    """Without its package, a module that stays loaded would no longer be ours."""
     users = found.gpu.peer(LEGACY).users
-    if users and unloads(todo, LEGACY):
+    if users and _plan.unloads(todo, LEGACY):
         raise Refused(_IN_USE % users)
 
 
-def _makes(todo: Plan) -> bool:
-    """Is anything built?"""
-    return builds(todo) or any(change.what.startswith(DRIVER) for change in todo.changes)
-
-
-def _need_source(wish: Wish, todo: Plan, root: str) -> None:
-    """An archive has to be the one that is meant, which check mode tells as well; a repository tells when it is asked."""
-    source = wish.source
-    if not builds(todo) or not is_archive(source.place):
+def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
+    """An archive must have its checksum, in check mode too; a repository is asked in the build only."""
+    source = wanted.source
+    if not _plan.builds(todo) or not source.is_archive:
         return
     try:
         script.check(os.path.join(root, source.place[1:]), source.checksum)
@@ -149,88 +138,73 @@ def _need_source(wish: Wish, todo: Plan, root: str) -> None:
         raise InvalidInput([Problem("gpudirect_checksum", source.checksum, "the checksum of the archive", "%s. Nothing was unpacked" % exc)]) from None
 
 
-def _result(found: Found, wish: Wish, verdict: Verdict, todo: Plan | None) -> dict[str, t.Any]:
-    result = (todo or Plan()).result()
-    late = waiting(found, wish, verdict)
-    result.update(
-        method=verdict.method,
-        why=verdict.why,
-        reasons=[verdict.why] if verdict.why and not verdict.method else [],
-        hints=[*hints(found.gpu), *old_commit(found, wish, todo or Plan())],
-        loaded=[peer.name for peer in found.gpu.peers if peer.loaded],
-    )
-    if late:
-        result["pending"] = late
-        result["reboot_required"] = any("needs reboot" in line for line in late)
-        waits_for_stack = _NOT_BUILT if verdict.method == LEGACY else _LATE
-        result["reasons"] = [waits_for_stack if "needs driver_reload" in late[0] else "GPU memory is registered through it now"]
-    return result
+def _result(found: Found, wanted: Wanted, method: Method, todo: Plan) -> dict[str, t.Any]:
+    late = _plan.pending(found, wanted, method)
+    reasons = [method.why] if method.why and not method.name else []
+    if late and late[0].change.needs == "driver_reload":
+        reasons = [_NOT_BUILT if method.name == LEGACY else _LATE]
+    elif late:
+        reasons = ["GPU memory is registered through it now"]
+    return {
+        **todo.result(late, reasons),
+        "method": method.name,
+        "why": method.why,
+        "hints": [*_plan.hints(found.gpu), *_plan.old_commit(found, wanted, todo)],
+        "loaded": _loaded(found),
+    }
 
 
 def load(run: Runner, module: str, file: str) -> None:
-    """modprobe, with what the kernel says to it where it fails."""
+    """modprobe; its failure is explained with the kernel's messages."""
     before = run(["dmesg"], ok=None).stdout if run.has("dmesg") else ""
     output = run(["modprobe", file], ok=None, timeout=_LOAD_SECONDS)
     if output.rc == 0:
         return
     after = run(["dmesg"], ok=None).stdout if run.has("dmesg") else ""
-    # What it said to earlier attempts, with another stack perhaps, would mislead.
+    # Messages about earlier attempts, with another stack perhaps, would mislead.
     log = after[len(before) :] if after.startswith(before) else after
-    said = output.stderr or output.stdout
-    raise CommandFailed(explain(module, said, log), cmd=["modprobe", file], **output._asdict())
+    raise CommandFailed(explain(module, output.stderr or output.stdout, log), cmd=["modprobe", file], **output._asdict())
 
 
-def apply(module: AnsibleModule, run: Runner, found: Found, wish: Wish, todo: Plan, root: str) -> None:
+def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, todo: Plan, root: str) -> None:
     """Make the changes in their order: nothing is kept for the next boot that could not be loaded now."""
+    timeout = module.params["timeout"]
     for change in todo.changes:
-        if change.what.startswith(PREFIX):
+        if change.kind == Kind.FILE:
             apply_file(module, change, root=root)
-            if change.what.endswith(UNIT):
+            if change.subject == UNIT_PATH:
                 run(["systemctl", "daemon-reload"])
-        elif change.what.startswith(DRIVER):
-            rebuild_driver(run, found, module.params["timeout"], root)
+        elif change.kind == Kind.KERNEL:
+            rebuild_driver(run, found, timeout, root=root)
             peer = read_gpu(run, found.kernel, root).peer(PEERMEM)
             if not peer.linked or peer.other_build:
                 raise CommandFailed(_STILL_EMPTY % found.kernel)
-        elif change.what == PACKAGE:
-            _package(module, run, found, wish, change, root)
-        elif change.what == PARAMETER:
+        elif change.is_about(Kind.PACKAGE) and change.after == _plan.ABSENT:
+            if found.gpu.peer(LEGACY).loaded:
+                # The package's own script leaves it loaded on Debian.
+                run(["rmmod", LEGACY])
+            run(legacy.remove_argv(found.family, found.packages), timeout=300)
+        elif change.kind == Kind.PACKAGE:
+            build_legacy(run, found, wanted.source, stamp=_plan.wanted_stamp(found, wanted), timeout=timeout, root=root)
+            # Its init script becomes a unit with that.
+            run(["systemctl", "daemon-reload"])
+        elif change.kind == Kind.PARAMETER:
             run(["rmmod", PEERMEM])
             load(run, PEERMEM, found.gpu.peer(PEERMEM).file)
-        elif change.what.startswith(MODULE):
-            _module(run, found, change)
+        elif change.kind == Kind.MODULE and change.after == _plan.LOADED:
+            load(run, change.subject, found.gpu.peer(change.subject).file or change.subject)
+        elif change.kind == Kind.MODULE:
+            # modprobe -r would unload NVIDIA's driver along, if nothing else holds it.
+            run(["rmmod", change.subject])
         else:
             _service(run, found, change)
 
 
-def _package(module: AnsibleModule, run: Runner, found: Found, wish: Wish, change: Change, root: str) -> None:
-    if change.after == "not installed":
-        if found.gpu.peer(LEGACY).loaded:
-            # The package's own script leaves it loaded on Debian.
-            run(["rmmod", LEGACY])
-        run(legacy.remove_argv(found.family, found.packages), timeout=300)
-        return
-    build_legacy(run, found, wish.source, wanted_stamp(found, wish), module.params["timeout"], root)
-    # Its init script becomes a unit with that.
-    run(["systemctl", "daemon-reload"])
-
-
-def _module(run: Runner, found: Found, change: Change) -> None:
-    name = change.what[len(MODULE) :]
-    if change.after == "loaded":
-        load(run, name, found.gpu.peer(name).file or name)
-    else:
-        # modprobe -r would unload NVIDIA's driver along, if nothing else holds it.
-        run(["rmmod", name])
-
-
 def _service(run: Runner, found: Found, change: Change) -> None:
-    name = change.what[len(SERVICE) :]
-    if change.after == "active":
-        run(["systemctl", "start", name], timeout=_LOAD_SECONDS)
+    if change.after == _plan.ACTIVE:
+        run(["systemctl", "start", change.subject], timeout=_LOAD_SECONDS)
         return
-    unit = name[: -len(" enabled")]
-    run(["systemctl", "enable" if change.after == "yes" else "disable", unit])
-    if change.after == "no" and not found.gpu.peer(PEERMEM).users:
+    run(["systemctl", "enable" if change.after == _plan.YES else "disable", change.subject])
+    if change.after == _plan.NO and not found.gpu.peer(PEERMEM).users:
         # It would stay active in name, and its end unload the module another day.
-        run(["systemctl", "stop", unit], timeout=_LOAD_SECONDS)
+        run(["systemctl", "stop", change.subject], timeout=_LOAD_SECONDS)

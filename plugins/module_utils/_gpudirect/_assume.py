@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions impo
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 FOUND = "found"
@@ -53,7 +53,7 @@ def _has_symbol(run: Runner, option: str, file: str) -> bool:
         return False
 
 
-def assumed(found: Found, what: str, wanting: t.Collection[str], ofed_version: str = "", kernels_own: bool = False) -> Found:
+def assumed(found: Found, what: str, wanting: t.Collection[str], *, ofed_version: str = "", kernels_own: bool = False) -> Found:
     """The node as it will be. C(wanting) are the files of modules that were built on peer memory. Pure.
 
     C(installed): a stack with peer memory is on disk, and waits to be loaded; C(loaded): it is. C(removed): such a stack is gone
@@ -81,9 +81,9 @@ def assumed(found: Found, what: str, wanting: t.Collection[str], ofed_version: s
     return found
 
 
-def assume(run: Runner, found: Found, what: str, ofed_version: str, root: str) -> Found:
+def assume(run: Runner, found: Found, what: str, *, ofed_version: str, root: str) -> Found:
     """The same, with a look at the modules."""
     files = [peer.file for peer in found.gpu.peers if peer.file] if what in (INSTALLED, LOADED) else []
     wanting = {file for file in files if wants_peer_memory(run, root, found.kernel, file)}
     kernels_own = what in (REMOVED, UNLOADED) and kernel_has_peer_memory(run, root, found.kernel)
-    return assumed(found, what, wanting, ofed_version, kernels_own)
+    return assumed(found, what, wanting, ofed_version=ofed_version, kernels_own=kernels_own)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, node_of, obstacles
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, obstacles
 
 _DISTANCES = ("PIX", "PXB", "PHB", "NODE", "SYS")
 _ROW = re.compile(r"^\s*(\d+)\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)(?:\s+\d+\.\d+)?\s*$", re.MULTILINE)
@@ -89,7 +90,7 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, number: int = 0, devi
         problems.append(_words("no port %sis ACTIVE" % what, "see rdma.ofed.verify"))
     chosen = _way(gpu, way)
     if chosen == DMABUF and not problems:
-        problems += ["%s: %s" % (obstacle.method, _words(obstacle.found, obstacle.next_step)) for obstacle in obstacles(DMABUF, node_of(facts))]
+        problems += ["%s: %s" % (obstacle.method, _words(obstacle.cause, obstacle.next_step)) for obstacle in obstacles(DMABUF, found_of(facts))]
     problems += _lacks(help_text, chosen)
     if problems:
         return Endpoint(tuple(problems))

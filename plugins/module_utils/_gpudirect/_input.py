@@ -12,7 +12,9 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE, lasting_problems, node_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE, lasting_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
@@ -29,11 +31,6 @@ _ARCHIVE = re.compile(r"^/\S*\.(tar|tar\.gz|tgz|tar\.xz|tar\.bz2)\Z")
 _LONGEST = 86400
 
 
-def is_archive(source: str) -> bool:
-    """An archive on the node, as opposed to a repository."""
-    return source.startswith("/")
-
-
 def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     source = variables.get("gpudirect_source", SOURCE)
     commit = variables.get("gpudirect_commit", COMMIT)
@@ -47,7 +44,7 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         found.append(Problem("gpudirect_commit", commit, "a whole commit of 40 hexadecimal digits", "a branch or tag may be another source tomorrow"))
     if not isinstance(checksum, str) or not (checksum == "" or _CHECKSUM.match(checksum)):
         found.append(Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits, in lower case"))
-    elif not found and is_archive(source) and not checksum:
+    elif not found and Source(source).is_archive and not checksum:
         found.append(
             Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits", "%s is an archive, which a commit does not identify" % source)
         )
@@ -68,4 +65,4 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     found += _source_problems(variables)
     if found or facts is None or variables.get("gpudirect_state", "present") == "absent":
         return found
-    return lasting_problems(method, node_of(facts)) if "kernels" in facts else []
+    return lasting_problems(method, found_of(facts)) if "kernels" in facts else []

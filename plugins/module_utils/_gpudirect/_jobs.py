@@ -18,10 +18,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._kernel_build import prerequisites_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import prerequisites_argv
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
@@ -59,16 +59,16 @@ def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ..
     )
 
 
-def rebuild_driver(run: Runner, found: Found, timeout: float, root: str) -> None:
+def rebuild_driver(run: Runner, found: Found, timeout: float, *, root: str) -> None:
     """The loaded driver stays as it is: only nvidia_peermem is loaded from what is built here."""
     driver = found.gpu.driver
     _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout, root)
 
 
-def build_legacy(run: Runner, found: Found, source: legacy.Source, stamp: legacy.Stamp, timeout: float, root: str) -> None:
+def build_legacy(run: Runner, found: Found, source: legacy.Source, *, stamp: legacy.Stamp, timeout: float, root: str) -> None:
     """Build and install nv_peer_mem; C(stamp) is what the job remembers of that."""
     install = prerequisites_argv(_MANAGERS[found.family], found.missing_tools) if found.missing_tools else ()
-    _work(run, legacy.steps(found.family, source, stamp, install, dict(inherited(os.environ))), timeout, root)
+    _work(run, legacy.steps(found.family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout, root)
 
 
 def await_earlier(timeout: float, root: str) -> None:
@@ -80,8 +80,6 @@ def await_earlier(timeout: float, root: str) -> None:
 
 def _await(timeout: float, root: str) -> State:
     job = jobs.wait(JOB, timeout + _GRACE_SECONDS, root)
-    if job is None:
-        raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
     if job.running:
         raise CommandFailed("the job still runs after %d s (%s); the next run waits for it. Its log is %s" % (timeout, job.stage, job.log), job=job.result())
     return job

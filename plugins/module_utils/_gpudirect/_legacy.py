@@ -16,12 +16,11 @@ import json
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import is_archive
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 
 SCRIPT = "nv_peer_mem_build.py"
-WORK = "/var/lib/rdma.ofed/nv_peer_mem"
-SERVICE = "nv_peer_mem"
+WORK = "/var/lib/rdma.ofed/" + LEGACY
 PACKAGES: t.Mapping[str, tuple[str, ...]] = {
     "Debian": ("nvidia-peer-memory-dkms", "nvidia-peer-memory"),
     "RedHat": ("nvidia_peer_memory",),
@@ -54,9 +53,14 @@ class Source(t.NamedTuple):
     checksum: str = ""
 
     @property
+    def is_archive(self) -> bool:
+        """Whether it is an archive on the node, as opposed to a repository."""
+        return self.place.startswith("/")
+
+    @property
     def identity(self) -> str:
         """What tells one source from another."""
-        return self.checksum if is_archive(self.place) else self.commit
+        return self.checksum if self.is_archive else self.commit
 
 
 class Stamp(t.NamedTuple):
@@ -82,7 +86,7 @@ def stamp_text(stamp: Stamp) -> str:
     return json.dumps(stamp._asdict(), indent=1, sort_keys=True) + "\n"
 
 
-def why_build(found: Stamp, wanted: Stamp, is_there: bool, other_build: bool = False) -> str:
+def why_build(found: Stamp, wanted: Stamp, is_there: bool, *, other_build: bool = False) -> str:
     """Why the package has to be built, in words; "" where it is the right one."""
     if not found.source:
         return "not built yet"
@@ -100,15 +104,15 @@ def why_build(found: Stamp, wanted: Stamp, is_there: bool, other_build: bool = F
 
 def tools(family: str, source: Source) -> dict[str, str]:
     """The programs and files that building takes, with the packages that have them."""
-    return {**_TOOLS[family], **({} if is_archive(source.place) else {"git": "git"})}
+    return {**_TOOLS[family], **({} if source.is_archive else {"git": "git"})}
 
 
-def steps(family: str, source: Source, stamp: Stamp, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:
+def steps(family: str, source: Source, stamp: Stamp, *, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:
     """The job. C(install) is the command that brings the missing programs, C(network) what git has to know of proxies."""
     first: tuple[Step, ...] = (Step("installing what building takes", tuple(install)),) if install else ()
     tree = WORK + "/source"
     clean = Step("cleaning up", ("rm", "-rf", "--", WORK), always=True)
-    if is_archive(source.place):
+    if source.is_archive:
         first = (Step("comparing the checksum", script_argv(SCRIPT, "check", source.place, source.checksum)), *first)
         fetch: tuple[Step, ...] = (Step("unpacking the source", ("tar", "--extract", "--file", source.place, "--directory", tree, "--strip-components", "1")),)
     else:

@@ -17,8 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Node
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
@@ -27,10 +26,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # Debian and SUSE have the directories of the run levels in /etc, Red Hat in /etc/rc.d.
-_STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + legacy.SERVICE, "etc/rc.d/rc[2-5].d/S[0-9][0-9]" + legacy.SERVICE)
+_STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + LEGACY, "etc/rc.d/rc[2-5].d/S[0-9][0-9]" + LEGACY)
 
 
-def look(run: Runner, release: str, source: legacy.Source | None = None, root: str = "/") -> Found:
+def look(run: Runner, release: str, source: legacy.Source | None = None, *, root: str = "/") -> Found:
     """The node. With C(source), also whether nv_peer_mem could be built from it.
 
     Without a GPU and without anything of ours, no process is started.
@@ -42,7 +41,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, root: s
     family = read_os(root).family
     machine = read_machine(root)
     systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, "run/systemd/system"))
-    service = legacy.SERVICE + ".service"
+    service = LEGACY + ".service"
     units = show_units(run, [UNIT, service]) if systemd else {}
     needed = legacy.tools(family, source) if source is not None and family in legacy.PACKAGES else {}
     return Found(
@@ -77,8 +76,3 @@ def _packages(run: Runner, family: str, root: str) -> tuple[str, ...]:
 def _is_there(run: Runner, tool: str, root: str) -> bool:
     """A program, or a file that is named with its path."""
     return os.path.exists(os.path.join(root, tool[1:])) if tool.startswith("/") else run.has(tool)
-
-
-def node_of(found: Found) -> Node:
-    """What the decision depends on."""
-    return Node(found.gpu, found.kernel, found.stack, found.ofed_version, found.adapters)

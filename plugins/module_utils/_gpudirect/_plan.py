@@ -4,189 +4,175 @@
 
 # Private to this collection: it may change without notice.
 
-"""From a node and a decision to the list of changes. Pure."""
+"""From a node and a method to the list of changes. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Gpu
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT, options_text, support_of, unit_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Verdict
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Gpu
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
 
-DRIVER = "GPU driver "
-MODULE = "module "
-PARAMETER = MODULE + PEERMEM + " peerdirect_support"
-SERVICE = "service "
-PACKAGE = "package nv_peer_mem"
+LOADED, UNLOADED = "loaded", "not loaded"
+INSTALLED, ABSENT = "installed", "not installed"
+ACTIVE = "active"
+YES, NO = "yes", "no"
+SUPPORT = "peerdirect_support"
+GPU_DRIVER = "gpu_driver"
+"""An aspect of a kernel."""
 _SOURCE_1_2_SINCE = (5, 1)
 
 
-class Wish(t.NamedTuple):
+class Wanted(t.NamedTuple):
     """The options."""
 
     support: str = "auto"
     source: legacy.Source = legacy.Source("")
 
 
-class Found(t.NamedTuple):
-    """The node."""
-
-    gpu: Gpu = Gpu()
-    kernel: str = ""
-    stack: str = "inbox"
-    ofed_version: str = ""
-    adapters: tuple[str, ...] = ()
-    """Kernel drivers of the adapters."""
-    family: str = "Debian"
-    files: t.Mapping[str, str] = {}
-    """The content of our files, by path."""
-    unit: Unit = Unit(UNIT)
-    service: Unit = Unit(legacy.SERVICE + ".service")
-    service_enabled: bool = False
-    """Is nv_peer_mem started at boot? An init script, so links tell."""
-    systemd: bool = True
-    enclosed: str = ""
-    """C(container) or C(chroot), where it is one."""
-    shows_clients: bool = False
-    """Does the release of the loaded stack show who has registered with it?"""
-    missing_tools: tuple[str, ...] = ()
-    """The packages that building nv_peer_mem takes and that are not there."""
-    packages: tuple[str, ...] = ()
-    """Those of nv_peer_mem that are installed, where they are ours."""
-
-    def text(self, path: str) -> str:
-        return self.files.get(path, "")
+def _module(name: str, *, load: bool, needs: str = "") -> Change:
+    return Change(Kind.MODULE, name, "", UNLOADED if load else LOADED, LOADED if load else UNLOADED, needs)
 
 
-def waits(found: Found) -> bool:
-    """Is the loaded stack one without peer memory, while that on disk has it?"""
-    memory = found.gpu.peer_memory
-    return memory.core and not memory.loaded
+def _enabled(unit: str, before: bool, after: bool) -> Change:
+    return Change(Kind.UNIT, unit, "enabled", YES if before else NO, YES if after else NO)
 
 
 def _off_peermem(found: Found) -> list[Change | None]:
-    """What takes nvidia_peermem away, as far as it is ours. One in use stays loaded, and is not loaded again."""
+    """Remove nvidia_peermem, as far as it is ours. A module in use stays loaded until the next boot."""
     peer = found.gpu.peer(PEERMEM)
+    options = file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), "")
     if not found.text(UNIT_PATH):
-        return [file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), "")]
+        return [options]
     return [
-        untyped(MODULE + PEERMEM, "loaded", "not loaded") if peer.loaded and not peer.users else None,
-        untyped(SERVICE + UNIT + " enabled", "yes", "no") if found.unit.enabled == "enabled" else None,
+        _module(PEERMEM, load=False) if peer.loaded and not peer.users else None,
+        _enabled(UNIT, found.unit.enabled == "enabled", False),
         file_change(UNIT_PATH, found.text(UNIT_PATH), ""),
-        file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), ""),
+        options,
     ]
 
 
 def _off_legacy(found: Found) -> list[Change | None]:
     if not found.text(STAMP_PATH):
         return []
-    # Somebody may have removed the package, which leaves a loaded module.
+    # A package that was removed by hand leaves a loaded module.
     left = not found.packages and found.gpu.peer(LEGACY).loaded
     return [
-        untyped(PACKAGE, "installed", "not installed") if found.packages else None,
-        untyped(MODULE + LEGACY, "loaded", "not loaded") if left else None,
+        Change(Kind.PACKAGE, LEGACY, "", INSTALLED, ABSENT) if found.packages else None,
+        _module(LEGACY, load=False) if left else None,
         file_change(STAMP_PATH, found.text(STAMP_PATH), ""),
     ]
 
 
-def _peermem(found: Found, wish: Wish, verdict: Verdict) -> list[Change | None]:
+def _other_support(found: Found, wanted: Wanted) -> Change | None:
+    """The parameter of the loaded module, where it has another value."""
+    peer, support = found.gpu.peer(PEERMEM), support_of(wanted.support, found.ofed_version)
+    if not support or not peer.loaded or peer.peerdirect_support in ("", support):
+        return None
+    return Change(Kind.PARAMETER, PEERMEM, SUPPORT, peer.peerdirect_support, support)
+
+
+def _peermem(found: Found, wanted: Wanted, method: Method) -> list[Change | None]:
     peer = found.gpu.peer(PEERMEM)
-    support = support_of(wish.support, found.ofed_version)
-    differs = bool(support) and peer.loaded and peer.peerdirect_support not in ("", support)
-    loads = not peer.loaded and not waits(found)
-    before, after = ("not installed", "built on the stack") if found.gpu.driver.unbuilt else ("not built on the stack", "built on it")
-    what = "%s%s for kernel %s" % (DRIVER, found.gpu.driver.dkms, found.kernel)
-    # Where it is to be built first, this is its name but on Debian.
+    before, after = (ABSENT, "built on the stack") if found.gpu.driver.unbuilt else ("not built on the stack", "built on it")
+    # The name that the module will have after a build, but on Debian.
     file = peer.file or PEERMEM
     return [
-        untyped(what, before, after) if verdict.rebuild else None,
-        file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), options_text(file, support)),
-        untyped(PARAMETER, peer.peerdirect_support, support) if differs and not peer.users else None,
-        untyped(MODULE + PEERMEM, "not loaded", "loaded") if loads else None,
+        Change(Kind.KERNEL, found.kernel, GPU_DRIVER, before, after) if method.rebuild else None,
+        file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), options_text(file, support_of(wanted.support, found.ofed_version))),
+        None if peer.users else _other_support(found, wanted),
+        _module(PEERMEM, load=True) if not peer.loaded and not found.waits else None,
         file_change(UNIT_PATH, found.text(UNIT_PATH), unit_text(file)),
-        untyped(SERVICE + UNIT + " enabled", "yes" if found.unit.enabled == "enabled" else "no", "yes"),
-        untyped(SERVICE + UNIT, found.unit.active, "active") if not waits(found) else None,
+        _enabled(UNIT, found.unit.enabled == "enabled", True),
+        Change(Kind.UNIT, UNIT, "state", found.unit.active, ACTIVE) if not found.waits else None,
     ]
 
 
-def wanted_stamp(found: Found, wish: Wish) -> legacy.Stamp:
+def wanted_stamp(found: Found, wanted: Wanted) -> legacy.Stamp:
     """What the package is to be built from, and for."""
-    return legacy.Stamp(wish.source.identity, found.kernel, found.ofed_version, found.gpu.driver.version)
+    return legacy.Stamp(wanted.source.identity, found.kernel, found.ofed_version, found.gpu.driver.version)
 
 
-def _nv_peer_mem(found: Found, wish: Wish) -> list[Change | None]:
+def _nv_peer_mem(found: Found, wanted: Wanted) -> list[Change | None]:
     peer = found.gpu.peer(LEGACY)
-    wanted = wanted_stamp(found, wish)
-    why = legacy.why_build(legacy.parse_stamp(found.text(STAMP_PATH)), wanted, bool(peer.file) and peer.linked, peer.other_build)
-    after = "built from %s for kernel %s" % (wanted.source[:19], wanted.kernel)
+    stamp = wanted_stamp(found, wanted)
+    why = legacy.why_build(legacy.parse_stamp(found.text(STAMP_PATH)), stamp, bool(peer.file) and peer.linked, other_build=peer.other_build)
+    after = "built from %s for kernel %s" % (stamp.source[:19], stamp.kernel)
     if found.missing_tools:
         after += ", for which %s are installed" % ", ".join(found.missing_tools)
     return [
-        untyped(PACKAGE, why, after) if why else None,
-        # What was built is remembered; what an earlier release did not remember of it can't be known now.
-        file_change(STAMP_PATH, found.text(STAMP_PATH), legacy.stamp_text(wanted)) if why else None,
-        untyped(SERVICE + legacy.SERVICE + " enabled", "yes" if found.service_enabled else "no", "yes"),
-        untyped(MODULE + LEGACY, "not loaded", "loaded") if not peer.loaded and not waits(found) else None,
+        Change(Kind.PACKAGE, LEGACY, "", why, after) if why else None,
+        # Only a build is recorded: what an earlier release did not record can't be known now.
+        file_change(STAMP_PATH, found.text(STAMP_PATH), legacy.stamp_text(stamp)) if why else None,
+        _enabled(LEGACY, found.service_enabled, True),
+        _module(LEGACY, load=True) if not peer.loaded and not found.waits else None,
     ]
 
 
-def plan(found: Found, wish: Wish, verdict: Verdict) -> Plan:
-    """The changes for a method, in order; what another method has left goes first. Without one, all of ours goes."""
-    if verdict.method == PEERMEM:
-        return Plan(changes_of(*_off_legacy(found), *_peermem(found, wish, verdict)))
-    if verdict.method == LEGACY:
+def plan(found: Found, wanted: Wanted, method: Method) -> Plan:
+    """The changes for a method, in order; what another method has left goes first. Without a method, all of ours goes."""
+    if method.name == PEERMEM:
+        return Plan(changes_of(*_off_legacy(found), *_peermem(found, wanted, method)))
+    if method.name == LEGACY:
         # Scripts of the package load the module, which fails on a stack that waits, and then the package is half installed.
-        return Plan(changes_of(*_off_peermem(found), *([] if waits(found) else _nv_peer_mem(found, wish))))
+        return Plan(changes_of(*_off_peermem(found), *([] if found.waits else _nv_peer_mem(found, wanted))))
     return Plan(changes_of(*_off_peermem(found), *_off_legacy(found)))
 
 
-def waiting(found: Found, wish: Wish, verdict: Verdict) -> list[str]:
-    """What becomes effective only later, in words."""
-    lines = []
-    name = verdict.method if verdict.method in (PEERMEM, LEGACY) else ""
-    if name and not found.gpu.peer(name).loaded and waits(found):
-        lines.append("module %s: not loaded -> loaded (needs driver_reload)" % name)
+def pending(found: Found, wanted: Wanted, method: Method) -> tuple[Pending, ...]:
+    """What becomes effective only later."""
     peer = found.gpu.peer(PEERMEM)
-    support = support_of(wish.support, found.ofed_version)
-    later = "needs reboot; in use by %d registrations" % peer.users
-    if name == PEERMEM and support and peer.users and peer.peerdirect_support not in ("", support):
-        lines.append("%s: %s -> %s (%s)" % (PARAMETER, peer.peerdirect_support, support, later))
-    if name != PEERMEM and found.text(UNIT_PATH) and peer.loaded and peer.users:
-        lines.append("%s%s: loaded -> not loaded (%s)" % (MODULE, PEERMEM, later))
-    return lines
+    entries = []
+    if method.name in (PEERMEM, LEGACY) and not found.gpu.peer(method.name).loaded and found.waits:
+        entries.append(Pending(_module(method.name, load=True, needs="driver_reload")))
+    used: Change | None = None
+    if method.name == PEERMEM:
+        used = _other_support(found, wanted)
+    elif found.text(UNIT_PATH) and peer.loaded:
+        used = _module(PEERMEM, load=False)
+    if used is not None and peer.users:
+        entries.append(Pending(used._replace(needs="reboot"), ("in use by %d registrations" % peer.users,)))
+    return tuple(entries)
 
 
 def unloads(todo: Plan, module: str) -> bool:
-    """Does the plan take the module out of the kernel, by itself or with its package?"""
-    goes = [change.what for change in todo.changes if change.after in ("not loaded", "not installed")]
-    return MODULE + module in goes or (module == LEGACY and PACKAGE in goes)
+    """Whether the plan unloads the module, by itself or with its package."""
+    return any(change.is_about(Kind.MODULE, module) and change.after == UNLOADED for change in todo.changes) or (
+        module == LEGACY and any(change.after == ABSENT for change in todo.about(Kind.PACKAGE))
+    )
 
 
-def old_commit(found: Found, wish: Wish, todo: Plan) -> list[str]:
-    """That the source to be built is from before what the stack wants."""
-    if release(found.ofed_version) < _SOURCE_1_2_SINCE or wish.source.identity != COMMIT or not builds(todo):
+def builds(todo: Plan) -> bool:
+    """Whether a package is built, which takes the source."""
+    return any(change.after != ABSENT for change in todo.about(Kind.PACKAGE))
+
+
+def makes(todo: Plan) -> bool:
+    """Whether anything is built."""
+    return builds(todo) or bool(todo.about(Kind.KERNEL))
+
+
+def old_commit(found: Found, wanted: Wanted, todo: Plan) -> list[str]:
+    """A hint that the source is older than what the stack needs."""
+    if release(found.ofed_version) < _SOURCE_1_2_SINCE or wanted.source.identity != COMMIT or not builds(todo):
         return []
     words = "gpudirect_commit is that of version 1.0-8, the last one known for MLNX_OFED 4.9, and this node has %s, for which 1.2 and later are made"
     return [words % found.ofed_version]
 
 
-def builds(todo: Plan) -> bool:
-    """Is a package built? That is what takes the source."""
-    return any(change.what == PACKAGE and change.after != "not installed" for change in todo.changes)
-
-
 def hints(gpu: Gpu) -> list[str]:
-    """What slows the way between GPUs and adapters down."""
+    """What slows down traffic between GPUs and adapters."""
     found = []
     for device in gpu.devices:
         paths = [path for path in gpu.topology if path.gpu == device.pci]

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import node_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import LEGACY, PEERMEM, decide
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import waits
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
 
 CLIENT = "nv_mem"
 """The name under which both modules register with the stack."""
@@ -35,21 +34,21 @@ def findings(method: str, found: Found) -> list[Finding]:
     """What is not as C(method) needs it; nothing for a node without GPU, and nothing that waits for the installed stack to be loaded."""
     if not found.gpu.devices:
         return []
-    verdict = decide(method, node_of(found))
-    if verdict.obstacles:
-        why = "; ".join(dict.fromkeys(obstacle.found for obstacle in verdict.obstacles))
+    chosen = decide(method, found)
+    if chosen.obstacles:
+        why = "; ".join(dict.fromkeys(obstacle.cause for obstacle in chosen.obstacles))
         return [Finding("GPU memory", "within reach of the adapters (%s)" % method, "out of reach", why)]
-    if verdict.method not in (PEERMEM, LEGACY):
+    if chosen.name not in (PEERMEM, LEGACY):
         return []
-    if verdict.method == LEGACY and waits(found):
+    if chosen.name == LEGACY and found.waits:
         # It is built after that.
         return []
-    what = "kernel module " + verdict.method
-    boots = found.unit.enabled == "enabled" if verdict.method == PEERMEM else found.service_enabled
+    what = "kernel module " + chosen.name
+    boots = found.unit.enabled == "enabled" if chosen.name == PEERMEM else found.service_enabled
     wrong = [] if boots else [Finding(what, "loaded at boot", "not enabled", _RUN)]
-    if waits(found):
+    if found.waits:
         return wrong
-    if not found.gpu.peer(verdict.method).loaded:
+    if not found.gpu.peer(chosen.name).loaded:
         return [Finding(what, "loaded", "not loaded", _RUN), *wrong]
     if found.shows_clients and CLIENT not in found.gpu.clients:
         names = ", ".join(found.gpu.clients) or "nobody"

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
@@ -15,11 +17,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
+_BUG = (
+    "this is a fault in the module, not in the input: %s: %s (%s). The node may be changed in part; the next run continues from there. "
+    "Please report it with this message, the output of the run with -vvv, and the versions of ansible-core and of the collection rdma.ofed"
+)
+
 
 def answer(module: AnsibleModule, work: t.Callable[[], t.Mapping[str, t.Any]]) -> None:
-    """Does the work and ends the module: with its result, or with the error of ours that it raised and the details of that."""
+    """Do the work and end the module with its result, with the error of ours that it raised, or with a request to report the fault."""
     try:
         result = work()
     except RdmaError as exc:
         module.fail_json(msg=exc.msg, **exc.details)
+    except Exception as exc:
+        module.fail_json(msg=_BUG % (type(exc).__name__, exc, _place(exc)), exception=traceback.format_exc())
     module.exit_json(**result)
+
+
+def _place(exc: BaseException) -> str:
+    """`_plan.py, line 12, in plan`: where it was raised."""
+    frame = traceback.extract_tb(exc.__traceback__)[-1]
+    return "%s, line %s, in %s" % (os.path.basename(frame.filename), frame.lineno, frame.name)

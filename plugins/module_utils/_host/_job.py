@@ -231,11 +231,13 @@ def start(
     raise CommandFailed("the job %s did not begin within %d s. What there is of its log is in /%s/%s" % (name, _START_PATIENCE, JOBS, name))
 
 
-def wait(name: str, seconds: float, root: str = "/") -> State | None:
-    """Wait for the end of a job, at most that long."""
+def wait(name: str, seconds: float, root: str = "/") -> State:
+    """Wait for the end of a job, at most that long. Raises CommandFailed where there is no such job."""
     end = time.monotonic() + seconds
     while True:
         found = read_job(name, root)
-        if found is None or not found.running or time.monotonic() >= end:
+        if found is None:
+            raise CommandFailed("the job %s has vanished from /%s" % (name, JOBS))
+        if not found.running or time.monotonic() >= end:
             return found
         time.sleep(min(_LOOK_EVERY, max(end - time.monotonic(), 0.01)))

@@ -3,134 +3,196 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Which network stack manages this node now. Pure: it decides on what was observed."""
+
+"""What the rest of the package asks of a network back-end.
+
+A new one is files of its own below _backends and a line in _registry. All methods but `look`, `put_aside` and `put_back`
+are pure; what acts on a node is the driver that `drive` returns.
+"""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
-NETWORKD = "systemd-networkd"
-IFUPDOWN = "ifupdown"
-NETWORKMANAGER = "networkmanager"
-NETPLAN = "netplan"
-IFCFG = "ifcfg"
-WICKED = "wicked"
-SUPPORTED = (NETWORKD, IFUPDOWN, NETWORKMANAGER, NETPLAN, IFCFG, WICKED)
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
-UNITS = (
-    "systemd-networkd.service",
-    "NetworkManager.service",
-    "networking.service",
-    "network.service",
-    "wickedd.service",
-    "rdma-ofed-ipoib-mode.service",
-)
+Files = t.Mapping[str, str]
+Interfaces = t.Sequence[Interface]
 
 
 class Evidence(t.NamedTuple):
-    """What there is to decide on."""
+    """What back-ends are recognised by."""
 
-    units: t.Mapping[str, Unit]
+    units: t.Mapping[str, Unit] = {}
     tools: frozenset[str] = frozenset()
-    """Those of C(ifup), C(netplan), C(networkctl), C(nmcli), C(wicked) that are installed."""
-    netplan_files: tuple[str, ...] = ()
-    networkd_files: tuple[str, ...] = ()
-    """The administrator's own .network files, without those of this collection."""
-    ifupdown_names: tuple[str, ...] = ()
-    """The interfaces that ifupdown's files configure, without those of this collection."""
-    netplan_renderer: str = "networkd"
-    ifcfg_files: tuple[str, ...] = ()
-    """The administrator's own ifcfg files of Red Hat's kind."""
+    files: Files = {}
 
-    def active(self, name: str) -> bool:
-        """Does the unit run?"""
+    def is_active(self, name: str) -> bool:
+        """Whether the unit runs."""
         unit = self.units.get(name)
         return unit is not None and unit.active in ("active", "activating", "reloading")
 
 
-class Claim(t.NamedTuple):
-    """A network stack that manages interfaces here, and how that is known."""
+class Format(t.Protocol):
+    """The files of a back-end: a module of functions."""
 
-    backend: str
-    because: str
-    weight: int
-    """2: it has interfaces of its own; 1: it runs, and manages nothing yet; 0: it was installed with the system."""
+    def is_ours(self, path: str, text: str) -> bool:
+        """Whether a file belongs to this collection: by its name and its first line."""
 
+    def records(self, files: Files) -> dict[str, Record]:
+        """What the files of this collection say, by interface."""
 
-def claims(evidence: Evidence) -> tuple[Claim, ...]:
-    """Every stack that could be meant."""
-    found = []
-    by_netplan = ""
-    if evidence.netplan_files and "netplan" in evidence.tools:
-        by_netplan = evidence.netplan_renderer
-        found.append(Claim(NETPLAN, "%s exists" % evidence.netplan_files[0], 2))
-    nm = evidence.active("NetworkManager.service")
-    if nm:
-        # What netplan hands its files to is no stack beside it.
-        found.append(Claim(NETWORKMANAGER, "NetworkManager.service is active", 1 if by_netplan == "NetworkManager" else 2))
-    if evidence.active("wickedd.service"):
-        found.append(Claim(WICKED, "wickedd.service is active", 2))
-    if evidence.active("systemd-networkd.service"):
-        own = evidence.networkd_files
-        because = "systemd-networkd.service is active" + (" and %s exists" % own[0] if own else "")
-        found.append(Claim(NETWORKD, because, 2 if own else 1))
-    if evidence.active("network.service") and evidence.ifcfg_files:
-        # Where NetworkManager runs, it reads these files, and the service passes them over.
-        found.append(Claim(IFCFG, "network.service is active and %s exists" % evidence.ifcfg_files[0], 1 if nm else 2))
-    networking = evidence.units.get("networking.service", Unit("networking.service"))
-    if "ifup" in evidence.tools and (networking.active == "active" or networking.enabled == "enabled"):
-        names = [name for name in evidence.ifupdown_names if name != "lo"]
-        because = "networking.service is %s" % ("active" if networking.active == "active" else "enabled")
-        found.append(Claim(IFUPDOWN, because + (" and configures %s" % ", ".join(names) if names else ""), 2 if names else 0))
-    return tuple(found)
+    def conflicts(self, name: str, files: Files) -> tuple[str, ...]:
+        """The foreign files that configure an interface."""
 
 
-def in_use(evidence: Evidence) -> frozenset[str]:
-    """The stacks whose files matter here, whoever reads them."""
-    found = {claim.backend for claim in claims(evidence)}
-    return frozenset(found | {IFCFG} if evidence.ifcfg_files else found)
+class Backend:
+    """A network back-end. This class itself stands for none: it renders nothing and holds nothing."""
 
+    name = ""
+    format: Format | None = None
+    see = "'ip address' and 'journalctl'"
+    """Where it says why something did not work."""
+    service = ""
+    """The unit that has to be active for it to be of use."""
+    tool = ""
+    """The command that has to be installed for it to be of use."""
+    units: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    """Other units and commands that it is recognised by."""
+    patterns: tuple[str, ...] = ()
+    """The files that it reads, as globs."""
+    modes: t.Mapping[str, int] = {}
+    """Permissions of files, by directory, where others must not read them."""
+    shared: tuple[str, ...] = ()
+    """Files that are not of this collection, and that it edits."""
+    renders_through: tuple[str, ...] = ()
+    """Back-ends whose files it writes as well, and whose foreign files it therefore looks into itself."""
+    strips = False
+    """It takes everything off an interface that it lets go of: done before another back-end has the interface."""
+    lists_active = False
+    """Its list of active interfaces may know more than its files."""
+    enables_ipv6 = False
+    """It switches IPv6 on by itself for an interface that it gives an IPv6 address."""
+    leftover: Change | None = None
+    """What an interrupted run may leave to do that shows in no file."""
 
-def choose(asked: str, evidence: Evidence) -> str:
-    """The back-end to use. Raises Refused where two stacks claim the node, or the named one does not run."""
-    if asked != "auto":
-        _check_named(asked, evidence)
-        return asked
-    found = claims(evidence)
-    if not found:
-        raise Unsupported(
-            "no network stack that this module knows manages this node: none of %s is in use; enable one of them, or name it in ipoib_backend "
-            "to learn what it lacks" % ", ".join(SUPPORTED)
-        )
-    weight = max(claim.weight for claim in found)
-    strongest = [claim for claim in found if claim.weight == weight]
-    if len(strongest) > 1:
-        listed = "; ".join("%s (%s)" % (claim.backend, claim.because) for claim in strongest)
-        advice = " or ".join(claim.backend for claim in strongest)
-        raise Refused("more than one network stack manages this node: %s; name the one to use in ipoib_backend: %s" % (listed, advice))
-    _check_named(strongest[0].backend, evidence)
-    return strongest[0].backend
+    # Recognition
 
+    def claim(self, evidence: Evidence) -> Claim | None:
+        """Whether it manages interfaces here."""
+        return None
 
-# What has to run, or to be installed, for a back-end to be of use.
-_SERVICES = {NETWORKD: "systemd-networkd.service", NETWORKMANAGER: "NetworkManager.service", WICKED: "wickedd.service"}
-_TOOLS = {NETWORKD: "networkctl", IFUPDOWN: "ifup", NETWORKMANAGER: "nmcli", NETPLAN: "netplan", WICKED: "wicked"}
-_RENDERERS = {"networkd": NETWORKD, "NetworkManager": NETWORKMANAGER}
+    def missing(self, evidence: Evidence) -> str:
+        """Why it can't be used here, in words; "" where it can."""
+        if self.service and not evidence.is_active(self.service):
+            return "ipoib_backend is %s, but %s is not active here: start and enable it, or name another back-end" % (self.name, self.service)
+        if self.tool and self.tool not in evidence.tools:
+            return "ipoib_backend is %s, but %s is not installed here: install it, or name another back-end" % (self.name, self.tool)
+        return ""
 
+    def in_use(self, evidence: Evidence) -> bool:
+        """Whether its files matter here, whoever reads them."""
+        return self.claim(evidence) is not None
 
-def _check_named(asked: str, evidence: Evidence) -> None:
-    service = _SERVICES.get(asked, "")
-    if service and not evidence.active(service):
-        raise Refused("ipoib_backend is %s, but %s is not active here: start and enable it, or name another back-end" % (asked, service))
-    tool = _TOOLS.get(asked, "")
-    if tool and tool not in evidence.tools and asked != NETWORKD:
-        raise Refused("ipoib_backend is %s, but %s is not installed here: install it, or name another back-end" % (asked, tool))
-    if asked == IFCFG and "ifup" not in evidence.tools and not evidence.active("NetworkManager.service"):
-        raise Refused("ipoib_backend is ifcfg, but neither network-scripts (ifup) nor NetworkManager is here to read such files: name another back-end")
-    if asked == NETPLAN:
-        renderer = _SERVICES[_RENDERERS[evidence.netplan_renderer]]
-        if not evidence.active(renderer):
-            raise Refused("netplan's renderer here is %s, but %s is not active: start and enable it" % (evidence.netplan_renderer, renderer))
+    def recognise(self, evidence: Evidence) -> Presence:
+        return Presence(self.claim(evidence), self.missing(evidence), self.in_use(evidence))
+
+    def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
+        """All that is to be known of it on the node."""
+        return self.recognise(evidence)
+
+    def presence(self, found: Found) -> Presence:
+        return found.backends.get(self.name, Presence())
+
+    def active(self, found: Found) -> t.Mapping[str, Active]:
+        """What it has in force, by interface."""
+        return self.presence(found).active
+
+    # Files
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        """The files, whole, by path."""
+        return {}
+
+    def is_ours(self, path: str, text: str) -> bool:
+        """Whether a file belongs to this collection."""
+        return self.format is not None and self.format.is_ours(path, text)
+
+    def records(self, files: Files) -> dict[str, Record]:
+        """What the files of this collection say, by interface."""
+        return self.format.records(files) if self.format is not None else {}
+
+    def conflicts(self, name: str, files: Files) -> tuple[str, ...]:
+        """The foreign files that configure an interface."""
+        return self.format.conflicts(name, files) if self.format is not None else ()
+
+    def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
+        """The `shared` files as they shall be once C(written) are the files of this collection."""
+        return {}
+
+    def outline(self, text: str) -> str:
+        """As much of a `shared` file as `edit` needs to tell whether the file changes."""
+        return text
+
+    # Capabilities
+
+    def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
+        """What it can't do with these interfaces, in words."""
+        return ()
+
+    def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
+        """What may turn out otherwise at boot, in words."""
+        return ()
+
+    def boots(self, interfaces: Interfaces, found: Found) -> tuple[Interface, ...]:
+        """The interfaces whose mode it can't set at boot: _boot does."""
+        return ()
+
+    def held(self, found: Found) -> frozenset[str] | None:
+        """The interfaces that it has up by files of this collection; None where that is not known."""
+        return None
+
+    # Acting
+
+    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
+        return Driver(tools)
+
+    def listens(self, found: Found) -> bool:
+        """Whether it is there to be told that its files have gone."""
+        return True
+
+    def tells(self, found: Found) -> tuple[str, ...]:
+        """The back-ends that its driver tells of changed files, after the kernel part: itself, or its renderer as well."""
+        return (self.name,)
+
+    def put_aside(self, root: str) -> None:
+        """Before the first change: keep files that others write again during the changes."""
+
+    def put_back(self, root: str) -> None:
+        """Before their reader looks at them: undo `put_aside` where the text is the same."""
+
+    # The rollback, as lines for a shell
+
+    def shell_before(self, touched: t.Collection[str]) -> list[str]:
+        """Before files change. C(touched) are the back-ends of these files."""
+        return []
+
+    def shell_generate(self, touched: t.Collection[str]) -> list[str]:
+        """After files have changed: what writes further files."""
+        return []
+
+    def shell_reload(self, touched: t.Collection[str], found: Found) -> list[str]:
+        """After that: what reads the files."""
+        return []
+
+    def shell_resume(self, names: t.Sequence[str], found: Found) -> list[str]:
+        """In the end: what takes up interfaces that the back-end had."""
+        return []

@@ -14,26 +14,26 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 # Of a bond whose MTU was left open: the kernel would make it with Ethernet's 1500 and force that on its ports.
 OPEN_MTU = {"connected": _wanted.MTU_MAX["connected"], "datagram": _wanted.KERNEL_MTU}
 
 
-def levelled(targets: t.Sequence[Target]) -> tuple[Target, ...]:
+def levelled(interfaces: t.Sequence[Interface]) -> tuple[Interface, ...]:
     """The same interfaces, where every bond has an MTU, and its ports the same one and the bond as their master."""
     bonds = {}
-    for target in targets:
-        if target.bond is not None:
-            bonds[target.name] = target._replace(mtu=target.mtu or OPEN_MTU[target.mode])
+    for interface in interfaces:
+        if interface.bond is not None:
+            bonds[interface.name] = interface._replace(mtu=interface.mtu or OPEN_MTU[interface.mode])
     masters = {port: bond for bond in bonds.values() if bond.bond is not None for port in bond.bond.ports}
-    return tuple(bonds.get(target.name) or _port(target, masters.get(target.name)) for target in targets)
+    return tuple(bonds.get(interface.name) or _port(interface, masters.get(interface.name)) for interface in interfaces)
 
 
-def _port(target: Target, bond: Target | None) -> Target:
-    return target if bond is None else target._replace(master=bond.name, mtu=bond.mtu)
+def _port(interface: Interface, bond: Interface | None) -> Interface:
+    return interface if bond is None else interface._replace(master=bond.name, mtu=bond.mtu)
 
 
-def is_primary(target: Target, targets: t.Sequence[Target]) -> bool:
-    """Is C(target) the preferred port of its bond?"""
-    return any(other.bond is not None and other.name == target.master and other.bond.primary == target.name for other in targets)
+def is_primary(interface: Interface, interfaces: t.Sequence[Interface]) -> bool:
+    """Is `interface` the preferred port of its bond?"""
+    return any(other.bond is not None and other.name == interface.master and other.bond.primary == interface.name for other in interfaces)

@@ -17,12 +17,14 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 UNIT = "rdma-ofed-ipoib-mode.service"
 UNIT_PATH = "/etc/systemd/system/" + UNIT
 SCRIPT_PATH = "/usr/local/libexec/rdma-ofed-ipoib-mode"
 RULE_PATH = "/etc/udev/rules.d/90-rdma-ofed-ipoib-mode.rules"
+# Whether the unit is enabled: the aspect of its change, and the values.
+ENABLED, DISABLED = "yes", "no"
 PATHS = (SCRIPT_PATH, UNIT_PATH, RULE_PATH)
 
 _SCRIPT = (
@@ -102,16 +104,16 @@ WantedBy=multi-user.target
 _RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", PROGRAM=="%s --only $name %%k %s"\n'
 
 
-def connected_parents(targets: t.Sequence[Target]) -> tuple[Target, ...]:
-    return tuple(target for target in targets if target.mode == "connected" and not target.is_child and target.bond is None)
+def connected_parents(interfaces: t.Sequence[Interface]) -> tuple[Interface, ...]:
+    return tuple(interface for interface in interfaces if interface.mode == "connected" and not interface.is_child and interface.bond is None)
 
 
-def render(targets: t.Sequence[Target]) -> dict[str, str]:
+def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """The three files by path; none where no interface needs them."""
-    connected = connected_parents(_bonds.levelled(targets))
+    connected = connected_parents(_bonds.levelled(interfaces))
     if not connected:
         return {}
-    arguments = " ".join("%s=%d" % (target.name, target.mtu) for target in connected)
+    arguments = " ".join("%s=%d" % (interface.name, interface.mtu) for interface in connected)
     return {SCRIPT_PATH: _SCRIPT, UNIT_PATH: _UNIT % (SCRIPT_PATH, arguments), RULE_PATH: _RULE % (SCRIPT_PATH, arguments)}
 
 

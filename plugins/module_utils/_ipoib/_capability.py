@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import MTU_MAX, Interface
 
 # Drivers that have the classic IPoIB data path. mlx5 uses enhanced IPoIB, which is datagram only.
 CAPABLE_DRIVERS = ("mlx4_core", "mlx4_ib", "ib_qib", "qib", "ib_mthca")
@@ -20,22 +21,22 @@ CAPABLE_DRIVERS = ("mlx4_core", "mlx4_ib", "ib_qib", "qib", "ib_mthca")
 CONNECT_IB = ("MT4113",)
 
 
-class Verdict(t.NamedTuple):
+class Capability(t.NamedTuple):
     """Can the port do connected mode, and how that is known."""
 
     capable: bool
     reason: str
 
 
-def by_driver(driver: str, hca_type: str) -> Verdict:
-    """The verdict on a port whose netdev is not there yet."""
+def by_driver(driver: str, hca_type: str) -> Capability:
+    """The capability on a port whose netdev is not there yet."""
     if hca_type in CONNECT_IB:
-        return Verdict(True, "Connect-IB (%s) does connected mode" % hca_type)
+        return Capability(True, "Connect-IB (%s) does connected mode" % hca_type)
     if driver in CAPABLE_DRIVERS:
-        return Verdict(True, "the driver %s does connected mode" % driver)
+        return Capability(True, "the driver %s does connected mode" % driver)
     if driver.startswith("mlx5"):
-        return Verdict(False, "the driver %s uses enhanced IPoIB, which is datagram only" % driver)
-    return Verdict(False, "the driver %s is not known to do connected mode" % (driver or "of this port"))
+        return Capability(False, "the driver %s uses enhanced IPoIB, which is datagram only" % driver)
+    return Capability(False, "the driver %s is not known to do connected mode" % (driver or "of this port"))
 
 
 def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
@@ -47,8 +48,8 @@ def _refused(stack: t.Mapping[str, t.Any]) -> str:
     return connected_refused(Stack(str(stack.get("kind") or ""), ofed_version=str(stack.get("ofed_version") or "")))
 
 
-def predict(name: str, facts: t.Mapping[str, t.Any]) -> Verdict:
-    """The verdict on the port that C(name) will be on.
+def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
+    """The capability on the port that C(name) will be on.
 
     The kernel counts C(ibN) in the order of the ports. A node whose ports are renamed says nothing before they exist,
     so there every port has to be capable.
@@ -56,25 +57,50 @@ def predict(name: str, facts: t.Mapping[str, t.Any]) -> Verdict:
     ports = infiniband_ports(facts)
     refused = _refused(facts.get("stack") or {})
     if refused:
-        return Verdict(False, refused)
+        return Capability(False, refused)
     hcas = {hca.get("name"): hca for hca in facts.get("hcas") or ()}
     if not ports:
-        return Verdict(False, "the node has no InfiniBand port")
-    verdicts = []
+        return Capability(False, "the node has no InfiniBand port")
+    capabilities = []
     for port in ports:
         hca = hcas.get(port.get("device"), {})
-        verdicts.append(by_driver(str(hca.get("driver") or ""), str(hca.get("type") or "")))
+        capabilities.append(by_driver(str(hca.get("driver") or ""), str(hca.get("type") or "")))
     numbered = re.match(r"^ib(\d+)$", name)
-    if numbered and int(numbered.group(1)) < len(verdicts):
-        return verdicts[int(numbered.group(1))]
-    return next((verdict for verdict in verdicts if not verdict.capable), verdicts[0])
+    if numbered and int(numbered.group(1)) < len(capabilities):
+        return capabilities[int(numbered.group(1))]
+    return next((capability for capability in capabilities if not capability.capable), capabilities[0])
 
 
-def verdict_on(name: str, parent: str, facts: t.Mapping[str, t.Any]) -> Verdict:
-    """The verdict on a declared interface: its own netdev, else its parent's, else the driver's."""
+def capability_of(name: str, parent: str, facts: t.Mapping[str, t.Any]) -> Capability:
+    """The capability on a declared interface: its own netdev, else its parent's, else the driver's."""
     netdevs = {netdev.get("name"): netdev for netdev in facts.get("netdevs") or ()}
     for candidate in (name, parent):
         netdev = netdevs.get(candidate)
         if candidate and netdev is not None:
-            return Verdict(bool(netdev.get("connected_capable")), str(netdev.get("connected_reason") or ""))
+            return Capability(bool(netdev.get("connected_capable")), str(netdev.get("connected_reason") or ""))
     return predict(parent or name, facts)
+
+
+def settled(declared: t.Sequence[Interface], facts: t.Mapping[str, t.Any]) -> tuple[Interface, ...]:
+    """The declared interfaces with their open choices made: `auto` is connected where the port can; a connected interface gets the largest MTU.
+
+    `auto` of a bond is connected where each of its ports can.
+    """
+    by_name = {item.name: item for item in declared}
+    ports = {item.name: tuple(by_name[port] for port in item.bond.ports) for item in declared if item.bond is not None}
+    return tuple(_settled(item, _of_ports(ports.get(item.name) or ports.get(item.master) or (item,), facts)) for item in declared)
+
+
+def _of_ports(ports: t.Sequence[Interface], facts: t.Mapping[str, t.Any]) -> Capability:
+    """Of all ports together: what one can't do, the others must not."""
+    capabilities = [(port.name, capability_of(port.name, port.parent, facts)) for port in ports]
+    name, capability = next(((name, capability) for name, capability in capabilities if not capability.capable), capabilities[0])
+    return capability if len(ports) == 1 else Capability(capability.capable, "%s: %s" % (name, capability.reason))
+
+
+def _settled(item: Interface, capability: Capability) -> Interface:
+    if item.mode == "auto":
+        mode, reason = ("connected" if capability.capable else "datagram"), "auto: " + capability.reason
+    else:
+        mode, reason = item.mode, "declared"
+    return item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or (MTU_MAX["connected"] if mode == "connected" else 0))

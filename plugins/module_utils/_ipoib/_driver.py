@@ -3,20 +3,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What an applier asks of a network stack: the one interface of the files _apply_*.py."""
+
+"""How a back-end is driven once its files are written. A driver acts with the tools that it is given."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
-# How long bringing up an interface may take.
+# How long bringing up an interface may take, in seconds.
 UP_TIMEOUT = 120
 
 
@@ -25,44 +25,39 @@ class Tools(t.NamedTuple):
 
     run: Runner
     kernel: Kernel
-    look: t.Callable[[], Look]
-    """Observe the node anew."""
-    root: str = "/"
+    put_aside: t.Callable[[], None] = lambda: None
+    put_back: t.Callable[[], None] = lambda: None
+    """Those of all back-ends, see Backend."""
 
 
 class Driver:
-    """A network stack as an applier drives it. Everything is safe to repeat; each method says what it is left to do."""
+    """Drives one back-end. Every step is safe to repeat. The driver of no back-end leaves everything to the kernel part."""
 
-    # Modes, MTUs and bonds are set before the stack is told, because it can't, or needs them so.
     kernel_first = True
-    # The stack makes bonds itself, so only those that are there already are changed before it is told.
+    """Modes, MTUs and bonds are set before the back-end is told, because it can't, or needs them so."""
     makes_bonds = True
+    """The back-end makes bonds itself, so only those that exist already are changed before it is told."""
 
     def __init__(self, tools: Tools) -> None:
+        self._tools = tools
         self._run = tools.run
         self._kernel = tools.kernel
-        self._look = tools.look
-        self._root = tools.root
 
-    def give_up(self, names: t.Sequence[str], found: Look) -> None:
-        """Let go of these interfaces, as long as the files are there which say what they were."""
+    def give_up(self, names: t.Sequence[str], found: Found) -> None:
+        """Let go of these interfaces, while the files that describe them still exist."""
 
     def forget(self, paths: t.Sequence[str]) -> None:
-        """Files of this stack have gone, and it is not the one in use any more."""
+        """Files of this back-end have gone, and it is not the one in use."""
 
-    def apply(self, decision: Decision, changed: t.Sequence[str], found: Look) -> None:
-        """Make the interfaces be what the files say. C(changed) are the paths that were written or removed."""
+    def finish(self) -> None:
+        """Carry out the `leftover` of the back-end."""
 
-    def busy(self, found: Look) -> bool:
-        """Is it at work on an interface, so that being told again would make it begin again?"""
+    def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
+        """Make the interfaces what the files say. C(changed) are the paths that were written or removed."""
+
+    def busy(self, found: Found) -> bool:
+        """Whether it is at work on an interface, so that telling it again would make it start over."""
         return False
 
-    def nudge(self, again: Decision, found: Look) -> None:
+    def nudge(self, again: IpoibPlan, found: Found) -> None:
         """What to try once more when something is left to do after a while."""
-
-
-def affected(decision: Decision, name: str, aspects: t.Sequence[str] = ()) -> bool:
-    """Is anything to be changed of an interface, or one of C(aspects)?"""
-    if aspects:
-        return decision.touches(name, aspects)
-    return any(change.what.split(" ")[0] == name for change in decision.plan.changes)

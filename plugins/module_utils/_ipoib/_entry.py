@@ -14,7 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import verdict_on
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_bond import bond_problems, route_problems
 
 ADDRESS_FORM = "an address of this host with its prefix length, such as 10.20.0.1/24 or fd00::1/64"
@@ -129,9 +129,9 @@ def _mtu_problems(path: str, item: t.Mapping[str, t.Any], facts: t.Mapping[str, 
         return []
     name, parent = (str(item[key]) if _wanted.is_name(item.get(key)) else "" for key in ("name", "parent"))
     if mode == "connected" and facts is not None and (name or parent):
-        verdict = verdict_on(name, parent, facts)
-        if not verdict.capable:
-            return [Problem(path, mtu, mtu_range("datagram"), "this port does no other mode: " + verdict.reason)]
+        capability = capability_of(name, parent, facts)
+        if not capability.capable:
+            return [Problem(path, mtu, mtu_range("datagram"), "this port does no other mode: " + capability.reason)]
     return [Problem(path, mtu, mtu_range(mode))]
 
 

@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ipv6, _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports, verdict_on
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of, infiniband_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import is_ipv6, mtu_range
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry
 
@@ -69,7 +69,7 @@ def _bond_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: 
     return []
 
 
-def _partition_problems(path: str, wanted: _wanted.Wanted, parent: t.Mapping[str, t.Any] | None) -> list[Problem]:
+def _partition_problems(path: str, wanted: _wanted.Interface, parent: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """A child on the partition of its parent. A parent that is still to come is on the port's first one, by default 0xffff."""
     own = _wanted.parse_pkey((parent or {}).get("pkey")) or _wanted.DEFAULT_PKEY
     if not wanted.is_child or not _wanted.same_partition(wanted.pkey, own):
@@ -78,7 +78,7 @@ def _partition_problems(path: str, wanted: _wanted.Wanted, parent: t.Mapping[str
     return [Problem(path + ".pkey", "0x%04x" % wanted.pkey, "a partition other than that of %s" % wanted.parent, hint)]
 
 
-def _ipv6_problems(path: str, wanted: _wanted.Wanted, exists: bool, refused: t.Mapping[str, str]) -> list[Problem]:
+def _ipv6_problems(path: str, wanted: _wanted.Interface, exists: bool, refused: t.Mapping[str, str]) -> list[Problem]:
     reason = refused.get(wanted.name if exists else _ipv6.DEFAULT, "")
     versions = [address for address in wanted.addresses if is_ipv6(address)]
     return [Problem(path + ".addresses", versions[0], "IPv4 addresses on this node", reason)] if reason and versions else []
@@ -96,14 +96,14 @@ def _missing_fault(count: int, existing: t.Sequence[str], loaded: bool, ports: t
     return None
 
 
-def _mode_problems(path: str, wanted: _wanted.Wanted, facts: t.Mapping[str, t.Any]) -> list[Problem]:
+def _mode_problems(path: str, wanted: _wanted.Interface, facts: t.Mapping[str, t.Any]) -> list[Problem]:
     if wanted.mode == "datagram":
         return []
-    verdict = verdict_on(wanted.name, wanted.parent, facts)
-    if verdict.capable:
+    capability = capability_of(wanted.name, wanted.parent, facts)
+    if capability.capable:
         return []
     if wanted.mode == "connected":
-        return [Problem(path + ".mode", "connected", "datagram or auto on this port", verdict.reason)]
+        return [Problem(path + ".mode", "connected", "datagram or auto on this port", capability.reason)]
     if wanted.mtu > _wanted.MTU_MAX["datagram"]:
-        return [Problem(path + ".mtu", wanted.mtu, mtu_range("datagram"), "mode auto means datagram on this port: " + verdict.reason)]
+        return [Problem(path + ".mtu", wanted.mtu, mtu_range("datagram"), "mode auto means datagram on this port: " + capability.reason)]
     return []

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming
 
 _CHILD = re.compile(r"\.[0-9a-f]{4}$")
 
@@ -22,7 +22,7 @@ class Entry(t.NamedTuple):
 
     path: str
     item: t.Mapping[str, t.Any]
-    wanted: _wanted.Wanted
+    wanted: Interface
     naming: Naming | None = None
     """It shall get its name."""
     implied: bool = False

@@ -3,66 +3,85 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What must not be done: configure what others configure, and cut the connection that the run comes through. Pure."""
+"""What must not be touched: files, bonds and connections of others. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ifupdown
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Node
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Stack, handed_over, rivals, stack_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
 
 
-def foreign(node: Node, targets: t.Sequence[Target], stack: Stack, paths: t.Iterable[str], is_ours: t.Callable[[str, str], bool]) -> list[str]:
-    """Files of others that configure a wanted interface, or lie where ours shall be, and bonds of others that have it."""
-    found = []
-    for name in rivals(stack.name, node.stacks):
-        rival = stack if name == stack.name else stack_of(name, node.variant)
-        found += ["%s configures %s" % (path, target.name) for target in targets for path in rival.conflicts(target.name, node.files)]
+class Undecided(Exception):
+    """A condensed state does not tell."""
+
+
+def conflicts(backend: Backend, name: str, found: Found) -> tuple[str, ...]:
+    """The foreign files of a back-end that configure an interface. Raises Undecided where the state does not tell."""
+    if found.foreign is None:
+        return backend.conflicts(name, found.files)
+    if name not in found.netdevs and name not in _registry.recorded(found.files):
+        raise Undecided
+    return found.foreign[backend.name].get(name, ())
+
+
+def foreign(found: Found, interfaces: Interfaces, backend: Backend, paths: t.Iterable[str]) -> list[str]:
+    """Files of others that configure a wanted interface, or lie where ours shall be."""
+    conflicting = []
+    for rival in _rivals(backend, found):
+        conflicting += ["%s configures %s" % (path, interface.name) for interface in interfaces for path in conflicts(rival, interface.name, found)]
+    shared = {path for each in _registry.BACKENDS for path in each.shared}
     for path in sorted(paths):
-        text = node.files.get(path, "")
-        if text and path != _ifupdown.MAIN and not is_ours(path, text):
-            found.append("%s exists and is not of this collection" % path)
-    return list(dict.fromkeys(found))
+        text = found.files.get(path, "")
+        if text and path not in shared and not _registry.is_ours(path, text):
+            conflicting.append("%s exists and is not of this collection" % path)
+    return list(dict.fromkeys(conflicting))
 
 
-def masters(node: Node, targets: t.Sequence[Target], records: t.Collection[str]) -> list[str]:
+def _rivals(backend: Backend, found: Found) -> list[Backend]:
+    """The back-ends whose foreign files matter beside those of `backend`."""
+    others = [each for each in _registry.BACKENDS if each.presence(found).in_use and each.name not in backend.renders_through]
+    return sorted({backend, *others}, key=lambda each: each.name)
+
+
+def masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) -> list[str]:
     """Wanted interfaces that are in a bond, bridge or team which is not of this collection."""
-    names = {target.name for target in targets}
-    found = []
-    for target in targets:
-        netdev = node.netdevs.get(target.name)
+    names = {interface.name for interface in interfaces}
+    conflicting = []
+    for interface in interfaces:
+        netdev = found.netdevs.get(interface.name)
         if netdev is not None and netdev.master and netdev.master not in names and netdev.master not in records:
-            found.append("%s is a port of %s, which is not declared" % (target.name, netdev.master))
-    return found
+            conflicting.append("%s is a port of %s, which is not declared" % (interface.name, netdev.master))
+    return conflicting
 
 
-def cutting(node: Node, targets: t.Sequence[Target], removed: t.Sequence[Record], stack: str, touched: t.Collection[str]) -> tuple[str, ...]:
-    """Changes that would cut the connection that this run comes through. C(touched): the interfaces of which anything changes."""
-    found = ["%s would be taken down" % record.name for record in removed if record.name in node.ssh_path]
-    strange = handed_over(stack, node.files, node.variant)
-    for target in targets:
-        netdev = node.netdevs.get(target.name)
-        if netdev is None or target.name not in node.ssh_path:
+def cutting(found: Found, interfaces: Interfaces, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:
+    """Changes that would cut the connection of this run. `touched`: the interfaces of which anything changes."""
+    cuts = ["%s would be taken down" % record.name for record in removed if record.name in found.ssh_path]
+    strange = {name for each in _registry.BACKENDS if each.strips and each is not backend for name in each.records(found.files)}
+    held = backend.held(found)
+    for interface in interfaces:
+        netdev = found.netdevs.get(interface.name)
+        if netdev is None or interface.name not in found.ssh_path:
             continue
-        if target.name in strange:
-            found.append("%s would be handed over to %s" % (target.name, stack))
-        if netdev.mode and netdev.mode != target.mode:
-            found.append("%s would change its mode from %s to %s" % (target.name, netdev.mode, target.mode))
-        gone = [address for address in canonical(netdev.addresses) if address not in canonical(target.addresses)]
+        if interface.name in strange:
+            cuts.append("%s would be handed over to %s" % (interface.name, backend.name))
+        if netdev.mode and netdev.mode != interface.mode:
+            cuts.append("%s would change its mode from %s to %s" % (interface.name, netdev.mode, interface.mode))
+        gone = [address for address in canonical(netdev.addresses) if address not in canonical(interface.addresses)]
         if gone:
-            found.append("%s would lose %s" % (target.name, ", ".join(gone)))
-        lost = unequal_routes(node.routes.get(target.name, ()), target.routes)[1]
+            cuts.append("%s would lose %s" % (interface.name, ", ".join(gone)))
+        lost = unequal_routes(found.routes.get(interface.name, ()), interface.routes)[1]
         if lost:
-            found.append("%s would lose the route to %s" % (target.name, ", ".join(sorted(route.to for route in lost))))
-        if netdev.master != target.master:
-            found.append("%s would go from %s to %s" % (target.name, netdev.master or "no bond", target.master or "no bond"))
-        leaving = sorted(set(netdev.members) - set(target.bond.ports)) if target.bond is not None else []
+            cuts.append("%s would lose the route to %s" % (interface.name, ", ".join(sorted(route.to for route in lost))))
+        if netdev.master != interface.master:
+            cuts.append("%s would go from %s to %s" % (interface.name, netdev.master or "no bond", interface.master or "no bond"))
+        leaving = sorted(set(netdev.members) - set(interface.bond.ports)) if interface.bond is not None else []
         if leaving:
-            found.append("%s would lose its port %s" % (target.name, ", ".join(leaving)))
-        if target.name in touched and not target.master and target.name not in node.held.get(stack, {target.name}):
-            found.append("%s would be brought up anew by %s" % (target.name, stack))
-    return tuple(found)
+            cuts.append("%s would lose its port %s" % (interface.name, ", ".join(leaving)))
+        if interface.name in touched and not interface.master and held is not None and interface.name not in held:
+            cuts.append("%s would be brought up again by %s" % (interface.name, backend.name))
+    return tuple(cuts)

@@ -30,14 +30,13 @@ def is_off(root: str, name: str) -> bool:
     return read_text(switch(root, name)).strip() == "1"
 
 
-def refused(root: str, names: t.Iterable[str], stacks: t.Collection[str] = ()) -> dict[str, str]:
-    """Why an interface, or C(DEFAULT), can have no IPv6 address; one that can is not in it. C(stacks) manage networking here."""
+def refused(root: str, names: t.Iterable[str], enabled: bool = False) -> dict[str, str]:
+    """Why an interface, or `DEFAULT`, can have no IPv6 address; one that can is not in it. `enabled`: the back-end switches IPv6 on by itself."""
     if os.path.isdir(os.path.join(root, _SYSCTL)) and not os.path.isdir(os.path.join(root, _SYSCTL, "ipv6/conf")):
         reason = "the kernel of this node has no IPv6: take ipv6.disable=1 off its command line, or leave the address out"
         return dict.fromkeys([*names, DEFAULT], reason)
     found: dict[str, str] = {}
-    # networkd turns the switch itself, through a /proc of its own (ProtectProc=) that is writable even in containers.
-    if "systemd-networkd" in stacks:
+    if enabled:
         return found
     for name in [*names, DEFAULT]:
         # os.access also knows of a /proc/sys that is mounted read-only, as in containers.

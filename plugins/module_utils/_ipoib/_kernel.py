@@ -19,9 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import 
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import BondState
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Record
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 
 class Kernel:
@@ -60,10 +59,10 @@ class Kernel:
     def rename(self, current: str, name: str) -> None:
         self._run(["ip", "link", "set", "dev", current, "name", name])
 
-    def add_child(self, target: Target) -> None:
+    def add_child(self, interface: Interface) -> None:
         """Through netlink, as systemd-networkd does it, which takes such a child for its own."""
-        kind = ["type", "ipoib", "pkey", "0x%04x" % target.pkey, "mode", target.mode]
-        self._run(["ip", "link", "add", "link", target.parent, "name", target.name, *kind])
+        kind = ["type", "ipoib", "pkey", "0x%04x" % interface.pkey, "mode", interface.mode]
+        self._run(["ip", "link", "add", "link", interface.parent, "name", interface.name, *kind])
 
     def delete_child(self, netdev: Netdev) -> None:
         """The way back of the way by which it was made: a child made through sysfs has a file that names its parent."""
@@ -91,36 +90,36 @@ class Kernel:
         except OSError as exc:
             raise CommandFailed("the kernel refused to %s (%s: %s); see 'dmesg' and connected_reason of rdma_facts" % (purpose, path, exc.strerror)) from exc
 
-    def mode_and_mtu(self, target: Target, netdev: Netdev) -> None:
+    def mode_and_mtu(self, interface: Interface, netdev: Netdev) -> None:
         """Mode before MTU: the mode changes the MTU and bounds it."""
         mtu = netdev.mtu
-        if netdev.mode and netdev.mode != target.mode:
-            self.set_mode(target.name, target.mode)
+        if netdev.mode and netdev.mode != interface.mode:
+            self.set_mode(interface.name, interface.mode)
             mtu = 0
-        if target.mtu and target.mtu != mtu:
-            self.set_mtu(target.name, target.mtu)
+        if interface.mtu and interface.mtu != mtu:
+            self.set_mtu(interface.name, interface.mtu)
 
-    def addresses(self, target: Target, netdev: Netdev) -> None:
+    def addresses(self, interface: Interface, netdev: Netdev) -> None:
         """New addresses before old ones go, so that the interface is never without."""
-        found, wanted = canonical(netdev.addresses), canonical(target.addresses)
+        found, wanted = canonical(netdev.addresses), canonical(interface.addresses)
         old = [address for address in found if address not in wanted]
         for address in wanted:
             if address not in found:
-                self.add_address(target.name, address)
+                self.add_address(interface.name, address)
         for address in old:
-            self.delete_address(target.name, address)
+            self.delete_address(interface.name, address)
         # With a primary IPv4 address the kernel may remove all the others of its network.
         for address in wanted if old else ():
-            self.add_address(target.name, address)
+            self.add_address(interface.name, address)
 
-    def routes(self, target: Target, found: t.Sequence[Route]) -> None:
+    def routes(self, interface: Interface, found: t.Sequence[Route]) -> None:
         """New routes before old ones go."""
-        missing, left = unequal_routes(found, target.routes)
+        missing, left = unequal_routes(found, interface.routes)
         for route in missing:
-            self._run(["ip", family(route), "route", "replace", *route_text(route).split(), "dev", target.name])
+            self._run(["ip", family(route), "route", "replace", *route_text(route).split(), "dev", interface.name])
         for route in left:
             # 2: it went with its gateway's network before.
-            self._run(["ip", family(route), "route", "del", *route_text(route).split(), "dev", target.name], ok=(0, 2))
+            self._run(["ip", family(route), "route", "del", *route_text(route).split(), "dev", interface.name], ok=(0, 2))
 
     def release(self, record: Record, netdev: Netdev) -> None:
         """Take off what was ours: a child goes, a parent returns to how the kernel makes it."""
@@ -146,25 +145,25 @@ class Kernel:
     def leave(self, port: str) -> None:
         self._run(["ip", "link", "set", "dev", port, "nomaster"])
 
-    def bond(self, target: Target, netdev: Netdev | None, state: BondState | None, netdevs: t.Mapping[str, Netdev]) -> None:
+    def bond(self, interface: Interface, netdev: Netdev | None, state: BondState | None, netdevs: t.Mapping[str, Netdev]) -> None:
         """The bond with its options and its ports, whose modes are set by now. Its MTU before the ports: they get it when they enter."""
-        bond = target.bond
+        bond = interface.bond
         if bond is None:
             return
-        name, options = target.name, ["miimon", str(bond.miimon)]
+        name, options = interface.name, ["miimon", str(bond.miimon)]
         if netdev is not None and state is not None and (state.mode, state.fail_over_mac) != (_wanted.BOND_MODE, _wanted.BOND_POLICY):
             # Neither can be changed while the bond is up or has ports, and IPoIB ports are in no such bond.
             self._run(["ip", "link", "delete", "dev", name])
             netdev = None
-        if netdev is not None and target.mtu and netdev.mtu != target.mtu and not self._took_mtu(name, target.mtu):
+        if netdev is not None and interface.mtu and netdev.mtu != interface.mtu and not self._took_mtu(name, interface.mtu):
             self._run(["ip", "link", "delete", "dev", name])
             netdev = None
         if netdev is None:
             self._add_bond(name, ["mode", _wanted.BOND_MODE, "fail_over_mac", _wanted.BOND_POLICY, *options])
         elif state is not None and state.miimon != bond.miimon:
             self._run(["ip", "link", "set", "dev", name, "type", "bond", *options])
-        if target.mtu and netdev is None:
-            self.set_mtu(name, target.mtu)
+        if interface.mtu and netdev is None:
+            self.set_mtu(name, interface.mtu)
         members = netdev.members if netdev is not None else ()
         for port in members:
             if port not in bond.ports:

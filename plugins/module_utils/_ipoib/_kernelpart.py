@@ -11,58 +11,58 @@ import typing as t
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
 
 class KernelPart:
-    """C(look) observes the node anew: what has been done to one interface shows in others."""
+    """`look` observes the node anew: what has been done to one interface shows in others."""
 
-    def __init__(self, kernel: Kernel, look: t.Callable[[], Look]) -> None:
+    def __init__(self, kernel: Kernel, look: t.Callable[[], Found]) -> None:
         self._kernel = kernel
         self._look = look
 
-    def prepare(self, decision: Decision, found: Look, driver: Driver) -> Look:
+    def prepare(self, todo: IpoibPlan, found: Found, driver: Driver) -> Found:
         """Returns the node as it is after that."""
-        for naming in decision.renames:
+        for naming in todo.renames:
             self._kernel.rename(naming.current, naming.name)
-        if decision.renames:
+        if todo.renames:
             found = self._look()
         if not driver.kernel_first:
             return found
-        if self._leave(decision, found) or (not driver.makes_bonds and self._children(decision, found)):
+        if self._leave(todo, found) or (not driver.makes_bonds and self._children(todo, found)):
             found = self._look()
         # Ports before bonds: a bond can have the MTU that all of its ports can have.
-        for target in decision.live:
-            if target.bond is None and target.name in found.node.netdevs:
-                self._kernel.mode_and_mtu(target, found.node.netdevs[target.name])
-        return self._look() if self._bonds(decision, found, driver) else found
+        for interface in todo.live:
+            if interface.bond is None and interface.name in found.netdevs:
+                self._kernel.mode_and_mtu(interface, found.netdevs[interface.name])
+        return self._look() if self._bonds(todo, found, driver) else found
 
-    def _leave(self, decision: Decision, found: Look) -> bool:
+    def _leave(self, todo: IpoibPlan, found: Found) -> bool:
         """Take ports out of bonds that are not theirs any more."""
         left = False
-        for target in decision.live:
-            netdev = found.node.netdevs.get(target.name)
-            if netdev is not None and netdev.master and netdev.master != target.master:
-                self._kernel.leave(target.name)
+        for interface in todo.live:
+            netdev = found.netdevs.get(interface.name)
+            if netdev is not None and netdev.master and netdev.master != interface.master:
+                self._kernel.leave(interface.name)
                 left = True
         return left
 
-    def _children(self, decision: Decision, found: Look) -> bool:
+    def _children(self, todo: IpoibPlan, found: Found) -> bool:
         """Children that a bond needs, of parents whose mode does not matter to them."""
-        missing = [target for target in decision.live if target.is_child and target.master and target.name not in found.node.netdevs]
-        for target in missing:
-            self._kernel.add_child(target)
+        missing = [interface for interface in todo.live if interface.is_child and interface.master and interface.name not in found.netdevs]
+        for interface in missing:
+            self._kernel.add_child(interface)
         return bool(missing)
 
-    def _bonds(self, decision: Decision, found: Look, driver: Driver) -> bool:
+    def _bonds(self, todo: IpoibPlan, found: Found, driver: Driver) -> bool:
         done = False
-        for target in decision.live:
-            netdev = found.node.netdevs.get(target.name)
-            if target.bond is None or (netdev is None and driver.makes_bonds):
+        for interface in todo.live:
+            netdev = found.netdevs.get(interface.name)
+            if interface.bond is None or (netdev is None and driver.makes_bonds):
                 continue
-            if any(change.what.startswith(target.name + " ") for change in decision.plan.changes):
-                self._kernel.bond(target, netdev, found.node.bonds.get(target.name), found.node.netdevs)
+            if todo.touches(interface.name):
+                self._kernel.bond(interface, netdev, found.bonds.get(interface.name), found.netdevs)
                 done = True
         return done

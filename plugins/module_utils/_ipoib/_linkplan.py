@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What differs between interfaces and their targets, in the order in which it is to be done. Pure."""
+"""What differs between interfaces as found and as wanted, in the order in which it is to be done. Pure."""
 
 from __future__ import annotations
 
@@ -11,71 +11,69 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import UNBORN, UNBORN_BOND, BondState, Node
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import UNBORN, UNBORN_BOND, BondState, Found, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
 
 
-def unborn(target: Target, raised: bool = False) -> Netdev:
-    """An interface as it will be when it appears; C(raised) as in Node."""
-    if target.bond is not None:
+def _change(name: str, aspect: str, before: str, after: str) -> Change:
+    return Change(Kind.INTERFACE, name, aspect, before, after)
+
+
+def unborn(interface: Interface, raised: bool = False) -> Netdev:
+    """An interface as it will be when it appears; `raised` as in Found."""
+    if interface.bond is not None:
         return UNBORN_BOND
-    # NetworkManager brings up what it manages, whether it has a profile for it or not.
-    return UNBORN._replace(up=not target.is_child and raised)
+    return UNBORN._replace(up=not interface.is_child and raised)
 
 
-def target_changes(target: Target, node: Node, record: Record | None, removed: t.Collection[str]) -> tuple[Change, ...]:
-    """Everything about one interface. C(removed) are bonds that go: their ports are free after that."""
-    netdev = node.netdevs.get(target.name)
+def interface_changes(interface: Interface, found: Found, record: Record | None, removed: t.Collection[str]) -> tuple[Change, ...]:
+    """Everything about one interface. `removed` are bonds that go: their ports are free after that."""
+    netdev = found.netdevs.get(interface.name)
     changes: list[Change | None] = []
-    if netdev is None and target.is_child:
-        changes.append(untyped("%s device" % target.name, "", child_text(target.parent, target.pkey)))
-    if target.bond is not None:
-        changes += bond_changes(target, netdev, node.bonds.get(target.name))
-    if netdev is not None and netdev.master and netdev.master != target.master and netdev.master not in removed:
-        changes.append(untyped("%s bond" % target.name, netdev.master, ""))
-    return (*changes_of(*changes), *link_changes(target, netdev or unborn(target, node.raised), record, node.routes.get(target.name, ())))
+    if netdev is None and interface.is_child:
+        changes.append(_change(interface.name, "device", "", child_text(interface.parent, interface.pkey)))
+    if interface.bond is not None:
+        changes += bond_changes(interface, netdev, found.bonds.get(interface.name))
+    if netdev is not None and netdev.master and netdev.master != interface.master and netdev.master not in removed:
+        changes.append(_change(interface.name, "bond", netdev.master, ""))
+    return (*changes_of(*changes), *link_changes(interface, netdev or unborn(interface, found.raised), record, found.routes.get(interface.name, ())))
 
 
-def bond_changes(target: Target, netdev: Netdev | None, state: BondState | None) -> tuple[Change, ...]:
+def bond_changes(interface: Interface, netdev: Netdev | None, state: BondState | None) -> tuple[Change, ...]:
     """The device, its options and its ports."""
-    bond = target.bond
+    bond = interface.bond
     if bond is None:
         return ()
     if netdev is None:
-        return (untyped("%s device" % target.name, "", "bond of %s" % ", ".join(bond.ports)),)
-    found = state or BondState()
-
-    def option(name: str, before: str, after: str) -> Change:
-        return untyped("%s %s" % (target.name, name), before, after)
-
+        return (_change(interface.name, "device", "", "bond of %s" % ", ".join(bond.ports)),)
+    state = state or BondState()
     return changes_of(
-        option("bonding mode", found.mode, _wanted.BOND_MODE),
-        option("fail_over_mac", found.fail_over_mac, _wanted.BOND_POLICY),
-        option("miimon", str(found.miimon), str(bond.miimon)),
-        option("ports", ", ".join(sorted(netdev.members)), ", ".join(sorted(bond.ports))),
-        option("primary", found.primary, bond.primary),
+        _change(interface.name, "bonding_mode", state.mode, _wanted.BOND_MODE),
+        _change(interface.name, "fail_over_mac", state.fail_over_mac, _wanted.BOND_POLICY),
+        _change(interface.name, "miimon", str(state.miimon), str(bond.miimon)),
+        _change(interface.name, "ports", ", ".join(sorted(netdev.members)), ", ".join(sorted(bond.ports))),
+        _change(interface.name, "primary", state.primary, bond.primary),
     )
 
 
-def link_changes(target: Target, netdev: Netdev, record: Record | None, routes: t.Sequence[Route] = ()) -> tuple[Change, ...]:
-    """What differs between an interface and its target."""
-    mode = untyped("%s mode" % target.name, netdev.mode, target.mode) if netdev.mode else None
+def link_changes(interface: Interface, netdev: Netdev, record: Record | None, routes: t.Sequence[Route] = ()) -> tuple[Change, ...]:
+    """The link of an interface that exists, or that is expected to appear."""
+    mode = _change(interface.name, "mode", netdev.mode, interface.mode) if netdev.mode else None
     mtu = None
-    if target.mtu and not clamped(target, netdev, record):
-        mtu = untyped("%s mtu" % target.name, "" if _provisional(target, netdev) else str(netdev.mtu), str(target.mtu))
-    addresses = untyped("%s addresses" % target.name, ", ".join(canonical(netdev.addresses)), ", ".join(canonical(target.addresses)))
+    if interface.mtu and not clamped(interface, netdev, record):
+        mtu = _change(interface.name, "mtu", "" if _provisional(interface, netdev) else str(netdev.mtu), str(interface.mtu))
+    addresses = _change(interface.name, "addresses", ", ".join(canonical(netdev.addresses)), ", ".join(canonical(interface.addresses)))
     paths = None
-    if any(unequal_routes(routes, target.routes)):
-        paths = untyped("%s routes" % target.name, _listed(routes), _listed(target.routes))
-    link = untyped("%s link" % target.name, "up" if netdev.up else "down", "up")
+    if any(unequal_routes(routes, interface.routes)):
+        paths = _change(interface.name, "routes", _listed(routes), _listed(interface.routes))
+    link = _change(interface.name, "state", "up" if netdev.up else "down", "up")
     return changes_of(mode, mtu, addresses, paths, link)
 
 
-def _provisional(target: Target, netdev: Netdev) -> bool:
-    """Is the MTU one that the kernel replaces anyway: with the mode, or when a datagram interface joins the broadcast group?"""
-    return bool(netdev.mode) and (netdev.mode != target.mode or (netdev.mode == "datagram" and not netdev.up))
+def _provisional(interface: Interface, netdev: Netdev) -> bool:
+    """Whether the kernel replaces the MTU anyway: with the mode, or when a datagram interface joins the broadcast group."""
+    return bool(netdev.mode) and (netdev.mode != interface.mode or (netdev.mode == "datagram" and not netdev.up))
 
 
 def unequal_routes(found: t.Sequence[Route], wanted: t.Sequence[Route]) -> tuple[tuple[Route, ...], tuple[Route, ...]]:
@@ -96,7 +94,7 @@ def route_text(route: Route) -> str:
 
 
 def family(route: Route) -> str:
-    """As an option of C(ip)."""
+    """As an option of `ip`."""
     return "-6" if ":" in route.to else "-4"
 
 
@@ -104,41 +102,41 @@ def _listed(routes: t.Sequence[Route]) -> str:
     return ", ".join(sorted(route_text(route) for route in routes))
 
 
-def clamped(target: Target, netdev: Netdev, record: Record | None) -> str:
-    """Why the datagram MTU can't be what was asked for; "" where nothing is known to be in the way.
+def clamped(interface: Interface, netdev: Netdev, record: Record | None) -> str:
+    """Why the datagram MTU can't be the declared one; "" where nothing is known to prevent it.
 
     The kernel takes a larger MTU than the broadcast group's without an error and stays at the group's. So an MTU that
-    an earlier run has asked for, with an interface that is at one of the values a group can have, is as it should be.
+    an earlier run has set, with an interface that is at one of the values a group can have, is as it should be.
     """
-    if not target.mtu or target.mode != "datagram" or netdev.mode == "connected" or record is None or record.mtu != target.mtu:
+    if not interface.mtu or interface.mode != "datagram" or netdev.mode == "connected" or record is None or record.mtu != interface.mtu:
         return ""
-    if target.bond is not None or netdev.mtu not in _wanted.GROUP_MTUS or netdev.mtu >= target.mtu:
+    if interface.bond is not None or netdev.mtu not in _wanted.GROUP_MTUS or netdev.mtu >= interface.mtu:
         return ""
-    return "%s: MTU %d is asked for, and the kernel keeps it at %d, the broadcast group's; the subnet manager's partition must offer %s" % (
-        target.name,
-        target.mtu,
+    return "%s: MTU %d is declared, and the kernel keeps it at %d, the broadcast group's; the subnet manager's partition must offer %s" % (
+        interface.name,
+        interface.mtu,
         netdev.mtu,
-        "mtu=5 (4096 bytes)" if target.mtu > _wanted.KERNEL_MTU else "at least mtu=4 (2048 bytes)",
+        "mtu=5 (4096 bytes)" if interface.mtu > _wanted.KERNEL_MTU else "at least mtu=4 (2048 bytes)",
     )
 
 
-def reasons_of(target: Target, node: Node, record: Record | None) -> tuple[str, ...]:
-    """Why something is not as asked for although nothing is left to do."""
-    netdev = node.netdevs.get(target.name)
-    clamp = clamped(target, netdev or unborn(target, node.raised), record)
-    return tuple(reason for reason in (clamp, _narrow(target, node, netdev), _unassigned(target, node)) if reason)
+def reasons_of(interface: Interface, found: Found, record: Record | None) -> tuple[str, ...]:
+    """Why something deviates although nothing is left to do."""
+    netdev = found.netdevs.get(interface.name)
+    clamp = clamped(interface, netdev or unborn(interface, found.raised), record)
+    return tuple(reason for reason in (clamp, _narrow(interface, found, netdev), _unassigned(interface, found)) if reason)
 
 
-def _narrow(target: Target, node: Node, netdev: Netdev | None) -> str:
+def _narrow(interface: Interface, found: Found, netdev: Netdev | None) -> str:
     """A bond keeps an MTU that its ports do not have: what is larger than theirs would be lost."""
-    if target.bond is None or netdev is None:
+    if interface.bond is None or netdev is None:
         return ""
-    narrow = [port for port in target.bond.ports if port in node.netdevs and node.netdevs[port].mtu < netdev.mtu and netdev.mtu == target.mtu]
+    narrow = [port for port in interface.bond.ports if port in found.netdevs and found.netdevs[port].mtu < netdev.mtu and netdev.mtu == interface.mtu]
     if not narrow:
         return ""
-    least = min(node.netdevs[port].mtu for port in narrow)
+    least = min(found.netdevs[port].mtu for port in narrow)
     return "%s: its MTU is %d, but the broadcast group keeps %s at %d, and larger packets are lost: declare mtu: %d, or give the partition mtu=5" % (
-        target.name,
+        interface.name,
         netdev.mtu,
         ", ".join(narrow),
         least,
@@ -146,15 +144,15 @@ def _narrow(target: Target, node: Node, netdev: Netdev | None) -> str:
     )
 
 
-def _unassigned(target: Target, node: Node) -> str:
+def _unassigned(interface: Interface, found: Found) -> str:
     """A child on a partition that the subnet manager has not given to the port: it is made, and waits for a carrier."""
-    parent = node.netdevs.get(target.parent)
-    table = node.pkeys.get(parent.port, ()) if parent is not None else ()
-    if not target.is_child or not table or any(_wanted.same_partition(int(pkey, 16), target.pkey) for pkey in table):
+    parent = found.netdevs.get(interface.parent)
+    table = found.pkeys(parent.port) if parent is not None else ()
+    if not interface.is_child or not table or any(_wanted.same_partition(int(pkey, 16), interface.pkey) for pkey in table):
         return ""
     return "%s: the P_Key 0x%04x is not in the table of port %s (%s): no carrier until the subnet manager assigns it" % (
-        target.name,
-        target.pkey,
+        interface.name,
+        interface.pkey,
         parent.port if parent is not None else "",
         ", ".join(table),
     )
@@ -166,7 +164,7 @@ def canonical(addresses: t.Iterable[str]) -> tuple[str, ...]:
 
 
 def reset_mtu(record: Record, netdev: Netdev) -> bool:
-    """Does taking our settings off an interface that stays leave an MTU that is not the kernel's own?"""
+    """Whether taking our settings off an interface that stays leaves an MTU that is not the kernel's own."""
     return netdev.mode != "connected" and bool(record.mtu) and netdev.mtu != _wanted.KERNEL_MTU
 
 
@@ -179,16 +177,16 @@ def removal_changes(record: Record, netdev: Netdev | None) -> tuple[Change, ...]
     if netdev is None:
         return ()
     if netdev.kind == "bond":
-        return (untyped("%s device" % record.name, "bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), ""),)
+        return (_change(record.name, "device", "bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), ""),)
     if netdev.parent:
-        return (untyped("%s device" % record.name, child_text(netdev.parent, int(netdev.pkey or "0", 16)), ""),)
+        return (_change(record.name, "device", child_text(netdev.parent, int(netdev.pkey or "0", 16)), ""),)
     stay = [address for address in canonical(netdev.addresses) if address not in canonical(record.addresses)]
-    found: list[Change | None] = [untyped("%s addresses" % record.name, ", ".join(canonical(netdev.addresses)), ", ".join(stay))]
+    found: list[Change | None] = [_change(record.name, "addresses", ", ".join(canonical(netdev.addresses)), ", ".join(stay))]
     if netdev.mode == "connected":
-        found.append(untyped("%s mode" % record.name, netdev.mode, _wanted.KERNEL_MODE))
-        found.append(untyped("%s mtu" % record.name, str(netdev.mtu), str(_wanted.KERNEL_MTU)))
+        found.append(_change(record.name, "mode", netdev.mode, _wanted.KERNEL_MODE))
+        found.append(_change(record.name, "mtu", str(netdev.mtu), str(_wanted.KERNEL_MTU)))
     elif reset_mtu(record, netdev):
-        found.append(untyped("%s mtu" % record.name, str(netdev.mtu), str(_wanted.KERNEL_MTU)))
+        found.append(_change(record.name, "mtu", str(netdev.mtu), str(_wanted.KERNEL_MTU)))
     if not stay:
-        found.append(untyped("%s link" % record.name, "up" if netdev.up else "down", "down"))
+        found.append(_change(record.name, "state", "up" if netdev.up else "down", "down"))
     return changes_of(*found)

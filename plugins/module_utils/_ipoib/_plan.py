@@ -3,125 +3,133 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""From what a node is and what is wanted to the ordered list of changes. Pure."""
+"""What has to be done on a node. Pure: everything is decided on the wanted and the found state."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, PREFIX, file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _ifupdown, _rename
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import reasons_of, removal_changes, target_changes
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision, Node
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import Stack, Variant, every, stack_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import interface_changes, reasons_of, removal_changes
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 
 
-def decide(node: Node, targets: t.Sequence[Target], backend: str, namings: t.Sequence[Naming] = (), rollback: bool = False) -> Decision:
-    """Compare. C(targets) are parents before children, ports before bonds.
+class IpoibPlan(t.NamedTuple):
+    """What to do, and what to report."""
 
-    Raises Refused for what would harm, before anything is done; with C(rollback), what cuts the connection is only told.
+    plan: Plan
+    interfaces: tuple[Interface, ...] = ()
+    removed: tuple[Record, ...] = ()
+    """Interfaces of an earlier run that are not declared: bonds first, then children."""
+    reasons: tuple[str, ...] = ()
+    renames: tuple[Naming, ...] = ()
+    """Interfaces that get their name now."""
+    pending: tuple[Pending, ...] = ()
+    """What the next start of the node will bring."""
+    deferred: frozenset[str] = frozenset()
+    """The interfaces that wait for it."""
+    cutting: tuple[str, ...] = ()
+    """How the connection of this run would be disturbed, in words."""
+
+    def touches(self, name: str, aspects: t.Sequence[str] = ()) -> bool:
+        """Whether the interface changes in one of `aspects`; in any where none is given."""
+        return any(change.is_about(Kind.INTERFACE, name) and (not aspects or change.aspect in aspects) for change in self.plan.changes)
+
+    @property
+    def live(self) -> tuple[Interface, ...]:
+        """The interfaces that are carried out now."""
+        return tuple(interface for interface in self.interfaces if interface.name not in self.deferred)
+
+
+def plan(wanted: Wanted, found: Found) -> IpoibPlan:
+    """Compare. Raises Refused for what would do harm; with `wanted.rollback`, what cuts the connection is only told.
+
+    Raises _guard.Undecided where a condensed state is not enough.
     """
-    stack = stack_of(backend, node.variant)
-    renames, later, netdevs = _rename.sort_out(namings, node.netdevs, node.ssh_path)
-    node = node._replace(netdevs=netdevs)
-    deferred = _rename.waiting(later, targets)
-    live = [target for target in targets if target.name not in deferred]
-    records = recorded(node.files, node.variant)
-    wanted = {target.name for target in targets}
-    gone = [record for name, record in records.items() if name not in wanted]
-    removed = tuple(sorted(gone, key=lambda record: (_rank(node, record.name), record.name)))
-    _refuse(node, targets, stack, records, namings)
-    changes = [change for record in removed for change in removal_changes(record, node.netdevs.get(record.name))]
-    changes += file_changes(node, targets, backend, namings)
-    changes += _unit_changes(node, targets, stack)
-    changes += [untyped("%s name" % naming.current, naming.current, naming.name) for naming in renames]
+    backend, interfaces = _registry.named(wanted.backend), wanted.interfaces
+    namings = _rename.current(wanted.namings, found.netdevs)
+    renames, later, netdevs = _rename.sort_out(namings, found.netdevs, found.ssh_path)
+    found = found._replace(netdevs=netdevs)
+    deferred = _rename.waiting(later, interfaces)
+    live = [interface for interface in interfaces if interface.name not in deferred]
+    records = _registry.recorded(found.files)
+    names = {interface.name for interface in interfaces}
+    gone = [record for name, record in records.items() if name not in names]
+    removed = tuple(sorted(gone, key=lambda record: (_rank(found, record.name), record.name)))
+    files = wanted_files(found, interfaces, backend, namings)
+    _refuse(found, interfaces, backend, records, files)
+    changes = [change for record in removed for change in removal_changes(record, found.netdevs.get(record.name))]
+    changes += _file_changes(found, files)
+    changes += _unit_changes(found, interfaces, backend)
+    changes += [_rename.change_of(naming) for naming in renames]
     ending = {record.name for record in removed}
-    for target in live:
-        changes += target_changes(target, node, records.get(target.name), ending)
-    reasons = [reason for target in live for reason in reasons_of(target, node, records.get(target.name))]
-    reasons += [*stack.remarks(targets), *later.values()]
-    cutting = _guard.cutting(node, live, removed, backend, _touched(changes, live, stack))
-    if cutting and not rollback:
+    for interface in live:
+        changes += interface_changes(interface, found, records.get(interface.name), ending)
+    changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
+    reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
+    reasons += [*backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
+    cutting = _guard.cutting(found, live, removed, backend, _touched(found, changes, live, backend))
+    if cutting and not wanted.rollback:
         raise Refused(
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
             % "; ".join(cutting)
         )
-    pending = tuple("%s (needs reboot)" % reason for reason in later.values())
-    return Decision(Plan(tuple(changes)), tuple(targets), removed, tuple(reasons), renames, pending, deferred, cutting)
+    return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cutting)
 
 
-def recorded(files: t.Mapping[str, str], variant: Variant) -> dict[str, Record]:
-    """What earlier runs did, on whatever network stack."""
-    found: dict[str, Record] = {}
-    for stack in every(variant):
-        found.update(stack.records(files))
-    for name, mtu in _boot.recorded_mtus(files).items():
-        found[name] = found.get(name, Record(name))._replace(mtu=mtu)
-    return found
-
-
-def wanted_files(node: Node, targets: t.Sequence[Target], backend: str, namings: t.Sequence[Naming] = ()) -> dict[str, str]:
-    """Every file that shall exist, by path, and C(/etc/network/interfaces) as it shall be."""
-    stack = stack_of(backend, node.variant)
-    files = stack.render(targets)
-    main = node.files.get(_ifupdown.MAIN, "")
-    sourced = _ifupdown.sourced(main, [path for path in files if path.startswith(_ifupdown.DIRECTORY + "/")])
-    if main or sourced:
-        files[_ifupdown.MAIN] = sourced
-    files.update(_boot.render(stack.boots(targets)))
+def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, namings: t.Sequence[Naming] = ()) -> dict[str, str]:
+    """Every file that shall exist, by path, and shared files as they shall be."""
+    files = backend.render(interfaces, found)
+    written = tuple(files)
+    for each in _registry.BACKENDS:
+        files.update(each.edit(found.files, written))
+    files.update(_boot.render(backend.boots(interfaces, found)))
     files.update(_rename.render(namings))
     return files
 
 
-def file_changes(node: Node, targets: t.Sequence[Target], backend: str, namings: t.Sequence[Naming] = ()) -> tuple[Change, ...]:
-    """Files to write, then files of earlier runs, on whatever network stack, that are in the way."""
-    wanted = wanted_files(node, targets, backend, namings)
-    stale = [path for path, text in sorted(node.files.items()) if path not in wanted and is_ours(path, text, node.variant)]
+def _file_changes(found: Found, wanted: t.Mapping[str, str]) -> tuple[Change, ...]:
+    """Files to write, then files of earlier runs, of whatever back-end, that are in the way."""
+    stale = [path for path, text in sorted(found.files.items()) if path not in wanted and _registry.is_ours(path, text)]
     return changes_of(
-        *(file_change(path, node.files.get(path, ""), text) for path, text in sorted(wanted.items())),
-        *(file_change(path, node.files[path], "") for path in stale),
+        *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(wanted.items())),
+        *(file_change(path, found.files[path], "") for path in stale),
     )
 
 
-def is_ours(path: str, text: str, variant: Variant) -> bool:
-    if path in (*_boot.PATHS, _rename.RULE_PATH):
-        return HEADER in text
-    return any(stack.is_ours(path, text) for stack in every(variant))
-
-
-def _refuse(node: Node, targets: t.Sequence[Target], stack: Stack, records: t.Collection[str], namings: t.Sequence[Naming]) -> None:
-    faults = stack.faults(targets)
+def _refuse(found: Found, interfaces: Interfaces, backend: Backend, records: t.Collection[str], paths: t.Iterable[str]) -> None:
+    faults = backend.faults(interfaces, found)
     if faults:
-        raise Refused("%s can't do it: %s; or name another network stack in ipoib_backend" % (stack.name, "; ".join(faults)), problems=list(faults))
-    paths = wanted_files(node, targets, stack.name, namings)
-    found = _guard.foreign(node, targets, stack, paths, lambda path, text: is_ours(path, text, node.variant))
-    if found:
-        raise Refused("%s; take the interface out of the file, or remove the file, or do not declare the interface" % "; ".join(found), conflicts=found)
-    found = _guard.masters(node, targets, records)
-    if found:
-        raise Refused("%s; take the interface out of it, or do not declare the interface" % "; ".join(found), conflicts=found)
+        raise Refused("%s can't do it: %s; or name another back-end in ipoib_backend" % (backend.name, "; ".join(faults)), problems=list(faults))
+    conflicts = _guard.foreign(found, interfaces, backend, paths)
+    if conflicts:
+        raise Refused("%s; take the interface out of the file, or remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
+    conflicts = _guard.masters(found, interfaces, records)
+    if conflicts:
+        raise Refused("%s; take the interface out of it, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
 
 
-def _touched(changes: t.Sequence[Change], targets: t.Sequence[Target], stack: Stack) -> frozenset[str]:
+def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, backend: Backend) -> frozenset[str]:
     """The interfaces of which anything changes, be it only their files."""
-    found = {change.what.split(" ")[0] for change in changes if not change.what.startswith(PREFIX)}
-    written = {change.what[len(PREFIX) :] for change in changes if change.what.startswith(PREFIX) and change.after}
-    return frozenset(found | {target.name for target in targets if written.intersection(stack.render([target]))})
+    names = {change.subject for change in changes if change.kind == Kind.INTERFACE}
+    written = {change.subject for change in changes if change.kind == Kind.FILE and change.after}
+    return frozenset(names | {interface.name for interface in interfaces if written.intersection(backend.render([interface], found))})
 
 
-def _unit_changes(node: Node, targets: t.Sequence[Target], stack: Stack) -> tuple[Change, ...]:
-    wanted = bool(_boot.connected_parents(stack.boots(targets)))
-    enabled = node.boot_unit.enabled == "enabled"
-    return changes_of(untyped("service %s enabled" % _boot.UNIT, "yes" if enabled else "no", "yes" if wanted else "no"))
+def _unit_changes(found: Found, interfaces: Interfaces, backend: Backend) -> tuple[Change, ...]:
+    wanted = bool(_boot.connected_parents(backend.boots(interfaces, found)))
+    before = _boot.ENABLED if found.boot_unit.enabled == "enabled" else _boot.DISABLED
+    return changes_of(Change(Kind.UNIT, _boot.UNIT, "enabled", before, _boot.ENABLED if wanted else _boot.DISABLED))
 
 
-def _rank(node: Node, name: str) -> int:
+def _rank(found: Found, name: str) -> int:
     """Bonds before their ports, children before their parents."""
-    netdev = node.netdevs.get(name)
+    netdev = found.netdevs.get(name)
     if netdev is None:
         return 1 if "." in name else 2
     return 0 if netdev.kind == "bond" else (1 if netdev.parent else 2)

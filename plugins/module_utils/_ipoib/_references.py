@@ -14,20 +14,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import is_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming, is_guid
 
 PORTS_FORM = "the GUID of an InfiniBand port of this node: %s"
 PCI_FORM = "the PCI address of an InfiniBand adapter of this node: %s"
-
-
-class Naming(t.NamedTuple):
-    """An interface that shall have a name of the user's choice."""
-
-    name: str
-    guid: str
-    """Of its port, C(0x0002c903000f0001)."""
-    current: str = ""
-    """What it is called now; "" where it is not there yet."""
 
 
 class Resolution(t.NamedTuple):

@@ -14,14 +14,20 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 
 RULE_PATH = "/etc/udev/rules.d/70-rdma-ofed-ipoib-names.rules"
 _RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL!="*.*", TEST!="bonding", ATTR{type}=="32", ATTR{address}=="*:%s", NAME="%s"\n'
+
+
+def current(namings: t.Sequence[Naming], netdevs: t.Mapping[str, Netdev]) -> tuple[Naming, ...]:
+    """The namings with what their interfaces are called now."""
+    names = {netdev.port_guid: netdev.name for netdev in reversed(list(netdevs.values())) if netdev.kind == "ipoib"}
+    return tuple(naming._replace(current=names.get(naming.guid, "")) for naming in namings)
 
 
 def render(namings: t.Sequence[Naming]) -> dict[str, str]:
@@ -49,9 +55,19 @@ def obstacle(naming: Naming, netdevs: t.Mapping[str, Netdev], ssh_path: t.Collec
     return "%s has a P_Key child" % naming.current if any(netdev.parent == naming.current for netdev in netdevs.values()) else ""
 
 
+def change_of(naming: Naming) -> Change:
+    return Change(Kind.INTERFACE, naming.current, "name", naming.current, naming.name)
+
+
+def reason_of(pending: Pending) -> str:
+    """In words."""
+    change = pending.change
+    return "%s gets its name %s at the next start: %s" % (change.before, change.after, "; ".join(pending.why))
+
+
 def sort_out(
     namings: t.Sequence[Naming], netdevs: t.Mapping[str, Netdev], ssh_path: t.Collection[str]
-) -> tuple[tuple[Naming, ...], dict[str, str], dict[str, Netdev]]:
+) -> tuple[tuple[Naming, ...], dict[str, Pending], dict[str, Netdev]]:
     """Those that get their name now, why others do not (by the name that they shall have), and the interfaces by their names after that."""
     now, later = [], {}
     found = dict(netdevs)
@@ -60,19 +76,19 @@ def sort_out(
             continue
         reason = obstacle(naming, netdevs, ssh_path)
         if reason:
-            later[naming.name] = "%s gets its name %s at the next start: %s" % (naming.current, naming.name, reason)
+            later[naming.name] = Pending(change_of(naming)._replace(needs="reboot"), (reason,))
         else:
             now.append(naming)
             found[naming.name] = found.pop(naming.current)._replace(name=naming.name)
     return tuple(now), later, found
 
 
-def waiting(names: t.Iterable[str], targets: t.Sequence[Target]) -> frozenset[str]:
+def waiting(names: t.Iterable[str], interfaces: t.Sequence[Interface]) -> frozenset[str]:
     """The interfaces that can't be configured before these have their names: themselves, children, bonds and all of their ports."""
     found = set(names)
     while True:
-        more = {target.name for target in targets if target.parent in found or target.master in found}
-        more |= {target.name for target in targets if target.bond is not None and found.intersection(target.bond.ports)}
+        more = {interface.name for interface in interfaces if interface.parent in found or interface.master in found}
+        more |= {interface.name for interface in interfaces if interface.bond is not None and found.intersection(interface.bond.ports)}
         if more <= found:
             return frozenset(found)
         found |= more

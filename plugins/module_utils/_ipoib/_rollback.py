@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Going back by itself: a script that puts files and interfaces as they were, and a timer of systemd that runs it.
+"""The rollback: a script that puts files and interfaces back as they were, and a timer of systemd that runs it.
 
-Who runs the module stops the timer, over a connection that was opened after the change (see the action plugin C(ipoib)).
+The controller stops the timer over a connection that was opened after the change (see the action plugin `ipoib`).
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, temporary_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _generated, _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import NETPLAN, NETWORKD, WICKED
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, family, route_text, unequal_routes
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._stacks import every, file_mode
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import Look
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision, Node
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Target
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 UNIT = "rdma-ofed-ipoib-rollback"
 PATIENCE = 600
-"""Seconds for which the way back waits for a run that is still at work; each of its commands has a limit of its own."""
+"""Seconds for which the rollback waits for a run that is still at work; each of its commands has a limit of its own."""
 DIRECTORY = "/run/rdma-ofed-ipoib-rollback"
 SCRIPT = "undo"
 
@@ -43,71 +42,64 @@ class Undo(t.NamedTuple):
     files: dict[str, str]
 
 
-def undo_of(decision: Decision, found: Look) -> Undo:
-    """What puts a node back to C(found). No line depends on the success of another. Pure."""
-    node = found.node
-    lines, kept = _files(decision, node)
-    touched = [target.name for target in decision.targets] + [record.name for record in decision.removed]
-    before = [node.netdevs[name] for name in dict.fromkeys(touched) if name in node.netdevs]
-    new = [target.name for target in decision.targets if target.name not in node.netdevs and (target.is_child or target.bond is not None)]
-    reloads = _reloads(decision, found)
-    if _generated.SHELL_PUT_BACK in reloads:
-        lines = [_generated.SHELL_PUT_ASIDE, *lines]
-    lines += reloads
+def undo_of(todo: IpoibPlan, found: Found) -> Undo:
+    """What puts a node back to `found`. No line depends on the success of another. Pure."""
+    lines, kept = _files(todo, found)
+    names = [interface.name for interface in todo.interfaces] + [record.name for record in todo.removed]
+    before = [found.netdevs[name] for name in dict.fromkeys(names) if name in found.netdevs]
+    new = [interface.name for interface in todo.interfaces if interface.name not in found.netdevs and (interface.is_child or interface.bond is not None)]
+    touched = _touched(todo)
+    lines = [line for backend in _registry.BACKENDS for line in backend.shell_before(touched)] + lines
+    lines += [line for backend in _registry.BACKENDS for line in backend.shell_generate(touched)]
+    lines += [line for backend in _registry.BACKENDS for line in backend.shell_reload(touched, found)]
     lines += ["[ ! -e /sys/class/net/%s ] || ip link delete dev %s" % (name, name) for name in reversed(new)]
-    lines += ["ip link set dev %s name %s" % (naming.name, naming.current) for naming in decision.renames]
+    lines += ["ip link set dev %s name %s" % (naming.name, naming.current) for naming in todo.renames]
     for netdev in sorted(before, key=lambda netdev: (netdev.kind == "bond", bool(netdev.parent), netdev.name)):
-        lines += _device(netdev, node)
+        lines += _device(netdev, found)
     # Members are in their bonds by now, and have the MTU of these.
-    targets = {target.name: target for target in decision.targets}
+    interfaces = {interface.name: interface for interface in todo.interfaces}
     for netdev in before:
-        lines += _link(netdev, node, targets.get(netdev.name))
-    lines += _resumed([netdev.name for netdev in before], found)
+        lines += _link(netdev, found, interfaces.get(netdev.name))
+    lines += [line for backend in _registry.BACKENDS for line in backend.shell_resume([netdev.name for netdev in before], found)]
     return Undo("\n".join(lines) + "\n", kept)
 
 
 def _begin(pid: int) -> str:
-    """The two never work at the same time: a run that takes longer than the timer is let come to its end first."""
+    """The two never work at the same time: the rollback waits for a run that takes longer than the timer."""
     return "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n" % (PATIENCE, pid)
 
 
-def _files(decision: Decision, node: Node) -> tuple[list[str], dict[str, str]]:
+def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
     lines, kept = [], {}
-    for position, change in enumerate(change for change in decision.plan.changes if change.what.startswith(PREFIX)):
-        path = change.what[len(PREFIX) :]
+    for position, change in enumerate(todo.plan.about(Kind.FILE)):
+        path = change.subject
         if change.after:
             # A run that is killed between writing and moving leaves it.
             lines.append("rm -f %s" % shlex.quote(temporary_of(path)))
         if not change.before:
             lines.append("rm -f %s" % shlex.quote(path))
             continue
-        mode = 0o755 if path == _boot.SCRIPT_PATH else file_mode(path)
         kept[str(position)] = change.before
-        lines.append("install -D -m %o %s/%d %s" % (mode, DIRECTORY, position, shlex.quote(path)))
-    if any(change.what.startswith("service ") for change in decision.plan.changes):
-        enabled = node.boot_unit.enabled == "enabled"
+        lines.append("install -D -m %o %s/%d %s" % (_registry.file_mode(path), DIRECTORY, position, shlex.quote(path)))
+    if any(change.is_about(Kind.UNIT, _boot.UNIT) for change in todo.plan.changes):
+        enabled = found.boot_unit.enabled == "enabled"
         lines += ["systemctl daemon-reload", "systemctl %s %s" % ("enable" if enabled else "disable", _boot.UNIT)]
     return lines, kept
 
 
-def _reloads(decision: Decision, found: Look) -> list[str]:
-    """Every network stack whose files are touched reads them again."""
-    paths = {change.what[len(PREFIX) :]: change.before or change.after for change in decision.plan.changes if change.what.startswith(PREFIX)}
-    names = {stack.name for stack in every(found.node.variant) for path, text in paths.items() if stack.is_ours(path, text)}
-    lines = ["netplan generate", _generated.SHELL_PUT_BACK] if NETPLAN in names else []
-    if found.nm_active or found.node.variant.nm is not None:
-        lines.append("nmcli connection reload")
-    if names & {NETWORKD, NETPLAN} and found.evidence.active("systemd-networkd.service"):
-        lines.append("networkctl reload")
-    return lines
+def _touched(todo: IpoibPlan) -> frozenset[str]:
+    """The back-ends whose files change, and those that these render through."""
+    texts = {change.subject: change.before or change.after for change in todo.plan.about(Kind.FILE)}
+    touched = [backend for backend in _registry.BACKENDS if any(backend.is_ours(path, text) for path, text in texts.items())]
+    return frozenset(name for backend in touched for name in (backend.name, *backend.renders_through))
 
 
-def _device(netdev: Netdev, node: Node) -> list[str]:
+def _device(netdev: Netdev, found: Found) -> list[str]:
     """Devices that have gone come back; a port leaves what it was not in."""
     name = netdev.name
     there = "[ -e /sys/class/net/%s ]" % name
     if netdev.kind == "bond":
-        state = node.bonds[name]
+        state = found.bonds[name]
         options = "mode %s miimon %d" % (state.mode, state.miimon)
         options += " fail_over_mac %s" % state.fail_over_mac if state.fail_over_mac else ""
         lines = ["%s || ip link add name %s type bond %s" % (there, name, options), "ip link set dev %s mtu %d" % (name, netdev.mtu)]
@@ -125,13 +117,13 @@ def _device(netdev: Netdev, node: Node) -> list[str]:
     return lines
 
 
-def _link(netdev: Netdev, node: Node, target: Target | None) -> list[str]:
+def _link(netdev: Netdev, found: Found, interface: Interface | None) -> list[str]:
     """What was added goes before what was there comes back: with a new primary address, others of its network may go."""
-    name, routes = netdev.name, node.routes.get(netdev.name, ())
+    name, routes = netdev.name, found.routes.get(netdev.name, ())
     lines = []
-    if target is not None:
-        lines += ["ip %s route del %s dev %s" % (family(route), route_text(route), name) for route in unequal_routes(routes, target.routes)[0]]
-        lines += ["ip address del %s dev %s" % (address, name) for address in canonical(target.addresses) if address not in canonical(netdev.addresses)]
+    if interface is not None:
+        lines += ["ip %s route del %s dev %s" % (family(route), route_text(route), name) for route in unequal_routes(routes, interface.routes)[0]]
+        lines += ["ip address del %s dev %s" % (address, name) for address in canonical(interface.addresses) if address not in canonical(netdev.addresses)]
     lines += ["ip link set dev %s mtu %d" % (name, netdev.mtu), "ip link set dev %s %s" % (name, "up" if netdev.up else "down")]
     lines += ["ip address replace %s%s dev %s" % (address, "" if ":" in address else " broadcast +", name) for address in canonical(netdev.addresses)]
     for route in routes:
@@ -139,21 +131,13 @@ def _link(netdev: Netdev, node: Node, target: Target | None) -> list[str]:
     return lines
 
 
-def _resumed(names: t.Sequence[str], found: Look) -> list[str]:
-    """The network stacks take the interfaces up that they had."""
-    lines = ["nmcli connection up uuid %s" % found.nm_active[name].uuid for name in names if name in found.nm_active and not found.node.netdevs[name].master]
-    held = [name for name in names if name in found.node.held.get(WICKED, ())]
-    return lines + (["wicked ifreload %s" % " ".join(held)] if held else [])
-
-
-def refuse_while_armed(run: Runner, root: str = "/") -> None:
-    """Before any change: that of an earlier run, which was cut off or killed, would be taken back over this one's head."""
-    if os.path.isdir(os.path.join(root, DIRECTORY[1:])) and run(["systemctl", "is-active", "--quiet", UNIT + ".timer", UNIT + ".service"], ok=None).rc == 0:
-        raise CommandFailed("an earlier change is still to be taken back on this node: wait until %s has gone off and ended" % (UNIT + ".timer"))
+def is_armed(run: Runner, root: str = "/") -> bool:
+    """Whether an earlier run, which was cut off or killed, has left an armed rollback, or one at work."""
+    return os.path.isdir(os.path.join(root, DIRECTORY[1:])) and run(["systemctl", "is-active", "--quiet", UNIT + ".timer", UNIT + ".service"], ok=None).rc == 0
 
 
 def arm(run: Runner, undo: Undo, seconds: int, pid: int, root: str = "/") -> None:
-    """Before the first change of the process C(pid): write the script down and set the timer."""
+    """Before the first change of the process `pid`: write the script down and set the timer."""
     if not run.has("systemd-run"):
         raise Unsupported("ipoib_rollback_timeout needs systemd-run, which is not installed here; run over another path")
     directory = os.path.join(root, DIRECTORY[1:])
@@ -170,6 +154,6 @@ def arm(run: Runner, undo: Undo, seconds: int, pid: int, root: str = "/") -> Non
 def confirm(run: Runner, unit: str, root: str = "/") -> None:
     """The node can be reached: stop the timer. Raises CommandFailed where it has gone off."""
     if unit != UNIT + ".timer" or run(["systemctl", "is-active", "--quiet", UNIT + ".timer"], ok=None).rc != 0:
-        raise CommandFailed("the timer %s is not there any more: the node has gone back to what it was before the change" % unit)
+        raise CommandFailed("the timer %s has gone off: the node is back in its state of before the change" % unit)
     run(["systemctl", "stop", UNIT + ".timer"])
     shutil.rmtree(os.path.join(root, DIRECTORY[1:]), ignore_errors=True)

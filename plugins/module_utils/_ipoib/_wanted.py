@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What the user wants of the IPoIB interfaces of a node: value types and the one reading of each notation."""
+"""The wanted state of the IPoIB interfaces of a node: value types and the one reading of each notation. Pure."""
 
 from __future__ import annotations
 
@@ -68,24 +68,52 @@ class Bond(t.NamedTuple):
     """How often the carrier is looked at, in ms."""
 
 
-class Wanted(t.NamedTuple):
-    """One declared interface. Addresses are C(ADDRESS/PREFIX) in Python's canonical spelling; C(mtu) is 0 where the user left it open."""
+class Interface(t.NamedTuple):
+    """One interface as it shall be. Addresses are `ADDRESS/PREFIX` in Python's canonical spelling."""
 
     name: str
-    addresses: tuple[str, ...] = ()
-    mode: str = "auto"
+    mode: str = KERNEL_MODE
+    """`auto` as declared; after _modes.settled, `datagram` or `connected`. Of a bond: that of its ports."""
+    mode_reason: str = ""
+    """Why this mode; empty as declared."""
     mtu: int = 0
+    """0: the kernel's choice is left alone."""
+    addresses: tuple[str, ...] = ()
     parent: str = ""
+    """Of a P_Key child."""
     pkey: int = 0
-    present: bool = True
     routes: tuple[Route, ...] = ()
     bond: Bond | None = None
+    """The interface is a bond."""
     master: str = ""
-    """The bond that the interface is a port of."""
+    """The bond that the interface is a port of. Such an interface has no addresses and no routes."""
+    present: bool = True
 
     @property
     def is_child(self) -> bool:
         return bool(self.parent)
+
+
+class Naming(t.NamedTuple):
+    """An interface that shall have a name of the user's choice."""
+
+    name: str
+    guid: str
+    """Of its port, `0x0002c903000f0001`."""
+    current: str = ""
+    """What it is called now; "" where it is not there yet."""
+
+
+class Wanted(t.NamedTuple):
+    """The declared state of the IPoIB interfaces of a node, with the choices that it leaves open settled for this node."""
+
+    interfaces: tuple[Interface, ...] = ()
+    """Parents before children, ports before bonds."""
+    backend: str = ""
+    """The back-end to use; "" where no interface is declared."""
+    namings: tuple[Naming, ...] = ()
+    rollback: bool = False
+    """Whether changes that cut the connection of the run are allowed, because a timer reverts them."""
 
 
 def parse_pkey(value: t.Any) -> int | None:
@@ -124,12 +152,12 @@ def same_partition(one: int, other: int) -> bool:
 
 
 def is_guid(value: t.Any) -> bool:
-    """Is it a port GUID, C(0x0002c903000f0001)? No interface is called so: it would be too long a name."""
+    """Whether it is a port GUID, `0x0002c903000f0001`. No interface is called so: the name would be too long."""
     return isinstance(value, str) and _GUID.match(value) is not None
 
 
 def is_name(value: t.Any) -> bool:
-    # The kernel takes more; such names would need quoting in every network stack's files.
+    # The kernel takes more; such names would need quoting in the files of every back-end.
     return isinstance(value, str) and re.match(r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,14}\Z", value) is not None
 
 
@@ -147,11 +175,11 @@ def parse_bond(item: t.Mapping[str, t.Any]) -> Bond:
     return Bond(tuple(item["ports"]), item.get("primary") or "", BOND_MIIMON if miimon is None else miimon)
 
 
-def entry_of(item: t.Mapping[str, t.Any]) -> Wanted:
+def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
     """One entry on its own. It has passed C(problems). An interface without a name goes by what stands for it."""
     parent = item.get("parent") or ""
     pkey = parse_pkey(item.get("pkey")) or 0
-    return Wanted(
+    return Interface(
         name=item.get("name") or item.get("port_guid") or item.get("pci") or child_name(parent, pkey),
         addresses=tuple(parse_address(address) for address in item.get("addresses") or ()),
         mode=item.get("mode") or "auto",
@@ -164,20 +192,20 @@ def entry_of(item: t.Mapping[str, t.Any]) -> Wanted:
     )
 
 
-def wanted_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Wanted, ...]:
+def interfaces_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Interface, ...]:
     """The declared interfaces, parents before children, ports before bonds. The input has passed C(problems)."""
     return together([entry_of(item) for item in interfaces])
 
 
-def together(entries: t.Sequence[Wanted]) -> tuple[Wanted, ...]:
+def together(entries: t.Sequence[Interface]) -> tuple[Interface, ...]:
     """The entries as one: ports that are not declared themselves come in, and a bond has one mode and one MTU with its ports."""
     found = {entry.name: entry for entry in entries}
     for bond in entries:
         if bond.bond is None or not bond.present:
             continue
-        ports = [found.get(port) or Wanted(port) for port in bond.bond.ports]
+        ports = [found.get(port) or Interface(port, "auto") for port in bond.bond.ports]
         mode = next((each.mode for each in (bond, *ports) if each.mode != "auto"), "auto")
         mtu = next((each.mtu for each in (bond, *ports) if each.mtu), 0)
         found[bond.name] = bond._replace(mode=mode, mtu=mtu)
         found.update((port.name, port._replace(mode=mode, mtu=mtu, master=bond.name)) for port in ports)
-    return tuple(sorted(found.values(), key=lambda wanted: (wanted.bond is not None, wanted.is_child, wanted.name)))
+    return tuple(sorted(found.values(), key=lambda each: (each.bond is not None, each.is_child, each.name)))

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded, kernel_names
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted
 
 # Hardening guides switch modules off with these; hooks of packages that do run modprobe are left in peace.

@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     DEFAULT_LISTS,
     DRACUT_PATH,
@@ -24,18 +25,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     OPTIONS_PATH,
     RDMA_PATH,
     ULPS_PATH,
-    Directive,
-    Entry,
     parse_list,
     parse_modprobe,
     without_block,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Interest, narrowed
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import parse_modinfo
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import lists_of_devices
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Entry
 
 # modprobe.d(5) and modules-load.d(5): a file hides those of the same name in the directories after its own.
 _MODPROBE_DIRS = ("etc/modprobe.d", "run/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d", "lib/modprobe.d")
@@ -45,40 +46,6 @@ _LOAD_DIRS = ("etc/modules-load.d", "run/modules-load.d", "usr/local/lib/modules
 _DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
 
 _RDMA_UNIT = "rdma-load-modules@.service"
-
-
-class Found(t.NamedTuple):
-    """What the planner needs to know of a node."""
-
-    release: str = ""
-    """The running kernel."""
-    installed: tuple[str, ...] = ()
-    """All kernels that have modules on the disk."""
-    catalogue: Catalogue = Catalogue()
-    loaded: t.Mapping[str, bool] = {}
-    """Loaded modules; true for those that can't be unloaded."""
-    live: t.Mapping[str, t.Mapping[str, str]] = {}
-    """The parameters of loaded modules that the kernel shows, for the modules asked for."""
-    parameters: t.Mapping[str, t.Mapping[str, str]] = {}
-    """The parameters that modules have, with their types ("" where unknown), for the modules asked for and known."""
-    rdma_core: bool = False
-    """Does rdma-core load its lists on this node?"""
-    rdma_text: str = ""
-    options_text: str = ""
-    dracut: bool = False
-    """Does dracut build the node's initramfs?"""
-    dracut_text: str = ""
-    dracut_network: bool = False
-    """Has dracut its part for networks, which is a package of its own on most distributions?"""
-    initramfs_tools: bool = False
-    """Does initramfs-tools build the node's initramfs?"""
-    hook_text: str = ""
-    load_text: str = ""
-    entries: tuple[Entry, ...] = ()
-    """What the files of others ask for at boot."""
-    directives: tuple[Directive, ...] = ()
-    """What the files of others say in modprobe.d."""
-    container: bool = False
 
 
 def _at(root: str, path: str) -> str:
@@ -172,18 +139,14 @@ def _has_rdma_core(root: str) -> bool:
     return any(os.path.isfile(_at(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
 
 
-def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:
-    """Look at the node. C(options) names the modules whose parameters are of interest.
-
-    With C(assume_rdma_core) a node without the package is shown as it will be once the package is there. Without
-    C(load_now), as in an image build, the kernels on the disk count and not the running one.
-    """
+def look(run: Runner, release: str, interest: Interest, root: str = "/") -> Found:
+    """The state of the node; `release` is the running kernel."""
     installed = _releases(root)
-    kernels = [release] if load_now else installed
+    kernels = [release] if interest.load_now else installed
     catalogue = read_catalogue(root, [kernel for kernel in kernels if kernel in installed])
     loaded = read_loaded(root)
     live, parameters = {}, {}
-    for name in sorted(set(options)):
+    for name in sorted(set(interest.options)):
         module = catalogue.resolve(name) or canonical(name)
         live[module] = read_live(root, module) if module in loaded else {}
         if module in catalogue.loadable:
@@ -192,12 +155,12 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
                 parameters[module] = {**dict.fromkeys(live[module], ""), **known}
     rdma_core = _has_rdma_core(root)
     lists = {path: read_text(_at(root, path)) for path in (RDMA_PATH, INFINIBAND_PATH)}
-    if assume_rdma_core and not rdma_core:
+    if interest.assume_rdma_core and not rdma_core:
         defaults = DEFAULT_LISTS["RedHat" if os.path.exists(_at(root, "etc/redhat-release")) else "Debian"]
         lists = {path: text or defaults[path] for path, text in lists.items()}
         rdma_core = True
         coming = [catalogue.resolve(entry.name) for path in lists_of_devices(root) for entry in parse_list(path, lists[path])]
-        loaded = {**{module: False for module in coming if module and load_now}, **loaded}
+        loaded = {**{module: False for module in coming if module and interest.load_now}, **loaded}
     builder = builder_of(run)
     entries: list[Entry] = []
     if rdma_core:
@@ -225,3 +188,9 @@ def look(run: Runner, release: str, options: t.Iterable[str], load_now: bool = T
         directives=tuple(directive for path, text in _configuration(root, _MODPROBE_DIRS, OPTIONS_PATH) for directive in parse_modprobe(path, text)),
         container=_in_container(root),
     )
+
+
+def look_for(run: Runner, release: str, hints: t.Mapping[str, t.Any], root: str = "/") -> Seen:
+    """The state of the node as far as it concerns the modules that `hints` names; see `_concern.hints`."""
+    found = look(run, release, Interest(options=tuple(hints["options"])), root)
+    return Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))

@@ -4,13 +4,13 @@
 
 # Private to this collection: it may change without notice.
 
-"""What has to be done so that the declared modules are there, now and after a boot. Pure."""
+"""The changes that bring the declared modules, now and after a boot. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     DRACUT_PATH,
     HOOK_PATH,
@@ -27,14 +27,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import value_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Image
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 
-MODULE = "module "
-INITRAMFS = "initramfs "
+NOT_LOADED, LOADED = "not loaded", "loaded"
 
 
 class Wanted(t.NamedTuple):
@@ -77,7 +76,7 @@ def kernel_names(wanted: Wanted, found: Found) -> dict[str, str]:
 
 
 def persisted_by(module: str, found: Found) -> str:
-    """What of others loads a module at boot: C(FILE line N), C(udev), C(kernel) for a built-in one; empty for nothing."""
+    """What, other than this collection, loads a module at boot: `FILE line N`, `udev`, `kernel` for a built-in one, or ""."""
     if module in found.catalogue.builtin:
         return "kernel"
     for entry in found.entries:
@@ -87,7 +86,7 @@ def persisted_by(module: str, found: Found) -> str:
 
 
 def uses_rdma_core(wanted: Wanted, found: Found) -> bool:
-    """Are rdma-core's lists the place for what is missing?"""
+    """Whether rdma-core's lists are the place for what is missing."""
     return wanted.mechanism == "rdma-core" or (wanted.mechanism == "auto" and found.rdma_core)
 
 
@@ -102,7 +101,7 @@ def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
 
 
 def _image_files(wanted: Wanted, found: Found) -> tuple[Change | None, ...]:
-    """Without a builder there is no place for drivers, and C(check) has refused them."""
+    """Without a builder there is no place for drivers, and `check` has refused them."""
     return (
         file_change(DRACUT_PATH, found.dracut_text, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
         file_change(HOOK_PATH, found.hook_text, hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
@@ -114,7 +113,7 @@ def _dracut_text(wanted: Wanted, options: bool) -> str:
 
 
 def drivers_changed(wanted: Wanted, found: Found) -> bool:
-    """Shall the images hold other drivers or arguments than our files say now?"""
+    """Whether the images are to hold other drivers or arguments than our files list now."""
     after = _dracut_text(wanted, False) if found.dracut else hook_text(wanted.initramfs_drivers)
     return _driver_lines(found.dracut_text + found.hook_text) != _driver_lines(after)
 
@@ -129,9 +128,9 @@ def _driver_lines(text: str) -> list[str]:
 
 
 def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
-    """The changes, in the order in which they are made. C(images) are those that are not as they shall be.
+    """The changes, in the order in which they are made. `images` are those to be rebuilt.
 
-    Options come first: a module that is loaded now shall get them. The images follow at once, so that nothing that
+    Options come first: a module that is loaded now must get them. The images follow at once, so that nothing that
     fails later can leave them behind.
     """
     names = kernel_names(wanted, found)
@@ -142,16 +141,16 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
         changes_of(
             *_image_files(wanted, found),
             file_change(OPTIONS_PATH, found.options_text, options_text(wanted.options)),
-            *(untyped(INITRAMFS + image.path, stale_words(wanted, found), "rebuilt") for image in images),
+            *(Change(Kind.INITRAMFS, image.path, "", stale_words(wanted, found), "rebuilt") for image in images),
             file_change(RDMA_PATH, found.rdma_text, with_block(found.rdma_text, in_lists)),
             file_change(LOAD_PATH, found.load_text, load_text(elsewhere)),
-            *(untyped(MODULE + module, "not loaded", "loaded") for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
+            *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
         )
     )
 
 
 def same_value(declared: str, live: str) -> bool:
-    """Are these one value to the kernel, which shows booleans as Y and N and numbers in decimal?"""
+    """Whether the kernel takes these for one value; it shows booleans as Y and N, and numbers in decimal."""
     return declared == live or _normal(declared) == _normal(live)
 
 
@@ -166,26 +165,25 @@ def _normal(text: str) -> int | str:
         return low
 
 
-def pending(wanted: Wanted, found: Found) -> tuple[Change, ...]:
-    """The options that loaded modules don't run with yet: on the disk after this run, in effect after a reload."""
+def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
+    """The options that loaded modules do not run with yet: on the disk after this run, in effect after a reload or a reboot."""
     changed = changed_options(wanted, found)
     before = parse_options(found.options_text)
     waiting = []
-    for module in sorted({*wanted.options, *changed}):
-        if module not in found.loaded:
-            continue
+    for module in sorted({*wanted.options, *changed} & set(found.loaded)):
         needs = "reboot" if found.loaded[module] else "driver_reload"
         live = found.live.get(module, {})
         declared = wanted.options.get(module, {})
+        former = before.get(module, {})
+        late: dict[str, tuple[str, str]] = {}
         for name, value in sorted(declared.items()):
-            if name in live and not same_value(value, live[name]):
-                waiting.append(untyped("%s %s" % (module, name), live[name], value, needs))
-            elif name not in live and before.get(module, {}).get(name) != value:
-                waiting.append(untyped("%s %s" % (module, name), "unknown", value, needs))
-        for name, value in sorted(before.get(module, {}).items()):
-            # The kernel's own default is known nowhere: so this is said once, when the option goes.
+            if not same_value(value, live[name]) if name in live else former.get(name) != value:
+                late[name] = (live.get(name, "unknown"), value)
+        for name, value in sorted(former.items()):
+            # The kernel's own default is recorded nowhere: so this is reported once, when the option goes.
             if name not in declared and module in changed and same_value(value, live.get(name, value)):
-                waiting.append(untyped("%s %s" % (module, name), value, "the driver's default", needs))
+                late[name] = (value, "the driver's default")
+        waiting += [Pending(Change(Kind.PARAMETER, module, name, *values, needs=needs)) for name, values in late.items()]
     return tuple(waiting)
 
 
@@ -206,7 +204,7 @@ def conflicts(wanted: Wanted, found: Found) -> list[str]:
 
 
 def without_effect(wanted: Wanted, found: Found) -> list[str]:
-    """Options for modules that nobody loads, such as mlx4 options on an mlx5 node: the kernel never says so."""
+    """Options of modules that nothing loads, such as mlx4 options on an mlx5 node: the kernel ignores them silently."""
     if not wanted.load_now:
         return []
     names = kernel_names(wanted, found)
@@ -216,7 +214,3 @@ def without_effect(wanted: Wanted, found: Found) -> list[str]:
         for module in sorted(wanted.options)
         if not is_loaded(module, found) and module not in names and module not in listed
     ]
-
-
-def path_of(change: Change) -> str:
-    return change.what[len(PREFIX) :] if change.what.startswith(PREFIX) else ""

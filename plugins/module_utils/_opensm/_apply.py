@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Carry out a plan of C(_plan.py)."""
+"""Carry out a plan."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ import signal
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import SIGHUP
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, PROCESS, SERVICE, STATES, STOPPED
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import CONF, SETTINGS, SYSTEMD
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, RELOAD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, STOPPED, YES
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 
-    Yield = t.Callable[[str], None]
-    """Told the name of a unit or process that is about to end; it gives mastership away first."""
+    BeforeEnd = t.Callable[[str], None]
+    """Takes the name of a unit, or a process ID, that is about to end, and lets another manager take over first."""
 
 # Where drop-ins of our units are.
 UNITS = SYSTEMD + "/rdma-opensm@"
@@ -34,7 +36,7 @@ GRACE_SECONDS = 15
 
 
 def _kill(pid: int) -> None:
-    """Ask, wait, insist. A process that has ended by itself is fine."""
+    """SIGTERM, and SIGKILL after a while. A process that has ended by itself is fine."""
     try:
         os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + GRACE_SECONDS
@@ -46,7 +48,7 @@ def _kill(pid: int) -> None:
         pass
 
 
-def _mask(run: Runner, systemd: bool, unit: str, wanted: bool) -> None:
+def _mask(run: Runner, unit: str, *, wanted: bool, systemd: bool) -> None:
     """A link to /dev/null, made by hand: it must work before the package is installed, and without a running systemd."""
     path = "%s/%s" % (SYSTEMD, unit)
     if os.path.islink(path):
@@ -54,52 +56,51 @@ def _mask(run: Runner, systemd: bool, unit: str, wanted: bool) -> None:
     if not wanted:
         return
     if systemd:
-        # Takes the boot links away. A unit that does not exist has none.
+        # Removes the boot links. A unit that does not exist has none.
         run(["systemctl", "--no-reload", "disable", unit], ok=None)
     os.makedirs(SYSTEMD, exist_ok=True)
     os.symlink("/dev/null", path)
 
 
 def _remove_empty(path: str) -> None:
-    """Other concerns keep files there, too; who removes the last one takes the directories along."""
+    """Remove a directory of ours and those above it, as far as they are empty. Other concerns keep files there, too."""
     with contextlib.suppress(OSError):
         while path.startswith((os.path.dirname(SETTINGS), UNITS)):
             os.rmdir(path)
             path = os.path.dirname(path)
 
 
-def _service(run: Runner, change: Change, before_end: Yield) -> None:
-    unit = change.what[len(SERVICE) :]
-    if unit.endswith(ENABLED):
-        run(["systemctl", "enable" if change.after == "yes" else "disable", unit[: -len(ENABLED)]])
+def _service(run: Runner, change: Change, before_end: BeforeEnd) -> None:
+    unit = change.subject
+    if change.aspect == ENABLED:
+        run(["systemctl", "enable" if change.after == YES else "disable", unit])
     elif change.after == STOPPED:
         before_end(unit)
         run(["systemctl", "stop", unit], timeout=120)
     elif change.before == STOPPED:
         run(["systemctl", "start", unit], timeout=120)
-    elif change.before == STATES[SIGHUP]:
+    elif change.before == RELOAD:
         run(["systemctl", "reload", unit])
     else:
         before_end(unit)
         run(["systemctl", "restart", unit], timeout=120)
 
 
-def apply(module: AnsibleModule, run: Runner, plan: Plan, before_end: Yield = lambda unit: None) -> None:
-    """In the order of the plan; systemd re-reads its files before it is asked to enable or start anything."""
-    systemd = os.path.isdir("/run/systemd/system")
+def apply(module: AnsibleModule, run: Runner, plan: Plan, *, before_end: BeforeEnd = lambda unit: None) -> None:
+    """In the order of the plan; systemd re-reads its files before it enables or starts anything."""
+    systemd = os.path.isdir(RUNS)
     stale = False
     for change in plan.changes:
-        if change.what.startswith(PREFIX):
-            path = change.what[len(PREFIX) :]
-            # It may have the keys of the subnet, which nobody else needs to know.
-            apply_file(module, change, mode=0o600 if os.path.basename(path) == CONF else 0o644)
-            _remove_empty(os.path.dirname(path))
-            stale = stale or path.startswith(SYSTEMD)
-        elif change.what.startswith(PROCESS):
-            before_end(change.what)
-            _kill(int(change.what[len(PROCESS) :]))
-        elif change.what.endswith(MASKED):
-            _mask(run, systemd, change.what[len(SERVICE) : -len(MASKED)], change.after == "yes")
+        if change.kind == Kind.FILE:
+            # The configuration may have the keys of the subnet.
+            apply_file(module, change, mode=0o600 if os.path.basename(change.subject) == CONF else 0o644)
+            _remove_empty(os.path.dirname(change.subject))
+            stale = stale or change.subject.startswith(SYSTEMD)
+        elif change.kind == Kind.PROCESS:
+            before_end(change.subject)
+            _kill(int(change.subject))
+        elif change.aspect == MASKED:
+            _mask(run, change.subject, wanted=change.after == YES, systemd=systemd)
             stale = True
         else:
             if stale:

@@ -49,6 +49,9 @@ SCOPES: t.Mapping[str, int] = {"link": 2, "site": 5, "organization": 8, "global"
 # 100, "100 Gb/sec", "100 Gb/sec (4X EDR)", "2.5Gbps".
 _RATE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,2})?) ?(?:Gb/sec|Gb/s|Gbps|Gbit/s)?(?: \([^()]*\))?\Z")
 
+# The hint for a GUID that is a number.
+QUOTE = "quote it: without quotes YAML reads a number"
+
 _GUID = re.compile(r"(0x)?[0-9a-fA-F]{1,16}\Z")
 
 

@@ -4,29 +4,136 @@
 
 # Private to this collection: it may change without notice.
 
-"""The file opensm.conf of an instance: single keys of it. What a key may be, and what a change of it takes, is in C(_options*.py). Pure."""
+"""opensm.conf: what it says, what a change of it takes, and how it is shown without its secrets. Pure."""
 
 from __future__ import annotations
 
+import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import split
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, split
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
+
+CONF = "opensm.conf"
+
+# States of an opensm that runs, with regard to its files: it goes by them, has to read them again (SIGHUP), or to be restarted.
+RUNNING, RELOAD, RESTART = "running", "reload", "restart"
+_ORDER = (RUNNING, RELOAD, RESTART)
+
+# Taken over when the file is read again: at SIGHUP, and at every heavy sweep for any other reason. These are the keys
+# with can_update in the table opt_tbl of osm_subnet.c (opensm 3.3.24, https://github.com/linux-rdma/opensm). All others,
+# a vendor's too, are read at the start only.
+_LIVE_TEXT = """
+accum_log_file babbling_port_policy congestion_control connect_roots consolidate_ipv6_snm_req disable_multicast
+do_mesh_analysis drop_event_subscriptions enable_quirks exit_on_fatal fdr10 force_heavy_sweep force_link_speed
+force_link_speed_ext force_link_width force_log_flush fsync_high_avail_files head_of_queue_lifetime
+honor_guid2lid_file ignore_other_sm ipoib_mcgroup_creation_validation keep_pkey_indexes lash_start_vl
+leaf_head_of_queue_lifetime leaf_vl_stall_count local_phy_errors_threshold log_flags log_max_size log_prefix m_key
+m_key_lease_period m_key_lookup m_key_protection_level max_msg_fifo_timeout max_op_vls max_rate_enum
+max_smps_timeout max_wire_smps max_wire_smps2 mcgroup_join_validation no_clients_rereg no_partition_enforcement
+nue_max_num_vls overrun_errors_threshold packet_life_time part_enforce polling_retry_number
+port_profile_switch_nodes port_shifting qos quasi_ftree_indexing reassign_lids sa_db_dump sa_key scatter_ports
+sm_assigned_guid sm_inactive sm_key sm_priority sm_sl sminfo_polling_timeout subnet_timeout
+suppress_sl2vl_mad_status_errors sweep_interval sweep_on_trap torus_config use_mfttop use_optimized_slvl
+use_original_extended_sa_rates_only vl_stall_count
+cc_sw_cong_setting_control_map cc_sw_cong_setting_victim_mask cc_sw_cong_setting_credit_mask
+cc_sw_cong_setting_threshold cc_sw_cong_setting_packet_size cc_sw_cong_setting_credit_starvation_threshold
+cc_sw_cong_setting_credit_starvation_return_delay cc_sw_cong_setting_marking_rate cc_ca_cong_setting_port_control
+cc_ca_cong_setting_control_map cc_ca_cong_setting_ccti_timer cc_ca_cong_setting_ccti_increase
+cc_ca_cong_setting_trigger_threshold cc_ca_cong_setting_ccti_min cc_cct
+"""
+_QOS = ["qos_%s%s" % (ports, name) for ports in ("", "ca_", "sw0_", "swe_", "rtr_") for name in ("max_vls", "high_limit", "vlarb_high", "vlarb_low", "sl2vl")]
+LIVE = frozenset([*_LIVE_TEXT.split(), *_QOS])
 
 
 def parse_conf(text: str) -> dict[str, str]:
-    """The keys of a file with their values as they stand there. The last one of two counts."""
+    """The keys with their values as written. The last one of two counts."""
     return dict(pair for pair in map(split, text.splitlines()) if pair is not None)
 
 
-def render_conf(values: t.Mapping[str, t.Any]) -> str:
-    """Keys alone, as long as there is no template of an installed opensm."""
-    return "".join("%s %s\n" % (key, ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value) for key, value in values.items())
-
-
 def with_key(text: str, key: str, value: t.Any) -> str:
-    """The same file with another value of one key, added at its end where it has none."""
+    """The same file with another value of one key, which is added at the end where it is missing."""
     lines = text.splitlines(keepends=True)
     hits = [index for index, line in enumerate(lines) if line.split()[:1] == [key]]
     for index in hits:
         lines[index] = "%s %s\n" % (key, value)
     return "".join(lines) + ("" if hits else "%s %s\n" % (key, value))
+
+
+def _normal(value: str) -> str:
+    """0x0a, 0x0A and 10 are the same to opensm."""
+    try:
+        return str(int(value, 0))
+    except ValueError:
+        return value
+
+
+def values(text: str) -> dict[str, tuple[str, ...]]:
+    """The values of each key. There are several only where the key stands several times."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        pair = split(line)
+        if pair is not None:
+            found[pair[0]] = (*found.get(pair[0], ()), _normal(pair[1]))
+    return found
+
+
+def changed_keys(old: str, new: str) -> list[str]:
+    """The keys with another value, the added and the removed ones; sorted. Comments and spelling do not count."""
+    before, after = values(old), values(new)
+    return sorted(key for key in {**before, **after} if before.get(key) != after.get(key))
+
+
+def effect(old: str, new: str) -> str:
+    """The state of an opensm that runs with `old`, with regard to `new`.
+
+    An opensm that found no file at its start does not look for one later. A removed key keeps its value until the process ends.
+    """
+    keys = changed_keys(old, new)
+    if not keys:
+        return RUNNING
+    after = values(new)
+    return RELOAD if old and all(key in LIVE and key in after for key in keys) else RESTART
+
+
+def strongest(effects: t.Iterable[str]) -> str:
+    """The state with regard to several files."""
+    return max(effects, key=_ORDER.index, default=RUNNING)
+
+
+def separates(old: str, new: str) -> bool:
+    """Whether `sm_key` differs. Managers with different keys ignore each other (osm_sminfo_rcv.c), and each would be master.
+
+    So standbys stop before the master gets the key, and start with it afterwards.
+    """
+    return "sm_key" in changed_keys(old, new)
+
+
+def redact(old: str, new: str) -> tuple[str, str]:
+    """Both texts for a diff: secrets are hidden, and a change of one still shows."""
+    before, after = values(old), values(new)
+
+    def hide(text: str, mark: bool) -> str:
+        lines = []
+        for line in text.splitlines(keepends=True):
+            pair = split(line)
+            if pair is not None and is_secret(pair[0]):
+                differs = mark and before.get(pair[0]) != after.get(pair[0])
+                lines.append("%s %s\n" % (pair[0], "(hidden, another one)" if differs else HIDDEN))
+            else:
+                lines.append(line)
+        return "".join(lines)
+
+    return hide(old, False), hide(new, bool(old))
+
+
+def without_secrets(plan: Plan) -> Plan:
+    """The plan as it may be shown."""
+
+    def shown(change: Change) -> Change:
+        if change.kind != Kind.FILE or os.path.basename(change.subject) != CONF:
+            return change
+        before, after = redact(change.before, change.after)
+        return change._replace(before=before, after=after)
+
+    return Plan(tuple(map(shown, plan.changes)))

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import node_guids
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, port_guids, render
 
 Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
@@ -29,7 +29,7 @@ def facts_of(hostvars: Hostvars, host: str) -> t.Mapping[str, t.Any] | None:
     return facts.get("rdma")
 
 
-def partitions_of(fabric: str, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> str:
+def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> str:
     """partitions.conf of one fabric; "" where none are declared. Raises InvalidInput."""
     settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
     own = "partitions" in settings
@@ -46,7 +46,8 @@ def partitions_of(fabric: str, groups: Groups, hostvars: Hostvars, variables: t.
             guids[str(host)] = port_guids(hostvars[host], facts_of(hostvars, host), fabrics[fabric])
     named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
     where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
-    return render(declared, Inventory(named, guids, elsewhere), both_allowed(variables), is_true(variables.get("opensm_qos")), where)
+    inventory = Inventory(named, guids, elsewhere)
+    return render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
 
 
 def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, dict[str, str] | None]:

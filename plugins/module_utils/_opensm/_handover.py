@@ -27,60 +27,63 @@ if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
 INTERVAL_SECONDS = 0.5
-STANDBY = 2
 LOWEST = 0
 # How long opensm may take to read its file again.
 READING_SECONDS = 1.0
 
 
+def _can_ask(run: Runner) -> bool:
+    return run.has("sminfo") and run.has("saquery")
+
+
 def master_on(run: Runner, port: Port) -> _sminfo.SmInfo | None:
-    """The master of the fabric of C(port), if it is bound to that very port."""
+    """The master of the fabric of `port`, if it is bound to that very port."""
     answer = _sminfo.query(run, port.device, port.port)
     return answer if answer is not None and answer.is_master and answer.guid == port.port_guid else None
 
 
 def heirs(run: Runner, port: Port, own: t.Collection[str]) -> list[str]:
-    """Port GUIDs of the subnet managers that stand by on other hosts. One of the lowest priority would not be handed to."""
+    """Port GUIDs of the standbys on other hosts that a master hands over to. It never does so to one of the lowest priority."""
     records = _saquery.sm_records(run, port.device, port.port) or ()
-    return [record.guid for record in records if record.guid not in own and record.state == STANDBY and record.priority > LOWEST]
+    return [record.guid for record in records if record.guid not in own and record.is_standby and record.priority > LOWEST]
 
 
-def bound_to(unit: str, found: Found, ports: t.Sequence[Port], free: t.Collection[str]) -> list[Port]:
-    """The ports that a unit or process may be bound to. Of one that is not ours, all that no instance of ours has."""
+def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collection[str] = ()) -> list[Port]:
+    """The ports that a unit, or a process by its ID, may be bound to. One that is not ours may be bound to any of those in `free`."""
     text = found.files.get(conf_path(fabric_of(unit)), "") if fabric_of(unit) else ""
     guid = parse_conf(text).get("guid", "")
     return [port for port in ports if (port.port_guid == guid if guid else port.port_guid in free) and port.infiniband and port.phys_state == "LinkUp"]
 
 
-def without_heir(run: Runner, units: t.Sequence[str], found: Found, ports: t.Sequence[Port], taken: t.Collection[str], patience: float) -> dict[str, str]:
-    """Of the C(units) that are about to be stopped for good, those that nobody would follow, and why.
+def without_heir(
+    run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str], patience: float
+) -> dict[Change, str]:
+    """Those of `stops`, which stop a unit or process for good, that would leave a fabric without a master, and why.
 
-    C(taken): GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, nothing is kept.
+    `taken`: GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, nothing is kept.
     """
-    kept: dict[str, str] = {}
+    kept: dict[Change, str] = {}
     own = {port.port_guid for port in ports}
-    for unit in units:
-        for port in bound_to(unit, found, ports, own - set(taken)):
+    if not _can_ask(run):
+        return kept
+    for stop in stops:
+        for port in bound_to(stop.subject, found, ports, free=own - set(taken)):
+            unit = stop.subject if fabric_of(stop.subject) else ""
             try:
-                alone = (
-                    port.port_guid not in taken
-                    and run.has("sminfo")
-                    and run.has("saquery")
-                    and _stays_alone(run, port, own, patience, unit if fabric_of(unit) else "")
-                )
+                alone = port.port_guid not in taken and _stays_alone(run, port, unit, own=own, patience=patience)
             except RdmaError:
                 alone = False
             if alone:
-                kept[unit] = "on port %s it is master, and no other subnet manager stands by" % port.name
+                kept[stop] = "on port %s it is master, and no other subnet manager stands by" % port.name
     return kept
 
 
-def _stays_alone(run: Runner, port: Port, own: t.Collection[str], patience: float, unit: str) -> bool:
-    """C(unit): of ours, which can be told to look at the fabric anew; "" for others."""
+def _stays_alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> bool:
+    """Whether a master still has no heir after `patience` seconds. `unit`: of ours, which can be told to sweep; "" for others."""
 
     def followed() -> bool:
         return master_on(run, port) is None or bool(heirs(run, port, own))
@@ -88,13 +91,13 @@ def _stays_alone(run: Runner, port: Port, own: t.Collection[str], patience: floa
     if followed():
         return False
     if unit:
-        # A master may have missed one that stands by when that came. Its sweep finds it.
+        # A master may have missed a standby that started. Its sweep finds it.
         run(["systemctl", "reload", unit])
     return not _comes_about(followed, patience)
 
 
 def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
-    """Is it so within C(patience) seconds?"""
+    """Whether the condition is true within `patience` seconds."""
     deadline = time.monotonic() + patience
     while not condition():
         if time.monotonic() >= deadline:
@@ -103,10 +106,11 @@ def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
     return True
 
 
-def masters(run: Runner, units: t.Sequence[str], found: Found, ports: t.Sequence[Port], free: t.Collection[str]) -> list[Port]:
+def masters(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str]) -> list[Port]:
     """The ports on which something that is about to be stopped is master. Where the fabric can't be asked, there are none."""
     bound: list[Port] = []
-    for port in dict.fromkeys(port for unit in units for port in bound_to(unit, found, ports, free)):
+    free = {port.port_guid for port in ports} - set(taken)
+    for port in dict.fromkeys(port for stop in stops for port in bound_to(stop.subject, found, ports, free=free)):
         try:
             bound += [port] if run.has("sminfo") and master_on(run, port) is not None else []
         except RdmaError:
@@ -120,7 +124,7 @@ def _master_elsewhere(run: Runner, port: Port) -> bool:
 
 
 def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> None:
-    """After masters were stopped: wait until others have taken over. What is not ours hands nothing over, and standbys poll."""
+    """After masters were stopped: wait until others have taken over. Managers that are not ours hand nothing over, and standbys poll."""
     deadline = time.monotonic() + timeout
     for port in ports:
         if not _comes_about(functools.partial(_master_elsewhere, run, port), deadline - time.monotonic()):
@@ -132,7 +136,7 @@ def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> 
 
 @contextlib.contextmanager
 def _in_file(module: AnsibleModule, change: Change) -> t.Iterator[None]:
-    """The change for a while: what was in the file counts at the next start."""
+    """The change for a while. The next start needs the previous content."""
     try:
         apply_file(module, change, mode=0o600)
         yield
@@ -147,10 +151,10 @@ def _lowest_priority(unit: str) -> Change | None:
     return file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
 
 
-def hand_over(module: AnsibleModule, run: Runner, unit: str, ports: t.Sequence[Port], patience: float) -> None:
-    """Let a standby take over from a unit of ours, if it is master and there is one; else it does nothing."""
+def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[Port], patience: float) -> None:
+    """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing."""
     lowered = _lowest_priority(unit) if fabric_of(unit) else None
-    if lowered is None or not run.has("sminfo") or not run.has("saquery"):
+    if lowered is None or not _can_ask(run):
         return
     own = {port.port_guid for port in ports}
     for port in ports:
@@ -161,22 +165,22 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, ports: t.Sequence[P
             continue
         with _in_file(module, lowered):
             run(["systemctl", "reload", unit])
-            # Where it does not come about, the standbys notice by themselves when it has ended.
-            _comes_about(functools.partial(_master_no_more, run, port), patience)
+            # Otherwise the standbys notice by themselves when it has ended.
+            _comes_about(functools.partial(_not_master, run, port), patience)
 
 
-def _master_no_more(run: Runner, port: Port) -> bool:
+def _not_master(run: Runner, port: Port) -> bool:
     return master_on(run, port) is None
 
 
-def announce(module: AnsibleModule, run: Runner, unit: str, told: int = 0) -> None:
+def announce(module: AnsibleModule, run: Runner, unit: str, *, told: int = 0) -> None:
     """Tell the master of a standby of ours that it does not know, as opensm does by itself where the priority of a standby rises.
 
-    opensm says that it is there (IsSM) a moment before it can answer. A master that asks in between, as when the node has much to
-    do, waits in vain and asks no more until its next heavy sweep, of which none comes by itself.
+    opensm reports itself (IsSM) a moment before it can answer. A master that asks in between, as on a busy node, gets no answer, and
+    does not ask again before its next heavy sweep, which nothing starts by itself.
 
-    Every second time, it is started anew: one that came at the same time as another standby may take that one for the master, and
-    tells it instead.
+    Every second time, the standby is restarted: of two that start at the same time, one may take the other for the master, and tell
+    that one instead.
     """
     lowered = _lowest_priority(unit)
     if lowered is None or told % 2:

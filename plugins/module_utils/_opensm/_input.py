@@ -4,14 +4,15 @@
 
 # Private to this collection: it may change without notice.
 
-"""Is what the inventory says about subnet managers meant well? Pure: the module asks, and the controller before a run."""
+"""Problems of the variables of subnet managers. The controller looks for them before a run, and the module again. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
     PATH,
     PORT,
@@ -25,7 +26,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
     settings_problems,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
@@ -33,15 +33,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import V
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 
-def _check(variables: t.Mapping[str, t.Any], name: str, good: t.Callable[[t.Any], bool], allowed: str, hint: str = "") -> list[Problem]:
-    """A variable that is left out has its default. One that is there and empty has none: the role would pass it on."""
-    if name not in variables or good(variables[name]):
-        return []
-    return [Problem(name, variables[name], allowed, hint)]
-
-
 def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
-    """For variables to which one of C(empty) means the same as leaving them out."""
+    """For variables that may be one of `empty`, with the meaning of not being there."""
     return lambda value: value in empty or good(value)
 
 
@@ -59,36 +52,43 @@ def _is_guid_mapping(value: t.Any) -> bool:
 
 
 def both_allowed(variables: t.Mapping[str, t.Any]) -> bool:
-    """Does opensm.conf let a port be a full and a limited member at once?"""
+    """Whether opensm.conf lets a port be a full and a limited member at once."""
     options = variables.get("opensm_options")
     return isinstance(options, dict) and is_true(options.get("allow_both_pkeys"))
 
 
 def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     both, qos = both_allowed(variables), is_true(variables.get("opensm_qos"))
-    found = partition_problems(variables.get("opensm_partitions"), None, both, qos)
+    found = partition_problems(variables.get("opensm_partitions"), allow_both=both, qos=qos)
     for fabric, settings in (variables.get("opensm_fabrics") or {}).items() if isinstance(variables.get("opensm_fabrics"), dict) else ():
         if isinstance(settings, dict):
-            found += partition_problems(settings.get("partitions"), None, both, qos, "opensm_fabrics.%s.partitions" % (fabric,))
+            found += partition_problems(settings.get("partitions"), allow_both=both, qos=qos, variable="opensm_fabrics.%s.partitions" % (fabric,))
     return found
 
 
+# A variable that is not there has its default. An empty one has none, and would reach the module, so it is checked.
+_CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
+    "opensm_port": (_or_empty(is_port, None, ""), PORT),
+    "opensm_port_guid": (_or_empty(is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"'),
+    "opensm_priority": (is_priority, PRIORITY),
+    "opensm_wait_timeout": (_is_seconds, "a whole number of seconds, more than 0"),
+    "opensm_log_file": (_or_empty(is_path, None, ""), PATH),
+    "opensm_port_guids": (_or_empty(_is_guid_list, None), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
+    "opensm_node_guids": (_or_empty(_is_guid_mapping, None), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
+}
+
+
 def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    quoted = "quote it: without quotes YAML reads a number" if isinstance(variables.get("opensm_port_guid"), int) else ""
+    hints = {"opensm_port_guid": QUOTE} if isinstance(variables.get("opensm_port_guid"), int) else {}
+    wrong = [(name, allowed) for name, (good, allowed) in _CHECKS.items() if name in variables and not good(variables[name])]
     return [
         *fabric_problems(variables),
         *value_problems(VARIABLES, variables, apart=("opensm_qos",)),
+        *(Problem(name, variables[name], allowed, hints.get(name, "")) for name, allowed in wrong),
         *rank_problems(variables),
-        *_check(variables, "opensm_port", _or_empty(is_port, None, ""), PORT),
-        *_check(variables, "opensm_port_guid", _or_empty(is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"', quoted),
-        *_check(variables, "opensm_priority", is_priority, PRIORITY),
-        *_check(variables, "opensm_wait_timeout", _is_seconds, "a whole number of seconds, more than 0"),
-        *_check(variables, "opensm_log_file", _or_empty(is_path, None, ""), PATH),
-        *_check(variables, "opensm_port_guids", _or_empty(_is_guid_list, None), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
-        *_check(variables, "opensm_node_guids", _or_empty(_is_guid_mapping, None), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
         *settings_problems(variables),
         *option_problems(variables),
-        *name_problems({}, variables.get("opensm_node_names")),
+        *name_problems(variables.get("opensm_node_names")),
         *_partition_problems(variables),
     ]
 
@@ -99,9 +99,9 @@ def _named(ports: t.Sequence[t.Mapping[str, t.Any]]) -> str:
     return ", ".join("%s (port GUID %s)" % (port["name"], port["port_guid"]) for port in ports)
 
 
-def _port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
+def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
+    """What keeps a subnet manager from being bound to the declared port; "" for a name or a GUID that is not declared."""
     infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
-    name, guid = variables.get("opensm_port"), variables.get("opensm_port_guid")
     problems = []
     if guid and normal_guid(guid) not in {port["port_guid"] for port in infiniband}:
         hint = "opensm binds to the port GUID, which is not the node GUID"
@@ -117,7 +117,7 @@ def _port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping
 
 
 def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
-    """Every port in C(rdma_fabrics) has to be there: it is a cable in that fabric, whoever manages it."""
+    """Every port in `rdma_fabrics` has to be there: it is a cable in that fabric, whoever manages it."""
     infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
     names = {port["name"] for port in infiniband}
     return [
@@ -131,7 +131,7 @@ def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, manages: bool = False) -> list[Problem]:
     """What is wrong with the variables of one host, by their role names.
 
-    C(facts) is the C(rdma) fact. The port of a subnet manager is looked up only for a host that runs one, C(manages).
+    `facts` is the `rdma` fact. The port of a subnet manager is looked up only for a host that runs one, `manages`.
     """
     found = _value_problems(variables)
     if found or facts is None:
@@ -140,16 +140,13 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     found = _declared_port_problems(variables, ports)
     if found or not manages or variables.get("rdma_fabrics"):
         return found
-    return _port_problems(variables, ports)
+    return port_problems(variables.get("opensm_port") or "", variables.get("opensm_port_guid") or "", ports)
 
 
-def choose_port(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> int:
-    """The index in C(ports) of the declared port, or of the first InfiniBand port; raises InvalidInput."""
-    wrong = _port_problems(variables, ports)
-    if wrong:
-        raise InvalidInput(wrong, "fabric %s" % next(iter(fabrics_of(variables)), ""))
-    name, guid = variables.get("opensm_port"), variables.get("opensm_port_guid")
-    for index, port in enumerate(ports):
-        if port["link_layer"] == "InfiniBand" and (not name or port["name"] == name) and (not guid or port["port_guid"] == normal_guid(guid)):
-            return index
-    raise AssertionError("a port without problems was not found")
+def choose_port(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]) -> int:
+    """The index of the declared port, or of the first InfiniBand port. For a declaration without `port_problems`."""
+    return next(
+        index
+        for index, port in enumerate(ports)
+        if port["link_layer"] == "InfiniBand" and (not name or port["name"] == name) and (not guid or port["port_guid"] == normal_guid(guid))
+    )

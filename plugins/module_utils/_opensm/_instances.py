@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of, settings_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import is_true, line_of, priority_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import line_of, priority_at
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
@@ -48,7 +49,7 @@ def places_of(host: str, members: t.Sequence[Member], variables: t.Mapping[str, 
         if host in names:
             position = names.index(host)
             role = MASTER if position == 0 else (STANDBY if standby else RESTING)
-            priority = priority_of(line[position]._replace(settings=settings_of(variables, fabric)), position)
+            priority = priority_at(line[position]._replace(settings=settings_of(variables, fabric)), position)
         found.append(Place(fabric, role, names[0] if names else "", priority, ports, tuple(name for name in names if name != host)))
     return found
 

@@ -18,7 +18,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid, normal_guid
 
 # Where the diagnostics of rdma-core look without being told; opensm is told.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
@@ -127,25 +127,16 @@ def wanted(hosts: t.Mapping[str, Named], declared: t.Mapping[str, str] | None = 
     return names
 
 
-def problems(hosts: t.Mapping[str, Named], declared: t.Any = None) -> list[Problem]:
-    """Names that can't be written, and GUIDs of two HCAs."""
-    found = []
-    owners: dict[str, str] = {}
-    for host, named in hosts.items():
-        for hca, guid in named.hcas.items():
-            name = "%s %s" % (host, hca)
-            owner = owners.setdefault(guid, name)
-            if owner != name:
-                found.append(Problem("opensm_node_guids of %s" % host, guid, "a node GUID of its own", "%s has it, too" % owner))
-            if not is_name(name):
-                found.append(Problem("inventory host", name, "a name without quotes, # and control characters"))
+def problems(declared: t.Any) -> list[Problem]:
+    """Declared names that can't be written, and GUIDs that are none."""
     if declared is None or declared in ({}, ""):
-        return found
+        return []
     if not isinstance(declared, dict):
-        return [*found, Problem(VARIABLE, declared, "a mapping of node GUIDs to names")]
+        return [Problem(VARIABLE, declared, "a mapping of node GUIDs to names")]
+    found = []
     for guid, name in declared.items():
         if not is_guid(guid):
-            hint = "quote it: without quotes YAML reads a number" if isinstance(guid, int) else ""
+            hint = QUOTE if isinstance(guid, int) else ""
             found.append(Problem("%s.%s" % (VARIABLE, label(guid)), guid, 'a node GUID in the form "0x0002c90300f00010"', hint))
         if not is_name(name):
             found.append(Problem("%s.%s" % (VARIABLE, label(guid)), name, "a name of up to 230 characters without quotes, # and control characters"))

@@ -17,13 +17,16 @@ import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 
 # How opensm shows a text that is not set.
 UNSET = "(null)"
 HIDDEN = "(hidden)"
+
+# Keys with an option of the module, and a variable of the role, of their own.
+FIRST_CLASS = ("routing_engine", "qos", "sm_key", "log_max_size", "log_flags")
 
 # opensm reads a line into a buffer of this size, with its end; the rest would become a line of its own.
 _LINE = 1022
@@ -86,14 +89,16 @@ class Option(t.NamedTuple):
         return ((0, 16 ** (digits if digits > 1 else 8) - 1),)
 
 
-def is_true(value: t.Any) -> bool:
-    """Of what passes for a boolean."""
-    return str(value).lower() in ("1", "true", "yes", "on")
+def is_secret(key: t.Any) -> bool:
+    """Whether a key protects the fabric: m_key, sm_key, sa_key, cc_key, those that vendors add, and the seeds of such keys."""
+    return isinstance(key, str) and key.endswith(("_key", "_seed"))
 
 
-def is_secret(key: str) -> bool:
-    """Keys that protect the fabric: m_key, sm_key, sa_key, cc_key, and what vendors add to them, also to make keys of."""
-    return key.endswith(("_key", "_seed"))
+def variable_of(key: t.Any) -> str:
+    """The variable of role opensm that sets a key. Problems name it."""
+    if key in FIRST_CLASS:
+        return "opensm_%s" % key
+    return "%s.%s" % ("opensm_secret_options" if is_secret(key) else "opensm_options", label(key))
 
 
 def split(line: str) -> tuple[str, str] | None:
@@ -208,66 +213,57 @@ def _inwords(option: Option) -> str:
     }[kind]
 
 
-def _good(option: Option, value: t.Any) -> bool:
+def _texts(option: Option, value: t.Any) -> list[str] | None:
+    """The value as opensm reads it, a text for each line; None for what the option does not take. Only a pair can have several lines."""
     kind = option.kind
     if _unset(value, option):
-        return True
+        return [UNSET]
     if kind == "boolean":
-        return is_boolean(value)
+        return ["TRUE" if is_true(value) else "FALSE"] if is_boolean(value) else None
     if kind in ("hex", "number", "signed"):
         number = _number(value, kind == "signed")
-        return number is not None and any(low <= number <= high for low, high in option.ranges)
+        if number is None or not any(low <= number <= high for low, high in option.ranges):
+            return None
+        return ["0x%0*x" % (len(option.default) - 2, number) if kind == "hex" else "%d" % number]
     if kind == "pair":
-        items = value if isinstance(value, (list, tuple)) else [value]
-        return bool(items) and all(isinstance(item, str) and _PAIR.match(item) for item in items)
+        items = list(value) if isinstance(value, (list, tuple)) else [value]
+        return items if items and all(isinstance(item, str) and _PAIR.match(item) for item in items) else None
     if kind == "ratio":
-        return isinstance(value, str) and _RATIO.match(value) is not None
+        return [value] if isinstance(value, str) and _RATIO.match(value) else None
     if kind == "choice":
-        return _as_choice(value, option.choices) in option.choices
+        word = _as_choice(value, option.choices)
+        return [word] if word in option.choices else None
     if kind == "choices":
         chosen = words(value)
-        return bool(chosen) and all(word in option.choices for word in chosen) and len(set(chosen)) == len(chosen)
-    return _is_line(value, option.key)
+        good = bool(chosen) and all(word in option.choices for word in chosen) and len(set(chosen)) == len(chosen)
+        return [",".join(chosen)] if good else None
+    return [str(value)] if _is_line(value, option.key) else None
 
 
-def _lines(option: Option, value: t.Any) -> list[str]:
-    """The lines of a checked value; only a pair can have several."""
-    kind = option.kind
-    if _unset(value, option):
-        texts = [UNSET]
-    elif kind == "boolean":
-        texts = ["TRUE" if is_true(value) else "FALSE"]
-    elif kind in ("hex", "number", "signed"):
-        number = _number(value, kind == "signed") or 0
-        texts = ["0x%0*x" % (len(option.default) - 2, number) if kind == "hex" else "%d" % number]
-    elif kind == "pair":
-        texts = list(value) if isinstance(value, (list, tuple)) else [value]
-    elif kind == "choices":
-        texts = [",".join(words(value))]
-    else:
-        texts = [str(_as_choice(value, option.choices))]
-    return ["%s %s" % (option.key, text) for text in texts]
-
-
-def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option], names: t.Mapping[str, str] | None = None) -> list[Problem]:
-    """What is wrong with the values by key. C(names): the variable that a key comes from, if not opensm_options."""
+def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option]) -> list[Problem]:
+    """What is wrong with the values by key."""
     found = []
     for key, value in declared.items():
-        name = (names or {}).get(key) or "opensm_options.%s" % label(key)
-        shown = HIDDEN if isinstance(key, str) and is_secret(key) and value is not None else value
+        name = variable_of(key)
+        shown = HIDDEN if is_secret(key) and value is not None else value
         if key not in options:
             near = difflib.get_close_matches(key, options, n=1) if isinstance(key, str) else []
             known = near[0] if near else "one of the %d keys that this opensm knows" % len(options)
             found.append(Problem(name, shown, known, "the opensm on this host has no such key: opensm -F /dev/null -c FILE writes all that it has"))
-        elif not _good(options[key], value):
+        elif _texts(options[key], value) is None:
             found.append(Problem(name, shown, _inwords(options[key]), "this opensm has %s" % options[key].default if not is_secret(key) else ""))
     return found
 
 
-def render(template: str, declared: t.Mapping[str, t.Any], names: t.Mapping[str, str] | None = None) -> str:
-    """The template with the declared keys set in their places, and all else as it was. Raises InvalidInput."""
+def render(template: str, declared: t.Mapping[str, t.Any]) -> str:
+    """The template with the declared keys set in their places, and all else as it was; without a template, the keys alone.
+
+    Raises InvalidInput for keys and values that the template does not allow.
+    """
+    if not template:
+        return HEADER + "".join("%s %s\n" % (key, ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value) for key, value in declared.items())
     options = parse_template(template)
-    wrong = problems(declared, options, names)
+    wrong = problems(declared, options)
     if wrong:
         raise InvalidInput(wrong)
     lines: list[str] = []
@@ -278,5 +274,5 @@ def render(template: str, declared: t.Mapping[str, t.Any], names: t.Mapping[str,
             lines.append(line)
         elif found[0] not in done:
             done.add(found[0])
-            lines += _lines(options[found[0]], declared[found[0]])
+            lines += ["%s %s" % (found[0], text) for text in _texts(options[found[0]], declared[found[0]]) or ()]
     return HEADER + "\n".join(lines) + "\n"

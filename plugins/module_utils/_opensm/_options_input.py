@@ -4,10 +4,10 @@
 
 # Private to this collection: it may change without notice.
 
-"""The variables of role opensm that end up in opensm.conf and in the files that it names. Pure.
+"""Problems of the variables of role opensm that end up in opensm.conf and in the files that it names. Pure.
 
-What needs no template is checked here, on the controller before a run too; what the installed opensm takes, by
-C(_options.problems) on the host.
+What needs no template is checked here, which the controller does before a run, too. `_options.problems` checks on the host what
+the installed opensm takes.
 """
 
 from __future__ import annotations
@@ -15,26 +15,16 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, is_true, words
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_secret, variable_of, words
 
 _KEY = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\Z")
 
-# Variables of their own, and the keys that they set.
-FIRST_CLASS: t.Mapping[str, str] = {
-    "opensm_routing_engine": "routing_engine",
-    "opensm_qos": "qos",
-    "opensm_sm_key": "sm_key",
-    "opensm_log_max_size": "log_max_size",
-    "opensm_log_flags": "log_flags",
-}
-
-# Keys that are no business of opensm_options, and what to do instead.
+# Keys that opensm_options must not have, and what to do instead.
 RESERVED: t.Mapping[str, str] = {
-    **{key: "set %s instead" % variable for variable, key in FIRST_CLASS.items()},
+    **{key: "set %s instead" % variable_of(key) for key in FIRST_CLASS},
     "daemon": "leave it out: the unit keeps opensm in the foreground, where systemd sees it end",
     "dump_files_dir": "leave it out: each instance has a directory of its own",
     "guid": "set opensm_port or opensm_port_guid instead",
@@ -57,17 +47,8 @@ _MAX_FLAGS = 0xFF
 _MAX_LOG = 0xFFF
 
 
-class Paths(t.NamedTuple):
-    """Where the files of an instance are; "" for one that it has not."""
-
-    partitions: str = ""
-    root_guids: str = ""
-    qos_policy: str = ""
-    node_names: str = ""
-
-
-def _is_set(value: t.Any) -> bool:
-    """A role hands an empty default on; False and 0 are values."""
+def is_set(value: t.Any) -> bool:
+    """Whether a variable has a value. The role hands empty defaults on; False and 0 are values."""
     return not (value is None or (isinstance(value, (str, list, tuple, dict)) and not value))
 
 
@@ -90,13 +71,12 @@ def _guid_problems(guids: t.Any, engines: t.Any) -> list[Problem]:
     name = "opensm_root_guids"
     if not isinstance(guids, (list, tuple)):
         return [Problem(name, guids, "a list of node GUIDs of switches")]
-    hint = "quote it: without quotes YAML reads a number"
     found = [
-        Problem("%s[%d]" % (name, index), guid, 'a node GUID in the form "0x0002c90300f00030"', hint if isinstance(guid, int) else "")
+        Problem("%s[%d]" % (name, index), guid, 'a node GUID in the form "0x0002c90300f00030"', QUOTE if isinstance(guid, int) else "")
         for index, guid in enumerate(guids)
         if not is_guid(guid)
     ]
-    if not _is_set(engines) or all(engine in _ROOTLESS for engine in words(engines)):
+    if not is_set(engines) or all(engine in _ROOTLESS for engine in words(engines)):
         found.append(Problem("opensm_routing_engine", engines or None, "one with %s" % ", ".join(_ROOTED), "the others take no notice of opensm_root_guids"))
     return found
 
@@ -105,14 +85,14 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     found = []
     for name, secret in (("opensm_options", False), ("opensm_secret_options", True)):
         declared = variables.get(name)
-        if not _is_set(declared):
+        if not is_set(declared):
             continue
         if not isinstance(declared, dict):
             found.append(Problem(name, HIDDEN if secret else declared, "a mapping of keys of opensm.conf to values"))
             continue
         for key, value in declared.items():
             named = "%s.%s" % (name, label(key))
-            shown = HIDDEN if secret or (isinstance(key, str) and is_secret(key)) else value
+            shown = HIDDEN if secret or is_secret(key) else value
             if key in RESERVED:
                 found.append(Problem(named, shown, RESERVED[key]))
             elif isinstance(key, str) and is_secret(key) != secret:
@@ -122,7 +102,7 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _empty_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is empty stands for "not set" only where it is of the variable's own kind."""
+    """An empty value stands for "not set" only where it is of the variable's own kind."""
     a_list = ((list, tuple), "a list")
     a_mapping = ((dict,), "a mapping of keys of opensm.conf to values")
     kinds: t.Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -149,46 +129,11 @@ def problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         ("opensm_routing_engine", lambda value: all(isinstance(word, str) for word in words(value)), "names of routing engines"),
     )
     found = _empty_problems(variables)
-    found += [Problem(name, variables[name], allowed) for name, good, allowed in checks if _is_set(variables.get(name)) and not good(variables[name])]
-    if _is_set(variables.get("opensm_sm_key")) and not _is_key(variables["opensm_sm_key"]):
+    found += [Problem(name, variables[name], allowed) for name, good, allowed in checks if is_set(variables.get(name)) and not good(variables[name])]
+    if is_set(variables.get("opensm_sm_key")) and not _is_key(variables["opensm_sm_key"]):
         found.append(Problem("opensm_sm_key", HIDDEN, 'a number of 64 bits in the form "0x0000000000000001"'))
-    if _is_set(variables.get("opensm_root_guids")):
+    if is_set(variables.get("opensm_root_guids")):
         found += _guid_problems(variables["opensm_root_guids"], variables.get("opensm_routing_engine"))
-    if _is_set(variables.get("opensm_qos_policy")) and not is_true(variables.get("opensm_qos")):
+    if is_set(variables.get("opensm_qos_policy")) and not is_true(variables.get("opensm_qos")):
         found.append(Problem("opensm_qos", variables.get("opensm_qos"), "true", "opensm reads opensm_qos_policy with QoS only"))
     return found + _option_problems(variables)
-
-
-def declared(variables: t.Mapping[str, t.Any], paths: Paths) -> dict[str, t.Any]:
-    """Checked variables as keys of opensm.conf, for C(_options.render): the files that are declared, and the values."""
-    keys: dict[str, t.Any] = {key: variables[name] for name, key in FIRST_CLASS.items() if _is_set(variables.get(name))}
-    for name, key, path in (
-        ("opensm_partitions", "partition_config_file", paths.partitions),
-        ("opensm_root_guids", "root_guid_file", paths.root_guids),
-        ("opensm_qos_policy", "qos_policy_file", paths.qos_policy),
-    ):
-        if path and _is_set(variables.get(name)):
-            keys[key] = path
-    if paths.node_names:
-        keys["node_name_map_name"] = paths.node_names
-    for name in ("opensm_options", "opensm_secret_options"):
-        keys.update(variables.get(name) or {})
-    return keys
-
-
-def names(variables: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """The variable that each key of C(declared) comes from, for the words of its problems."""
-    found = {key: name for name, key in FIRST_CLASS.items()}
-    found.update({key: "opensm_secret_options.%s" % label(key) for key in variables.get("opensm_secret_options") or {}})
-    return found
-
-
-def root_guids_text(guids: t.Sequence[str]) -> str:
-    """The file of checked GUIDs, one a line; "" (no file) without any."""
-    unique = sorted({normal_guid(guid) for guid in guids})
-    return HEADER + "".join(guid + "\n" for guid in unique) if unique else ""
-
-
-def qos_policy_text(policy: str) -> str:
-    """The file of a policy; "" (no file) without any."""
-    return HEADER + policy.rstrip() + "\n" if policy.strip() else ""

@@ -16,10 +16,11 @@ import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
     MTUS,
+    QUOTE,
     RATES,
     SCOPES,
     is_guid,
@@ -29,10 +30,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
     rate_code,
     scope_code,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import KEYWORDS, MEMBERSHIPS
 
 VARIABLE = "opensm_partitions"
+KEYWORDS = ("ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF")
+MEMBERSHIPS = ("full", "limited", "both")
+DEFAULT_PKEY = 0x7FFF
 
 # opensm keeps 31 characters; a first digit would make the name a P_Key.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,30}\Z")
@@ -100,7 +102,7 @@ def _member_problems(where: str, member: t.Any) -> list[Problem]:
     if kind == "keyword" and value not in KEYWORDS:
         found.append(Problem("%s.keyword" % where, value, ", ".join(KEYWORDS)))
     elif kind == "port_guid" and not is_guid(value):
-        hint = "quote it: without quotes YAML reads a number" if isinstance(value, int) else "that is not the node GUID"
+        hint = QUOTE if isinstance(value, int) else "that is not the node GUID"
         found.append(Problem("%s.port_guid" % where, value, 'a port GUID in the form "0x7cfe90030016aef1"', hint))
     elif not isinstance(value, str) or not value:
         found.append(Problem("%s.%s" % (where, kind), value, "the name of a %s of the inventory" % kind))
@@ -160,7 +162,7 @@ def _read_member(member: t.Mapping[str, t.Any], default: str) -> Member:
 
 
 def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
-    """A checked entry. Who is named without a membership has the partition's, which is C(full) if that has none either."""
+    """A checked entry. A member without a membership has that of the partition, which is `full` by default."""
     scope = entry.get("scope")
     default = entry.get("membership") or "full"
     return Partition(

@@ -19,13 +19,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
+    DEFAULT_PKEY,
+    KEYWORDS,
     VARIABLE,
     Member,
     Partition,
     entry_problems,
     read_entry,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import DEFAULT_PKEY, KEYWORDS
 
 # Many hosts each, which want to talk to each other; switches and routers don't.
 _MANY = ("ALL", "ALL_CAS")
@@ -96,7 +97,7 @@ def resolve(partition: Partition, inventory: Inventory) -> Resolved:
     return Resolved(tuple((name, keywords[name]) for name in KEYWORDS if name in keywords), tuple(ports))
 
 
-def _lookup(where: str, member: Member, inventory: Inventory, everybody: t.Collection[str]) -> list[Problem]:
+def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Collection[str]) -> list[Problem]:
     """Members that are not in the inventory, not on the fabric, or without a known port."""
     known: t.Collection[str] = everybody if member.kind == "host" else inventory.groups
     if member.kind in ("host", "group") and member.name not in known:
@@ -218,7 +219,7 @@ def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
     return found
 
 
-def problems(declared: t.Any, inventory: Inventory | None = None, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> list[Problem]:
+def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> list[Problem]:
     """What is wrong with C(opensm_partitions). Without an inventory, hosts and groups are taken as they are.
 
     C(allow_both), C(qos): what opensm.conf says of allow_both_pkeys and qos; without them a membership of C(both) is full,
@@ -250,7 +251,9 @@ def problems(declared: t.Any, inventory: Inventory | None = None, allow_both: bo
         if inventory is None:
             found += _talk_problems(where, entry, Inventory({}))
             continue
-        missing = [problem for at, member in enumerate(entry.members) for problem in _lookup("%s.members[%d]" % (where, at), member, inventory, everybody)]
+        missing: list[Problem] = []
+        for at, member in enumerate(entry.members):
+            missing += _lookup("%s.members[%d]" % (where, at), member, inventory, everybody=everybody)
         found += missing or [*_overlaps(where, entry, inventory), *_talk_problems(where, entry, inventory)]
     return found
 
@@ -274,9 +277,9 @@ def _definition(partition: Partition, resolved: Resolved) -> str:
     return "%s :\n%s" % (head, "".join(lines))
 
 
-def render(declared: t.Any, inventory: Inventory, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
+def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
     """The text of partitions.conf; "" (no file: everybody is in the default partition) without any. Raises InvalidInput."""
-    wrong = problems(declared, inventory, allow_both, qos, variable)
+    wrong = problems(declared, inventory, allow_both=allow_both, qos=qos, variable=variable)
     if wrong:
         raise InvalidInput(wrong)
     entries = [read_entry(entry) for entry in declared or ()]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import WORDS, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
     Settings,
@@ -46,7 +46,7 @@ def line_of(members: t.Sequence[Member], fabric: str) -> list[Member]:
     return sorted(own, key=lambda member: (member.rank is None, member.rank or 0))
 
 
-def priority_of(member: Member, position: int) -> int:
+def priority_at(member: Member, position: int) -> int:
     """In the election, at that place in the line. Never two alike: a tie would go by GUID, that is by the luck of a card."""
     return member.settings.priority - position
 
@@ -89,11 +89,11 @@ def conflicts(members: t.Sequence[Member]) -> list[Problem]:
 def _rivals(line: t.Sequence[Member]) -> list[Problem]:
     """Standbys that would win over one that is before them, or would split the subnet."""
     first, found = line[0], []
-    least = priority_of(first, 0)
+    least = priority_at(first, 0)
     for position, member in enumerate(line):
         if position == 0 or not member.standby:
             continue
-        priority = priority_of(member, position)
+        priority = priority_at(member, position)
         if priority < 0:
             where = "a priority of %d or more, or fewer hosts in group %s" % (position, GROUP)
             found.append(Problem("opensm_priority of %s" % member.host, member.settings.priority, where, "each standby has one less than the host before it"))
@@ -182,11 +182,6 @@ def read_members(
             # A plain str: tagged strings of ansible-core must not leak into a result that is compared and printed.
             members.append(Member(str(host), fabric, None if own is None else read_int(own), is_true(standby), settings_of(variables, fabric)))
     return members, problems
-
-
-def is_true(value: t.Any) -> bool:
-    """A boolean as Ansible takes it; what is none counts as false, and is a problem of its own."""
-    return is_boolean(value) and str(value).lower() in WORDS[::2]
 
 
 def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:

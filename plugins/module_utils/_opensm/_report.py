@@ -4,39 +4,50 @@
 
 # Private to this collection: it may change without notice.
 
-"""Everything about subnet managers that a node can tell: those of its own, and those that its ports see. Reads only."""
+"""Everything that a node can tell about subnet managers: its own, and those that its ports see. Reads only."""
 
 from __future__ import annotations
 
+import os
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import known_host, missing, see
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import CONF, SETTINGS, conf_path, fabric_of, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, missing, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, below, look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import host_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, conf_path, fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
-
-TOOLS = ("sminfo", "saquery", "smpquery")
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 
 
-def fabric_names(found: Found) -> list[str]:
+class Names(t.NamedTuple):
+    """What turns GUIDs and node descriptions into names."""
+
+    own: frozenset[str]
+    """Port GUIDs of this node."""
+    hosts: tuple[str, ...]
+    """The hosts of the inventory."""
+    fabrics: t.Mapping[str, str]
+    """Fabrics by the port GUIDs of our instances."""
+
+
+def _fabric_names(found: Found) -> list[str]:
     """The fabrics that this host has an instance for."""
     prefix, suffix = SETTINGS + "/", "/" + CONF
     return sorted(path[len(prefix) : -len(suffix)] for path in found.files if path.startswith(prefix) and path.endswith(suffix))
 
 
-def instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any]]:
-    """The subnet managers of this host: our instances, then whatever else runs."""
-    ours = {unit_name(fabric): fabric for fabric in fabric_names(found)}
+def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any]]:
+    """The subnet managers of this host: our instances, then all others that run."""
+    ours = {unit_name(fabric): fabric for fabric in _fabric_names(found)}
     names = sorted({*ours, *found.running})
     units = show_units(run, names) if systemd and names else {}
     rows = []
@@ -59,7 +70,7 @@ def instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any]
     return rows + [{**rest, "pid": pid} for pid in found.strays]
 
 
-def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, own: t.Collection[str], hosts: t.Sequence[str]) -> dict[str, t.Any]:
+def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, names: Names) -> dict[str, t.Any]:
     description = _smpquery.node_description(run, port.device, port.port, manager.lid)
     return {
         "port_guid": manager.guid,
@@ -68,14 +79,14 @@ def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, own: t.Collection
         "state": manager.state_name,
         "activity": manager.activity,
         "node_description": description,
-        "host": known_host(description, hosts),
-        "here": manager.guid in own,
+        "host": host_of(description, names.hosts),
+        "here": manager.guid in names.own,
     }
 
 
-def fabric_on(run: Runner, port: Port, own: t.Collection[str], hosts: t.Sequence[str], names: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
-    """What one port sees of its fabric. Where it can't be asked, C(problem) says why."""
-    base: dict[str, t.Any] = {"port": port.name, "port_guid": port.port_guid, "fabric": names.get(port.port_guid, "")}
+def _fabric_on(run: Runner, port: Port, *, names: Names, root: str) -> dict[str, t.Any]:
+    """What one port sees of its fabric. Where it can't be asked, `problem` says why."""
+    base: dict[str, t.Any] = {"port": port.name, "port_guid": port.port_guid, "fabric": names.fabrics.get(port.port_guid, "")}
     base.update(
         state=port.state, phys_state=port.phys_state, lid=port.lid, sm_lid=port.sm_lid, subnet_prefix=_prefix(port), master=None, alive=False, managers=[]
     )
@@ -84,13 +95,13 @@ def fabric_on(run: Runner, port: Port, own: t.Collection[str], hosts: t.Sequence
         return {**base, "problem": "%s not installed" % ", ".join(absent)}
     try:
         view = see(run, port, root)
-        managers = [_manager(run, port, manager, own, hosts) for manager in view.managers or ()]
+        managers = [_manager(run, port, manager, names=names) for manager in view.managers or ()]
         master = alive = None
         if view.answer is not None and view.answer.is_master:
-            # Each answer is a datagram of its own, and counts: a counter that stays is one of nobody.
+            # A manager counts each answer. One whose count stays does not work.
             again = _sminfo.query(run, port.device, port.port)
             alive = again is not None and again.activity != view.answer.activity
-            master = _manager(run, port, view.answer, own, hosts)
+            master = _manager(run, port, view.answer, names=names)
         problem = missing(view) or ("" if alive else "the master answers, and its activity count stays: it hangs")
         return {**base, "master": master, "alive": bool(alive), "managers": managers, "problem": problem}
     except RdmaError as exc:
@@ -103,21 +114,25 @@ def _prefix(port: Port) -> str:
     return "0x%s" % "".join(groups[:4]) if len(groups) == 8 else ""
 
 
-def report(run: Runner, wanted: t.Sequence[str], hosts: t.Sequence[str], systemd: bool, root: str = "/") -> dict[str, t.Any]:
-    """The module's result. C(wanted): names of ports, none for all InfiniBand ports; raises InvalidInput for one that is not there."""
+def report(run: Runner, *, names: t.Sequence[str], hosts: t.Sequence[str], root: str = "/") -> dict[str, t.Any]:
+    """The module's result. `names`: of ports, none for all InfiniBand ports; raises InvalidInput for one that is not there."""
     started = time.monotonic()
     ports = [port for port in read_ports(root) if port.infiniband]
     known = {port.name: port for port in ports}
     wrong = [
         Problem("ports[%d]" % index, name, ", ".join(known) or "none: this host has no InfiniBand port")
-        for index, name in enumerate(wanted)
+        for index, name in enumerate(names)
         if name not in known
     ]
     if wrong:
         raise InvalidInput(wrong)
     found = look(run, root)
-    own = instances(run, found, systemd)
-    names = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
-    guids = {port.port_guid for port in ports}
-    fabrics = [fabric_on(run, port, guids, hosts, names, root) for port in ports if not wanted or port.name in wanted]
-    return {"fabrics": fabrics, "instances": own, "masked": list(found.masked), "seconds": round(time.monotonic() - started, 2)}
+    own = _instances(run, found, os.path.isdir(below(root, RUNS)))
+    fabrics = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
+    known_as = Names(frozenset(port.port_guid for port in ports), tuple(hosts), fabrics)
+    return {
+        "fabrics": [_fabric_on(run, port, names=known_as, root=root) for port in ports if not names or port.name in names],
+        "instances": own,
+        "masked": list(found.masked),
+        "seconds": round(time.monotonic() - started, 2),
+    }

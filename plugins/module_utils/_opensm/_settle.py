@@ -6,8 +6,7 @@
 
 """After a subnet manager is started: wait until the fabric has exactly one master, and it is the one that inventory wants.
 
-Where that can't come about by this host alone (the old master has not heard yet that it is none any more), waiting is of no
-use: the run says so, and goes on.
+Where this host alone can't bring that about (the old master still has to hand over), the run does not wait. It reports it and goes on.
 """
 
 from __future__ import annotations
@@ -16,32 +15,35 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, missing, outranks, refuse, require_own_fabric, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, missing, require_allowed, require_own_fabric, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import MAX_PRIORITY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import outranks
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known, View
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import View
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 
 INTERVAL_SECONDS = 0.5
-STANDBY = 2
 # The part of the time to wait after which the master is told of an instance that it does not know, each time.
 PATIENCE = 0.15
 
 
-class Verdict(t.NamedTuple):
-    """Of one look at the fabric."""
+class Election(t.NamedTuple):
+    """How one look at the fabric relates to an instance."""
 
     wait: str = ""
-    """What is not right yet, in words; "" where nothing is to be waited for."""
+    """What is not right yet, in words; "" where there is nothing to wait for."""
     note: str = ""
-    """What is settled, but not as inventory wants it."""
+    """What is settled, but not as inventory wants it, in words."""
     unknown: bool = False
-    """Does the master not know this instance?"""
+    """Whether the master does not know this instance."""
+    late: bool = False
+    """Whether another one is master in its place, and hands over only when the role has run there."""
 
 
 class Settled(t.NamedTuple):
@@ -49,57 +51,56 @@ class Settled(t.NamedTuple):
 
     view: View
     note: str = ""
-    host: str = ""
-    """The host of the master, where it is another one and known by name."""
 
 
-def verdict(view: View, instance: Instance, designated: str = "") -> Verdict:
-    """Is the fabric managed as it shall be, as far as this instance can help it?"""
+def election(view: View, instance: Instance) -> Election:
+    """Whether the fabric is managed as it shall be, as far as this instance can bring that about."""
     wrong = missing(view)
     answer = view.answer
     if wrong or answer is None:
-        return Verdict(wrong)
+        return Election(wrong)
     own = (instance.priority, instance.guid)
     if answer.guid == instance.guid:
         if answer.priority != instance.priority:
-            return Verdict("it has priority %d still, not %d" % (answer.priority, instance.priority))
+            return Election("it has priority %d still, not %d" % (answer.priority, instance.priority))
+        if instance.role == MASTER:
+            return Election()
         heirs = [manager for manager in view.managers or () if outranks((manager.priority, manager.guid), own)]
-        if heirs and instance.role != MASTER:
-            return Verdict("it is master, and %s has not taken over yet" % heirs[0].guid)
-        where = "the designated host %s" % designated if designated else "the designated host"
-        return Verdict(note="" if instance.role == MASTER else "this standby is master of fabric %s, because %s runs none" % (instance.fabric, where))
+        if heirs:
+            return Election("it is master, and %s has not taken over yet" % heirs[0].guid)
+        where = "the designated host %s" % instance.designated if instance.designated else "the designated host"
+        return Election(note="this standby is master of fabric %s, because %s runs none" % (instance.fabric, where))
     record = view.record(instance.guid)
-    if record is None or record.state != STANDBY:
+    if record is None or not record.is_standby:
         state = "is in state %s" % record.state_name if record else "is not known to it"
-        return Verdict("%s is master, and this one, %s, %s" % (answer.guid, instance.guid, state), unknown=record is None)
+        return Election("%s is master, and this one, %s, %s" % (answer.guid, instance.guid, state), unknown=record is None)
     if instance.role == MASTER and outranks(own, (answer.priority, answer.guid)):
-        return Verdict("%s is master with priority %d, and has not handed over yet" % (answer.guid, answer.priority))
-    return Verdict(note="" if instance.role != MASTER else "another one")
+        return Election("%s is master with priority %d, and has not handed over yet" % (answer.guid, answer.priority))
+    return Election(late=instance.role == MASTER)
 
 
 def _alive(run: Runner, port: Port, before: _sminfo.SmInfo) -> bool:
-    """A subnet manager that works counts: each of its datagrams, an answer to this very question, too."""
+    """Whether the master works: then it counts each of its datagrams, and the answer to this question is one."""
     after = _sminfo.query(run, port.device, port.port)
     return after is not None and (after.guid != before.guid or after.activity != before.activity)
 
 
-def settle(
-    run: Runner, port: Port, instance: Instance, known: Known, timeout: float, announce: t.Callable[[int], None] = lambda told: None, designated: str = ""
-) -> Settled:
+def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[int], None]) -> Settled:
     """Wait until the fabric of an instance has one master and the instance its place; the error tells what was seen last.
 
-    C(announce) tells the master of the instance, and is given how often it has done so.
+    `announce` tells the master of the instance, and takes how often it has done so.
     Raises Refused where the master is a stranger that was not allowed, Misplaced where it is one of another fabric.
     """
+    instance, port = bound
     begun = time.monotonic()
     deadline = begun + timeout
-    # Standbys that come at the same time have different priorities, and so don't stay in step.
+    # Standbys that start at the same time have different priorities, and so do not stay in step.
     patience = timeout * PATIENCE * (1 + (MAX_PRIORITY - instance.priority) / 10)
     patient, told = begun + patience, 0
     while True:
         view = see(run, port)
-        require_own_fabric(run, port, instance.fabric, view.answer, known)
-        found = verdict(view, instance, designated)
+        require_own_fabric(run, bound, view.answer)
+        found = election(view, instance)
         if found.unknown and patient <= time.monotonic() < deadline:
             announce(told)
             patient, told = time.monotonic() + patience, told + 1
@@ -107,7 +108,7 @@ def settle(
         if not wrong and view.answer is not None and not _alive(run, port, view.answer):
             wrong = "%s answers as master, and its activity count stays at %d: it hangs" % (view.answer.guid, view.answer.activity)
         if not wrong:
-            return _settled(run, port, instance, known, view, found.note)
+            return Settled(view, _note(run, bound, answer=view.answer, found=found))
         if time.monotonic() >= deadline:
             raise RdmaError(
                 "fabric %s is not managed as declared after %g s: %s (port %s, state %s, port GUID %s). Next: journalctl -u %s"
@@ -116,19 +117,22 @@ def settle(
         time.sleep(INTERVAL_SECONDS)
 
 
-def _settled(run: Runner, port: Port, instance: Instance, known: Known, view: View, note: str) -> Settled:
-    answer = view.answer
-    if answer is None or answer.guid in known.own:
-        return Settled(view, note)
-    master = identify(run, port, answer, known)
-    if not master.known and not known.anyone:
-        raise refuse(master, instance.fabric, port)
-    if not master.known:
-        note = "fabric %s is managed by the foreign master %s, which was allowed" % (instance.fabric, answer.guid)
-    elif note:
-        note = "fabric %s is still managed by %s, with priority %d: it hands over when this role has run there, and this one stands by" % (
-            instance.fabric,
-            master.name,
-            answer.priority,
-        )
-    return Settled(view, note, master.host)
+def _note(run: Runner, bound: Bound, *, answer: _sminfo.SmInfo | None, found: Election) -> str:
+    """What to report of a fabric that has its master, in words."""
+    instance = bound.instance
+    if answer is None or answer.guid == instance.guid:
+        return found.note
+    name = answer.guid
+    if answer.guid not in instance.known.own:
+        master = identify(run, bound, answer)
+        require_allowed(bound, master)
+        if not master.known:
+            return "fabric %s is managed by the foreign master %s, which was allowed" % (instance.fabric, answer.guid)
+        name = master.name
+    if not found.late:
+        return ""
+    return "fabric %s is still managed by %s, with priority %d: it hands over when this role has run there, and this one stands by" % (
+        instance.fabric,
+        name,
+        answer.priority,
+    )

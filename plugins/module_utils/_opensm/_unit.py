@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""An instance of opensm: its systemd unit (our own, because the packaged ones say "active" while nothing runs) and its files. Pure."""
+"""An instance of opensm: its systemd unit (our own, because the packaged ones report "active" while nothing runs) and its files. Pure."""
 
 from __future__ import annotations
 
@@ -12,31 +12,30 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import render_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, RELOAD, RESTART, RUNNING, effect
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import file_effect as content_effect
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import plan as conf_effect
 
 SYSTEMD = "/etc/systemd/system"
 TEMPLATE = SYSTEMD + "/rdma-opensm@.service"
 SETTINGS = "/etc/rdma-ofed/opensm"
 ROTATION = "/etc/logrotate.d/rdma-opensm"
 
-CONF, PARTITIONS, ROOT_GUIDS, QOS_POLICY = "opensm.conf", "partitions.conf", "root-guids.conf", "qos-policy.conf"
-# The files of an instance, and what each is for opensm.
-FILES: t.Mapping[str, str] = {CONF: "", PARTITIONS: "partitions", ROOT_GUIDS: "root_guids", QOS_POLICY: "qos_policy"}
+PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-policy.conf"
+# opensm reads the content of these again at a heavy sweep: partitions in osm_prtn_make_partitions, the policy in osm_qos_setup, the
+# roots whenever routes are computed (osm_ucast_updn.c, osm_ucast_ftree.c).
+_READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
+FILES = (CONF, *_READ_AGAIN)
 
 # What packages bring: distributions the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
-# The process stays in the foreground, so systemd sees it die; a port that comes late (driver, cable) is a matter of
-# trying again, so there is no limit to the attempts. What it needs is files of root and management datagrams: no capability.
-# It may not be confined to device nodes by class: the name of that class differs between kernels. What it writes is for root
-# alone: its log has the key of a manager that does not match.
+# The process stays in the foreground, so systemd sees it end. A port can come late (driver, cable), so the attempts have no limit.
+# It needs files of root and management datagrams, and no capability. It is not confined to device nodes by class, because the name
+# of that class differs between kernels. Only root may read what it writes: the log has the key of a manager that does not match.
 UNIT_TEXT = (
     HEADER
     + """\
@@ -75,8 +74,8 @@ WantedBy=multi-user.target
 """
 )
 
-# opensm tells its output and syslog of each key that is not at its default, secret ones too; where syslog takes nothing, it
-# tries the console. Its own log, which belongs to root alone, has all that is needed.
+# opensm writes each key that differs from its default, secret ones too, to its output and to syslog; where syslog takes nothing, it
+# tries the console. Its own log, which only root can read, has everything that is needed.
 SILENCE_TEXT = (
     HEADER
     + """\
@@ -105,7 +104,7 @@ class Instance(t.NamedTuple):
 
     fabric: str
     guid: str
-    """Port GUID, never the node GUID."""
+    """Port GUID, never the node GUID. The declared one, "" for any, until the instance is bound."""
     priority: int
     log_file: str = ""
     """"" for the default path."""
@@ -113,14 +112,15 @@ class Instance(t.NamedTuple):
     subnet_prefix: str = DEFAULT_PREFIX
     options: t.Mapping[str, t.Any] = {}
     """Further keys of opensm.conf."""
-    names: t.Mapping[str, str] = {}
-    """The variables that keys come from, for the words of problems."""
-    template: str = ""
-    """What the installed opensm generates; "" before it is installed."""
     partitions: str = ""
     """Content of partitions.conf; "" for none: all ports are then full members of the default partition."""
     root_guids: str = ""
     qos_policy: str = ""
+    port: str = ""
+    """The declared port; "" for any."""
+    designated: str = ""
+    """The host that shall be master, for messages; "" where it is not known."""
+    known: Known = Known()
 
     @property
     def unit(self) -> str:
@@ -134,7 +134,7 @@ class Instance(t.NamedTuple):
         return "%s/%s/%s" % (SETTINGS, self.fabric, name)
 
     def values(self) -> dict[str, t.Any]:
-        """The keys of opensm.conf that are ours. The file of partitions may be there or not: so one that comes needs no restart."""
+        """The keys of opensm.conf that are ours. It names the file of partitions even where there is none, so a new one needs no restart."""
         keys: dict[str, t.Any] = {
             "guid": self.guid,
             "subnet_prefix": self.subnet_prefix,
@@ -146,35 +146,33 @@ class Instance(t.NamedTuple):
             "partition_config_file": self.path(PARTITIONS),
             "node_name_map_name": DEFAULT_PATH,
         }
-        keys.update({key: self.path(name) for key, name, text in self._named() if text})
+        named = (("root_guid_file", ROOT_GUIDS, self.root_guids), ("qos_policy_file", QOS_POLICY, self.qos_policy))
+        keys.update({key: self.path(name) for key, name, text in named if text})
         return {**keys, **self.options}
 
-    def _named(self) -> tuple[tuple[str, str, str], ...]:
-        return ("root_guid_file", ROOT_GUIDS, self.root_guids), ("qos_policy_file", QOS_POLICY, self.qos_policy)
+    def conf(self, template: str = "") -> str:
+        """Raises InvalidInput for keys and values that the installed opensm, whose template that is, does not take."""
+        return render(template, self.values())
 
-    def conf(self) -> str:
-        """Raises InvalidInput for keys and values that the installed opensm does not take."""
-        return render(self.template, self.values(), self.names) if self.template else HEADER + render_conf(self.values())
-
-    def files(self) -> dict[str, str]:
-        """The files of the instance; "" for one that shall not be there."""
-        texts = {CONF: self.conf(), PARTITIONS: self.partitions, ROOT_GUIDS: self.root_guids, QOS_POLICY: self.qos_policy}
+    def files(self, template: str = "") -> dict[str, str]:
+        """The files of the instance; "" for one that shall not be there. Raises InvalidInput like `conf`."""
+        texts = {CONF: self.conf(template), PARTITIONS: self.partitions, ROOT_GUIDS: self.root_guids, QOS_POLICY: self.qos_policy}
         silence = SILENCE_TEXT if any(is_secret(key) for key in self.options) else ""
         return {**{self.path(name): text for name, text in texts.items()}, silence_path(self.fabric): silence}
 
 
 def file_effect(path: str, before: str, after: str) -> str:
-    """What a running opensm needs for the new content of one of its files."""
+    """The state of a running opensm with regard to the new content of one of its files."""
     name = os.path.basename(path)
     if before == after:
-        return NOTHING
+        return RUNNING
     if name == CONF:
-        return conf_effect(before, after, True)
-    return content_effect(FILES[name], before, after, True) if name in FILES else RESTART
+        return effect(before, after)
+    return RELOAD if name in _READ_AGAIN else RESTART
 
 
 def rotation_text(instances: t.Iterable[Instance]) -> str:
-    """For logrotate: opensm opens its log anew on SIGUSR1."""
+    """For logrotate. opensm reopens its log on SIGUSR1."""
     return HEADER + "".join(_ROTATED % (instance.log, instance.unit) for instance in instances)
 
 

@@ -16,4 +16,6 @@ OPTIONS: dict[str, t.Any] = {
         "choices": ["stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links", "gpu"],
         "default": ["stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links", "gpu"],
     },
+    "keep_look": {"type": "bool", "default": False},
+    "look": {"type": "dict", "default": {}},
 }

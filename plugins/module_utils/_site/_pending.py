@@ -4,31 +4,32 @@
 
 # Private to this collection: it may change without notice.
 
-"""What waits for a reload, reset or reboot on all hosts of a run, as one plain table. Pure; linear in hosts but for sorting."""
+"""The pending changes of hosts: reading, merging, and one plain table. Pure; linear in hosts but for sorting."""
 
 from __future__ import annotations
 
 import re
 import typing as t
+from collections.abc import Iterable, Mapping, Sequence
 
-if t.TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Pending
 
 _LAST_NUMBER = re.compile(r"^(.*?)(\d+)(\D*)$")
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts C(node2) before C(node10)."""
+    """A key that sorts `node2` before `node10`."""
     return tuple((0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part) for part in re.split(r"([0-9]+)", name))
 
 
 def _are_neighbours(one: str, other: str) -> bool:
-    """C(9) and C(10), C(08) and C(09); but not C(08) and C(9), which no span of one notation means."""
+    """`9` and `10`, `08` and `09`; but not `08` and `9`, for which a span has no notation."""
     return int(one) + 1 == int(other) and (len(one) == len(other) or "0" not in (one[0], other[0]))
 
 
 def _spans(numbers: list[str]) -> str:
-    """C(1-3,7) for digits in order."""
+    """`1-3,7` for digits in order."""
     spans: list[list[str]] = []
     for number in numbers:
         if spans and _are_neighbours(spans[-1][-1], number):
@@ -39,7 +40,7 @@ def _spans(numbers: list[str]) -> str:
 
 
 def fold(names: Iterable[str]) -> str:
-    """Host names in short: C(node[1-3,7] login). The last number of a name is the one that counts up."""
+    """Host names in short: `node[1-3,7] login`. The last number of a name is the one that counts up."""
     families: dict[tuple[str, str, bool], list[str]] = {}
     for name in sorted(set(names), key=natural):
         match = _LAST_NUMBER.match(name)
@@ -51,12 +52,34 @@ def fold(names: Iterable[str]) -> str:
     return " ".join(words)
 
 
-def render(pending: Mapping[str, Iterable[str]]) -> str:
-    """One line for everything that waits, with the hosts on which it does; C(pending) is that of each host. "" if nothing waits."""
+def pending_of(entries: t.Any, variable: str = "rdma_pending") -> tuple[Pending, ...]:
+    """The inverse of `Pending.result` for a list. Raises InvalidInput with every entry that is none; `variable` names the list."""
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        raise InvalidInput([Problem(variable, entries, "a list of pending changes, as the modules return them")])
+    found: list[Pending] = []
+    problems = []
+    for index, entry in enumerate(entries):
+        try:
+            found.append(Pending.of_result(entry))
+        except (KeyError, TypeError, ValueError):
+            allowed = "a mapping with the keys kind, subject, aspect, before, after, needs (%s) and why" % ", ".join(NEEDS[1:])
+            problems.append(Problem("%s[%d]" % (variable, index), entry, allowed))
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(found)
+
+
+def merge(*lists: Iterable[Pending]) -> tuple[Pending, ...]:
+    """All entries, each change once. Of two entries for the same change, the later one counts: it knows better what the change needs."""
+    return tuple({(*entry.change.key(), entry.change.after): entry for entries in lists for entry in entries}.values())
+
+
+def render(pending: Mapping[str, Iterable[Pending]]) -> str:
+    """One line for each pending change, with the hosts that share it; `pending` is by host. "" if nothing is pending."""
     hosts: dict[str, list[str]] = {}
-    for host, lines in pending.items():
-        for line in lines:
-            hosts.setdefault(line, []).append(host)
+    for host, entries in pending.items():
+        for entry in entries:
+            hosts.setdefault(entry.words(), []).append(host)
     if not hosts:
         return ""
     first = {line: min(natural(name) for name in names) for line, names in hosts.items()}

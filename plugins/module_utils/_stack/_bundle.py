@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 
 DIRECTORY = "/var/lib/rdma.ofed/bundles"
 VERSION_WORDS = "a release of MLNX_OFED as in its file .mlnx, such as 23.10-0.5.5.0"
@@ -38,6 +39,31 @@ class Bundle(t.NamedTuple):
     version: str = ""
     distro: str = ""
     arch: str = ""
+
+
+class Place(t.NamedTuple):
+    """Where a bundle is, or will be unpacked."""
+
+    tree: str
+    """The folder with the installer in it."""
+    prepare: str = ""
+    """A folder that must be there, and empty, before it is unpacked; "" where it is unpacked already."""
+    unpack: tuple[Step, ...] = ()
+    clean: tuple[Step, ...] = ()
+    """What removes it after success, and in any case unmounts it."""
+
+
+class Missing(t.NamedTuple):
+    """A bundle that has to be brought to the node first."""
+
+    what: str
+    """`checksum` where the controller has to tell it, `transfer` where the node has no such file."""
+    release: str
+    arch: str
+
+    def result(self) -> dict[str, str]:
+        """A part of the module's result. Release and processor let the action plugin look into the file before it is sent."""
+        return {"bundle_needed": self.what, "bundle_release": self.release, "bundle_architecture": self.arch}
 
 
 def is_version(text: str) -> bool:

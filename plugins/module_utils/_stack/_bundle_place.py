@@ -21,8 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch i
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_here
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Place
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -133,6 +133,15 @@ def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "
     if not wrong:
         return place
     return place._replace(unpack=(_downloading(source, path), *place.unpack)) if source.is_url else None
+
+
+def locate(run: Runner, parameters: t.Mapping[str, t.Any], version: str, root: str = "/") -> Place | Missing:
+    """Where the bundle that the options of a module name is, or what the action plugin has to give first."""
+    source = Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
+    if parameters["staged"]:
+        accept(source, parameters["staged"], root)
+    arch = os.uname().machine
+    return place_of(run, source, version, arch, root) or Missing("transfer" if source.checksum else "checksum", version, arch)
 
 
 def accept(source: Source, staged: str, root: str = "/") -> None:

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Look, plan, start the job, and when it has ended, look again."""
+"""Install or remove a vendor's stack: look, plan, run a job, and look again when it has ended."""
 
 from __future__ import annotations
 
@@ -15,206 +15,195 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _openibd as openibd
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._fetch import bundle, repository_key
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps import vendor_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-    Parameters = t.Mapping[str, t.Any]
 
-# Options of the module that are no variables of the role.
-_INTERNAL = ("attach", "digest", "keep", "poll", "staged")
-
-
-def role_variables(parameters: Parameters) -> dict[str, t.Any]:
-    """The options under the names of the role's variables; what was left out is left out."""
-    return {"ofed_" + name: value for name, value in parameters.items() if name not in _INTERNAL and value is not None}
+def _version(found: Found) -> dict[str, str]:
+    return {"kind": found.stack.kind, "version": found.stack.version}
 
 
-def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
-    """The options, and what they leave out filled in."""
-    source, state = parameters["source"], parameters["state"]
-    method = "repository" if source == "doca" else parameters["method"]
-    version = parameters["version"] or ""
-    chosen = parameters["packages"] or ("doca-ofed" if source == "doca" else "all")
-    repository, distro = None, ""
-    if state == "present" and method == "repository":
-        address = parameters["repository"]
-        pins = (doca.profile_of(Wanted(packages=chosen)),) if source == "doca" else mlnx.repository_pins(Wanted(version=version))
-        repository = Repository(address, repository_key(parameters, found, root), pins, version)
-    elif source == "mlnx_ofed":
-        version = mlnx_version(role_variables(parameters))
-        distro = distro_to_tell(parameters["bundle"] or "", found.os.id, found.os.version, parameters["installer_options"] or ())
-    return Wanted(
-        state,
-        source,
-        version,
-        method,
-        chosen,
-        tuple(parameters["installer_options"] or ()),
-        repository,
-        tuple(parameters["allow_removal"] or ()),
-        parameters["firmware_update"],
-        tuple(parameters["keep"] or ()),
-        distro,
-        vendor_packages(parameters["ulps"] or (), found.os.family, source, method, version) if state == "present" else (),
-    )
-
-
-def draft_of(wanted: Wanted, found: Found, place: Place, force: bool = False) -> Draft:
-    """The plan for what is wanted. Pure."""
+def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> dict[str, str]:
+    """The stack after the changes. Without a declared version, it is whatever the repository has."""
+    if not todo.about(Kind.STACK):
+        return _version(found)
     if wanted.state == "absent":
-        return doca.plan_absent(found, wanted.keep)
-    if wanted.source == "doca":
-        return doca.plan_doca(wanted, found)
-    if wanted.method == "repository":
-        return mlnx.plan_repository(wanted, found)
-    return mlnx.plan_installer(wanted, found, place, force)
+        return {"kind": "inbox" if wanted.keep else "none", "version": ""}
+    return {"kind": wanted.source, "version": wanted.version}
 
 
-def _asked(wanted: Wanted) -> dict[str, t.Any]:
-    """What a job is for."""
-    return {**wanted.selection(), "state": wanted.state}
+def _result(
+    changes: t.Iterable[Change], *, before: t.Mapping[str, str], after: t.Mapping[str, str], job: State | None = None, keys: t.Iterable[Change] = ()
+) -> dict[str, t.Any]:
+    """The result of the module. `keys` are those of openib.conf that the change of the whole file stands for."""
+    made = Plan(tuple(changes))
+    is_conf = [change.is_about(Kind.OPENIB_CONF) or change.is_about(Kind.FILE, openibd.PATH) for change in made.changes]
+    return {
+        **made.result((*made.late, *(Pending(change) for change in keys if change.needs))),
+        "stack": {"before": dict(before), "after": dict(after), "replaced": bool(made.about(Kind.STACK, ""))},
+        "packages_changed": not all(is_conf),
+        **({} if job is None else {"job": job.result()}),
+    }
+
+
+def _recorded(job: State) -> tuple[Change, ...]:
+    """The changes that a job was begun for."""
+    return tuple(Change.of_row(row) for row in job.memo["changes"])
+
+
+def _conf(module: AnsibleModule, root: str) -> str:
+    return read_text(root.rstrip("/") + openibd.PATH)
+
+
+def _keys(module: AnsibleModule, root: str) -> tuple[Change, ...]:
+    """The declared keys of openib.conf that have other values now. What packages that are to come make of the file is not known."""
+    declared = module.params["openib_conf"] if module.params["state"] == "present" else None
+    return openibd.key_changes(_conf(module, root), declared or {})
 
 
 def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Change, ...]:
-    """The declared keys of openib.conf, where the stack is as wanted."""
+    """Write the declared keys of openib.conf, where the stack is as wanted; the change of the file."""
     declared = module.params["openib_conf"]
     if not declared or module.params["state"] == "absent":
         return ()
-    text = read_text(root.rstrip("/") + openibd.PATH)
+    text = _conf(module, root)
     if not text:
         hint = "it comes with the kernel packages, which the chosen packages do not include"
         raise InvalidInput([Problem("ofed_openib_conf", declared, "nothing where %s is not installed" % openibd.PATH, hint)])
-    changes = openibd.conf_changes(text, declared, arriving=False)
-    for change in () if dry else changes:
+    change = openibd.edit(text, declared)
+    if change is not None and not dry:
         apply_file(module, change, backup=True, root=root)
-    return changes
-
-
-def _foreseen(module: AnsibleModule, root: str) -> tuple[Change, ...]:
-    """The declared keys of openib.conf, where it is not known what the packages make of the file."""
-    if module.params["state"] == "absent":
-        return ()
-    return openibd.conf_changes(read_text(root.rstrip("/") + openibd.PATH), module.params["openib_conf"] or {}, arriving=True)
+    return () if change is None else (change,)
 
 
 def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    # What an earlier run began may be ended by two: by its module, which a lost controller leaves behind, and by the next run's.
+    # Two may end the job of an earlier run: its module, which a lost controller leaves behind, and that of the next run.
     temporary = "%s.%d" % (path, os.getpid())
     with open(temporary, "w", encoding="utf-8") as stream:
         json.dump(content, stream, indent=1, sort_keys=True)
     os.rename(temporary, path)
 
 
-def _result(changes: t.Sequence[Change], job: State | None, found: Found | None) -> dict[str, t.Any]:
-    result = Plan(tuple(changes)).result()
-    if job is not None:
-        result["job"] = job.result()
-    if found is not None:
-        result["stack"] = {"kind": found.stack.kind, "version": found.stack.version}
-    return result
-
-
-def _ended(run: Runner, module: AnsibleModule, job: State, root: str) -> dict[str, t.Any]:
-    """The outcome of a job that this run waited for, and what the node says to it."""
+def _conclude(run: Runner, job: State, root: str) -> Found:
+    """Record what a job has done, and look again. Raises CommandFailed where it failed."""
     if job.interrupted:
-        raise CommandFailed(
-            "%s was interrupted. The next run mends what it left and goes on; all output is in %s" % (job.stage or "the job", job.log), job=job.result()
-        )
+        words = "%s was interrupted. The next run mends what it left and goes on; all output is in %s"
+        raise CommandFailed(words % (job.stage or "the job", job.log), job=job.result())
     if job.failed:
         places.tidy(root)
         raise failure_of(job, root)
-    if job.memo.get("wanted", {}).get("state") == "absent":
+    path = os.path.join(root, RECORD)
+    if job.memo["wanted"]["state"] == "absent":
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(root, RECORD))
+            os.unlink(path)
     else:
-        _write(os.path.join(root, RECORD), job.memo["record"])
+        _write(path, job.memo["record"])
     places.forget(root)
-    found = look(run, root)
-    wanted = wanted_of(module.params, found, root)
-    left = draft_of(wanted, found, Place(""))
-    if left and job.memo.get("wanted") != _asked(wanted):
-        # It was begun by an earlier run, for something else.
-        module.params["attach"] = ""
-        return converge(module, run, root)
+    return look(run, root)
+
+
+def _finish(module: AnsibleModule, job: State, *, found: Found, left: StackPlan, root: str) -> dict[str, t.Any]:
+    """The result of a job that did what this run wants."""
     if left:
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
     _configure(module, root)
-    return _result([Change.of_row(row) for row in job.memo["changes"]], job, found)
+    return _result(_recorded(job), before=job.memo["before"], after=_version(found), job=job)
 
 
-def _start(module: AnsibleModule, run: Runner, wanted: Wanted, draft: Draft, changes: t.Sequence[Change], tree: str, root: str) -> dict[str, t.Any]:
-    for change in changes:
-        if change.what.startswith(PREFIX):
-            apply_file(module, change, root=root)
-    record = {**wanted.selection(), "repository_key": (module.params["repository_key"] or "") if "://" in (module.params["repository_key"] or "") else ""}
-    memo = {"changes": [list(change) for change in changes], "wanted": _asked(wanted), "record": record}
-    memo.update(bundle=places.shown(module.params["bundle"] or ""), tree=tree)
-    if not draft.steps:
+def _running(job: State) -> dict[str, t.Any]:
+    return _result(_recorded(job), before=job.memo["before"], after=job.memo["after"], job=job)
+
+
+def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, todo: StackPlan, changes: t.Iterable[Change], place: Place) -> dict[str, t.Any]:
+    """What has to be known when the job has ended."""
+    key = parameters["repository_key"] or ""
+    return {
+        "changes": [list(change) for change in changes],
+        "wanted": wanted.purpose(),
+        "record": {**wanted.selection(), "repository_key": key if "://" in key else ""},
+        "before": _version(found),
+        "after": _expected(wanted, found, todo),
+        "bundle": places.shown(parameters["bundle"] or ""),
+        "tree": place.tree,
+    }
+
+
+def _earlier(module: AnsibleModule, root: str) -> State | None:
+    """The job that an earlier execution began: one that is to be followed, or that still runs. Waits for its end."""
+    job = jobs.read_job(JOB, root)
+    if job is None or (not job.running and module.params["attach"] != job.id):
+        return None
+    if module.check_mode:
+        raise Refused("what a run would change can't be told now: a job is %s. Wait for it to end; its log is %s" % (job.stage or "starting", job.log))
+    return jobs.wait(JOB, module.params["poll"], root)
+
+
+def _apply(
+    module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, changes: t.Sequence[Change], place: Place, root: str
+) -> dict[str, t.Any]:
+    """Write the repository files, and run the job to its end or for as long as the module may wait."""
+    parameters, before = module.params, _version(found)
+    places.prepare(place)
+    for change in todo.about(Kind.FILE):
+        apply_file(module, change, root=root)
+    if not todo.steps:
         _configure(module, root)
-        return _result(changes, None, look(run, root))
-    jobs.start(run, JOB, draft.steps, module.params["timeout"], memo, root, places.SCRIPTS)
-    return _follow(module, run, root)
-
-
-def _follow(module: AnsibleModule, run: Runner, root: str) -> dict[str, t.Any]:
-    job = jobs.wait(JOB, module.params["poll"], root)
-    if job is None:
-        raise CommandFailed("the job has vanished from /%s" % jobs.JOBS)
+        return _result(changes, before=before, after=before)
+    memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
+    jobs.start(run, JOB, todo.steps, parameters["timeout"], memo, root, places.SCRIPTS)
+    job = jobs.wait(JOB, parameters["poll"], root)
     if job.running:
-        return _result([Change.of_row(row) for row in job.memo["changes"]], job, None)
-    return _ended(run, module, job, root)
+        return _running(job)
+    found = _conclude(run, job, root)
+    return _finish(module, job, found=found, left=plan(wanted, found), root=root)
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """The module: returns while a job runs, too, and is called again then with C(attach)."""
+    """Look, plan, and unless in check mode apply. Returns while a job runs, too, and is called again then with the option `attach`."""
     parameters = module.params
-    job = jobs.read_job(JOB, root)
-    if job is not None and (job.running or (parameters["attach"] == job.id)):
-        if module.check_mode:
-            raise Refused("what a run would change can't be told now: a job is %s. Wait for it to end; its log is %s" % (job.stage or "starting", job.log))
-        return _follow(module, run, root)
-    found = look(run, root)
+    job = _earlier(module, root)
+    if job is not None and job.running:
+        return _running(job)
+    found = look(run, root) if job is None else _conclude(run, job, root)
     wrong = problems(role_variables(parameters), {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}})
     if wrong:
         raise InvalidInput(wrong)
     wanted = wanted_of(parameters, found, root)
-    place = Place("")
-    draft = draft_of(wanted, found, place)
-    if not draft:
-        return _result(_configure(module, root, dry=module.check_mode), None, found)
-    if draft.steps and found.vendors:
+    todo = plan(wanted, found)
+    # A job that an earlier run began for something else was only waited for.
+    if job is not None and (not todo or job.memo["wanted"] == wanted.purpose()):
+        return _finish(module, job, found=found, left=todo, root=root)
+    before = _version(found)
+    if not todo:
+        keys = _keys(module, root)
+        return _result(_configure(module, root, dry=module.check_mode), before=before, after=before, keys=keys)
+    if todo.steps and found.vendors:
         found = with_alternatives(run, found)
-        draft = draft_of(wanted, found, place)
-    extra = dependants(run, wanted, found, draft, root)
-    changes = (*draft.changes, *changes_of(*extra), *_foreseen(module, root))
-    needed: dict[str, str] = {}
-    if draft.needs_bundle:
-        place, needed = bundle(module, run, wanted.version, root)
-        if needed and not module.check_mode:
-            return {**_result((), None, found), **needed}
+        todo = plan(wanted, found)
+    foreign = dependants(run, wanted, found, todo, root)
+    changes = (*todo.changes, *foreign, *_keys(module, root))
+    place = places.locate(run, parameters, wanted.version, root) if todo.needs_bundle else Place("")
     if module.check_mode:
-        return {**_result(changes, None, found), **needed}
-    draft = draft_of(wanted, found, place, force=bool(extra))
-    places.prepare(place)
-    return _start(module, run, wanted, draft, changes, place.tree, root)
+        needed = place.result() if isinstance(place, Missing) else {}
+        return {**_result(changes, before=before, after=_expected(wanted, found, todo)), **needed}
+    if isinstance(place, Missing):
+        return {**_result((), before=before, after=before), **place.result()}
+    todo = plan(wanted, found, place, force=bool(foreign))
+    return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, place=place, root=root)

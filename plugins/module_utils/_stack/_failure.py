@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What to tell of a job of driver_stack that failed."""
+"""Why a job of driver_stack or kernel_policy failed, and what to do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _plan as stages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import read_layout, way_out
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
@@ -29,27 +29,40 @@ _LINES = 8
 _ERROR = re.compile(r"(?i)(E|dpkg|error|fatal)\b.*(:|error)")
 
 
+def reason(name: str, job: State, root: str) -> str:
+    """The end of what the last stage of a job printed, or that it took too long."""
+    if job.rc == TIMED_OUT:
+        return "it did not end in time; raise ofed_timeout"
+    # Each stage begins with a line that has its command line.
+    output = ("\n" + jobs.read_log(name, root)).rpartition("\n==> ")
+    lines = [line.strip() for line in output[2].splitlines()[1 if output[1] else 0 :] if line.strip()]
+    return "exit status %d: %s" % (job.rc, " | ".join(([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]))
+
+
+def _installer_failure(job: State, root: str, details: t.Mapping[str, t.Any]) -> CommandFailed:
+    output, options = jobs.read_log(JOB, root), job.memo["wanted"]["installer_options"]
+    builds = "--add-kernel-support" in names_of(options)
+    words = explain(job.rc, output, kernel_support=builds, tmpdir=value_of(options, "--tmpdir") or "/tmp", log=job.log)
+    folder = log_folder(output)
+    log = package_log(output) or (folder + "/general.log" if folder else "")
+    return CommandFailed(words, installer_said=said_in(read_text(log), _LINES) if log else [], **details)
+
+
 def failure_of(job: State, root: str) -> CommandFailed:
-    """What to tell of a job that failed."""
-    output = jobs.read_log(JOB, root)
-    options = job.memo.get("wanted", {}).get("installer_options", [])
+    """The error for a job of driver_stack that failed."""
+    wanted = job.memo["wanted"]
     details: dict[str, t.Any] = {"job": job.result(), "rc": job.rc}
-    if job.failed.startswith((mlnx.INSTALL_STAGE, mlnx.BUILD_STAGE)) and job.memo.get("wanted", {}).get("method") == "installer":
-        builds = "--add-kernel-support" in names_of(options)
-        words = explain(job.rc, output, builds, value_of(options, "--tmpdir") or "/tmp", job.log)
-        folder = log_folder(output)
-        log = package_log(output) or (folder + "/general.log" if folder else "")
-        return CommandFailed(words, installer_said=said_in(read_text(log), _LINES) if log else [], **details)
+    if job.failed.startswith((stages.INSTALL_STAGE, stages.BUILD_STAGE)) and wanted["method"] == "installer":
+        return _installer_failure(job, root, details)
     if job.failed == DOWNLOAD_STAGE:
         why = "it did not arrive in time; raise ofed_timeout, the next run goes on where this one ended"
         if job.rc != TIMED_OUT:
-            why = [line.strip() for line in output.splitlines() if line.strip()][-1]
-        return CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, no package was changed" % (job.memo.get("bundle", ""), why), **details)
-    if job.failed == mlnx.CHECK_STAGE:
-        wanted, found = job.memo.get("wanted", {}).get("version"), read_layout(job.memo.get("tree", "")).version
+            why = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip()][-1]
+        return CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, no package was changed" % (job.memo["bundle"], why), **details)
+    if job.failed == stages.CHECK_STAGE:
+        found = read_layout(job.memo["tree"]).version
         words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
-        return CommandFailed(words % (job.memo.get("bundle", ""), found or "that it does not tell", wanted, way_out(found, wanted)), **details)
-    lines = [line for line in output.rpartition("\n==> ")[2].splitlines()[1:] if line.strip()]
-    lines = ([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]
-    said = "it did not end in time; raise ofed_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
-    return CommandFailed("%s failed: %s. All output is in %s. The next run goes on from what is installed then" % (job.failed, said, job.log), **details)
+        text = words % (job.memo["bundle"], found or "that it does not tell", wanted["version"], way_out(found, wanted["version"]))
+        return CommandFailed(text, **details)
+    words = "%s failed: %s. All output is in %s. The next run goes on from what is installed then"
+    return CommandFailed(words % (job.failed, reason(JOB, job, root), job.log), **details)

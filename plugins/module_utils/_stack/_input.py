@@ -12,16 +12,16 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part, ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._openibd import conf_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_input import ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._protocol_input import vendor_ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, vendor_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-SOURCES = ("inbox", "mlnx_ofed", "doca")
 
 # By ID of os-release: the first supported version, and the first one after them.
 SUPPORTED: Mapping[str, tuple[str, str]] = {
@@ -84,6 +84,6 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"
         found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))
     # What is removed is found on the node: nothing has to be declared for it.
-    if isinstance(source, str) and source in SOURCES[1:] and variables.get("ofed_state", "present") != "absent":
-        found += vendor_problems(variables, facts)
+    if source in ("mlnx_ofed", "doca") and variables.get("ofed_state", "present") != "absent":
+        found += vendor_problems(variables, facts) + vendor_ulp_problems(variables, str(part(facts, "os").get("family", "")))
     return found + _os_problems(source, facts)

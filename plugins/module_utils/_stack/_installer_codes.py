@@ -99,7 +99,7 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
     return CODES.get(code, Meaning("a code that is documented nowhere", "read general.log in its log folder from the end"))
 
 
-def explain(code: int, output: str = "", kernel_support: bool = False, tmpdir: str = "/tmp", log: str = "") -> str:
+def explain(code: int, output: str = "", *, kernel_support: bool = False, tmpdir: str = "/tmp", log: str = "") -> str:
     """A sentence for the user: the code, what it says, the next step, the logs. C(log) is that of the job."""
     said = meaning(code, output, kernel_support)
     words = "mlnxofedinstall ended with exit status %d: %s" % (code, said.text)

@@ -19,9 +19,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, read_job
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import UNINSTALLER, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import SUPPORTED_WORDS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import OURS
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner

@@ -4,30 +4,54 @@
 
 # Private to this collection: it may change without notice.
 
-"""What goes along with the packages of a plan, asked of the package manager before anything is changed."""
+"""Packages that are not part of a stack and would go with it, asked of the package manager before anything is changed."""
 
 from __future__ import annotations
 
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, untyped
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._dependants import foreign, refuse
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import package_change
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_library, is_vendors, taken_by_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
+def foreign(removed: t.Iterable[str], versions: t.Mapping[str, str], *, expected: t.Collection[str], release: str = "", by_name: bool = False) -> list[str]:
+    """The `removed` packages that are not part of the stack. Pure.
+
+    `expected` are the packages that go by the plan. The installer removes more by their names: with `by_name` these are
+    part of the stack as well, and come back with it. So are its libraries in the distribution's cut: whatever needs one of
+    them goes with it, and is named for itself.
+    """
+    return sorted(
+        name
+        for name in set(removed)
+        if name not in expected and not is_vendors(name, versions.get(name, ""), release) and not is_library(name) and not (by_name and name in REPLACED)
+    )
+
+
+def refuse(names: t.Sequence[str], allowed: t.Collection[str], what: str) -> None:
+    """Refuse where one of the foreign packages is not allowed to go. `what` is about to be done: `mlnx_ofed 5.8 is installed`."""
+    kept = [name for name in names if name not in allowed]
+    if kept:
+        raise Refused(
+            "nothing was changed: %d package%s not part of the RDMA stack and would be removed when %s: %s. "
+            "Remove them yourself, or name them in ofed_allow_removal: they go, and are not installed again"
+            % (len(kept), " is" if len(kept) == 1 else "s are", what, ", ".join(kept)),
+            dependants=kept,
+        )
+
+
 def _removed(run: Runner, argv: t.Sequence[str]) -> dict[str, str]:
-    """What a simulation says would go, with versions where it tells them."""
+    """The packages that a simulation would remove, with versions where it tells them."""
     output = run(argv, ok=None, timeout=300)
     if argv[0] == "rpm":
         return dict.fromkeys(packages.parse_rpm_test(output.stderr), "")
@@ -36,34 +60,31 @@ def _removed(run: Runner, argv: t.Sequence[str]) -> dict[str, str]:
     return dict(packages.parse_simulation(output.stdout).removed)
 
 
-def _look_ahead(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: str) -> dict[str, str]:
-    """Everything that would go, by asking the package manager; it changes nothing."""
-    removed: dict[str, str] = {}
+def _removed_by_plan(run: Runner, found: Found, todo: StackPlan) -> dict[str, str]:
     if packages.lost(found.packages):
-        gone = {*draft.removes, *(taken_by_installer(found.packages) if draft.replaced else ())}
-        removed = dict.fromkeys(packages.dependent(found.packages, gone), "")
-    else:
-        for argv in draft.simulate:
-            removed.update(_removed(run, argv))
-    if wanted.state == "present" and wanted.repository is not None and draft.steps and found.manager == "apt":
-        files = {change.what[len(PREFIX) :]: change.after for change in draft.changes if change.what.startswith(PREFIX)}
-        files = {**found.files, **files}
-        name = doca.profile_of(wanted) if wanted.source == "doca" else mlnx.metapackage(wanted.packages)
-        # With a former stack that goes first, or with packages to be mended, it is not known what apt will do then.
-        argv = () if draft.simulate or packages.broken(found.packages) else draft.steps[-1].argv
-        offered, seen = preview(run, files, name, argv, wanted.repository.address, root)
-        if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
-            text = "ofed_repository: %s offers %s %s, and %s is wanted. Nothing was changed"
-            raise Refused(text % (wanted.repository.address, name, ", ".join(offered), wanted.version))
-        removed.update(seen.removed)
-    return removed
+        gone = {*todo.removes, *(taken_by_installer(found.packages) if todo.by_name else ())}
+        return dict.fromkeys(packages.dependent(found.packages, gone), "")
+    return {name: version for argv in todo.simulate for name, version in _removed(run, argv).items()}
 
 
-def dependants(run: Runner, wanted: Wanted, found: Found, draft: Draft, root: str) -> list[Change]:
+def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> t.Mapping[str, str]:
+    """What a repository that is not declared yet makes apt remove. Raises Refused where it does not have the version."""
+    if wanted.repository is None or not todo.steps or found.manager != "apt":
+        return {}
+    files = {**found.files, **{change.subject: change.after for change in todo.about(Kind.FILE)}}
+    # With a former stack that goes first, or with packages to be mended, it is not known what apt will do then.
+    argv = () if todo.simulate or packages.broken(found.packages) else todo.steps[-1].argv
+    offered, seen = preview(run, files, wanted.metapackage, argv, wanted.repository.address, root)
+    if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
+        text = "ofed_repository: %s offers %s %s, and %s is wanted. Nothing was changed"
+        raise Refused(text % (wanted.repository.address, wanted.metapackage, ", ".join(offered), wanted.version))
+    return seen.removed
+
+
+def dependants(run: Runner, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> tuple[Change, ...]:
     """The foreign packages that go and may go; those that may not end the run."""
-    removed = _look_ahead(run, wanted, found, draft, root)
+    removed = {**_removed_by_plan(run, found, todo), **_removed_by_repository(run, wanted, found, todo, root)}
     versions = {name: package.version for name, package in found.packages.items()}
-    names = foreign(removed, versions, draft.removes, found.stack.ofed_version, draft.replaced)
-    what = "the stack is removed" if wanted.state == "absent" else "%s is installed" % (wanted.source + " " + wanted.version).strip()
-    refuse(names, wanted.allow_removal, what)
-    return [untyped("package %s" % name, versions.get(name) or removed[name] or "installed", "") for name in names]
+    names = foreign(removed, versions, expected=todo.removes, release=found.stack.ofed_version, by_name=todo.by_name)
+    refuse(names, wanted.allow_removal, "the stack is removed" if wanted.state == "absent" else "%s is installed" % wanted.words)
+    return tuple(package_change(name, versions.get(name) or removed[name] or "installed", "") for name in names)

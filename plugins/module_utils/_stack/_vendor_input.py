@@ -14,15 +14,15 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import option_problems, sets_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._mlnx_plan import metapackages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import metapackages
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-METHODS = ("installer", "repository")
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
 _SITE = re.compile(r"^https?://[!-~]+\Z")
@@ -173,8 +173,8 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
     source = variables["ofed_source"]
     found: list[Problem] = []
     if source == "mlnx_ofed":
-        method = variables.get("ofed_method", METHODS[0])
-        if not isinstance(method, str) or method not in METHODS:
+        method = variables.get("ofed_method", VARIABLES["ofed_method"]["default"])
+        if not isinstance(method, str) or method not in VARIABLES["ofed_method"]["choices"]:
             return []
         found += _mlnx_problems(variables, facts, method)
     else:

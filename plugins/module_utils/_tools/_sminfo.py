@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 STATES = {0: "NOTACT", 1: "DISCOVER", 2: "STANDBY", 3: "MASTER"}
-MASTER = 3
+STANDBY, MASTER = 2, 3
 
 _LINE = re.compile(r"^sminfo: sm lid (\d+) sm guid 0x([0-9a-fA-F]+), activity count (\d+) priority (\d+) state (\d+) ?(\S*)$", re.M)
 
@@ -41,6 +41,10 @@ class SmInfo(t.NamedTuple):
     @property
     def is_master(self) -> bool:
         return self.state == MASTER
+
+    @property
+    def is_standby(self) -> bool:
+        return self.state == STANDBY
 
     @property
     def state_name(self) -> str:

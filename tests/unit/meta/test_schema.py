@@ -82,7 +82,13 @@ def test_a_variable_takes_three_edits(schema: t.Any, copy: pathlib.Path) -> None
             "ipoib_colour is in roles/ipoib/tasks/main.yml, but not declared. A variable takes",
         ),
         ("roles/ipoib/defaults/main.yml", "ipoib_backup: ", "not ", "ipoib_backup has another default in roles/ipoib/defaults/main.yml than is declared"),
-        ("roles/ipoib/meta/argument_specs.yml", "choices: [auto, systemd-networkd, ", "ifplugd, ", "plugins/modules/ipoib.py: option backend has the choices"),
+        (
+            "roles/ipoib/meta/argument_specs.yml",
+            "choices: [auto, systemd-networkd, ",
+            "ifplugd, ",
+            "plugins/modules/ipoib.py is out of date: run `make schema`",
+        ),
+        ("plugins/modules/gpudirect.py", "choices: [auto, nvidia_peermem, ", "gdrdrv, ", "plugins/modules/gpudirect.py: option method has the choices"),
         (
             "roles/opensm/meta/argument_specs.yml",
             "      opensm_log_flags:\n        type: str",

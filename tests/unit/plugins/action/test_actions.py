@@ -14,7 +14,7 @@ import typing as t
 from unittest import mock
 
 import pytest
-from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, kernel_policy, pending_table, rolling_batches, validate_site
 from made_bundles import make_archive, make_bundle
 
@@ -150,11 +150,18 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_is_pending_is_printed_for_all_hosts_of_the_play(capsys: pytest.CaptureFixture[str]) -> None:
-    hostvars = {"node1": {"rdma_pending": ["a reboot"]}, "node2": {}, "node3": {"rdma_pending": ["a reboot", "a reset"]}}
+    kernel, card = ({"kind": kind, "subject": "x", "aspect": "", "before": "1", "after": "2", "needs": "reboot", "why": []} for kind in ("kernel", "firmware"))
+    hostvars = {"node1": {"rdma_pending": [kernel]}, "node2": {}, "node3": {"rdma_pending": [kernel, card]}}
     result = action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": hostvars})
     assert result["changed"] is False
-    assert result["pending"] == {"node1": ["a reboot"], "node3": ["a reboot", "a reset"]}
-    assert "node[1,3]  a reboot\nnode3      a reset\n" in capsys.readouterr().out
+    assert result["pending"] == {"node1": [kernel], "node3": [kernel, card]}
+    assert "node[1,3]  kernel x: 1 -> 2 (needs reboot)\nnode3      adapter x: 1 -> 2 (needs reboot)\n" in capsys.readouterr().out
+
+
+def test_a_pending_change_of_another_form_is_named_with_its_host() -> None:
+    hostvars = {host: {"rdma_pending": ["a reboot"] if host == "node2" else []} for host in HOSTS}
+    with pytest.raises(AnsibleActionFail, match=r"rdma_pending of node2\[0\] is 'a reboot'; allowed: a mapping"):
+        action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": hostvars})
 
 
 def test_nothing_pending_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

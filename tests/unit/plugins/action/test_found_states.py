@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 
@@ -17,3 +18,9 @@ def test_a_plan_survives() -> None:
     found = decode(Plan, json.loads(json.dumps(encode(plan))))
     assert found == plan
     assert found.changes[0].kind is Kind.FILE
+
+
+def test_subnet_managers_survive() -> None:
+    managers = Managers(("opensm.service",), ("a.service",), (), ("a.service",), (7,), {"/etc/x": "y"}, "names", "template", ("opensmd.service",))
+    for found in (managers, managers.public(), Managers()):
+        assert decode(Managers, json.loads(json.dumps(encode(found)))) == found

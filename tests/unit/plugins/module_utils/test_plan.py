@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Plan, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Kind, Pending, Plan, changes_of, untyped
 
 
 def test_an_empty_plan_changes_nothing() -> None:
@@ -44,9 +44,25 @@ def test_diff_shows_files_one_by_one_and_settings_together() -> None:
 
 @pytest.mark.parametrize("needs", NEEDS)
 def test_what_is_not_effective_at_once_is_pending(needs: str) -> None:
-    plan = Plan((untyped("a", "1", "2", needs),))
-    assert bool(plan.pending) == (needs not in ("", "interface_bounce"))
-    assert plan.reboot_required == (needs in ("reboot", "cold_boot"))
+    result = Plan((untyped("a", "1", "2", needs),)).result()
+    assert bool(result["pending"]) == (needs not in ("", "interface_bounce"))
+    assert result["reboot_required"] == (needs in ("reboot", "cold_boot"))
+
+
+def test_what_is_pending_is_a_mapping_and_can_be_read_back() -> None:
+    entry = Pending(Change(Kind.FIRMWARE_PARAMETER, "0000:03:00.0", "NUM_OF_VFS", "0", "16", "reboot"), ("in use by 2 jobs",))
+    (result,) = Plan().result([entry])["pending"]
+    assert result == {
+        "kind": "firmware_parameter",
+        "subject": "0000:03:00.0",
+        "aspect": "NUM_OF_VFS",
+        "before": "0",
+        "after": "16",
+        "needs": "reboot",
+        "why": ["in use by 2 jobs"],
+    }
+    assert Pending.of_result(result) == entry
+    assert entry.words() == "0000:03:00.0 NUM_OF_VFS: 0 -> 16 (needs reboot; in use by 2 jobs)"
 
 
 def test_blocked_changes_say_why() -> None:

@@ -13,8 +13,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ifupdown, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._configure import Options, configure
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
 from module_files import ModuleFiles
 
 CAPABLE = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
@@ -441,7 +442,7 @@ class FakeNode:
     def call(self, check: bool = False, environ: t.Mapping[str, str] | None = None, **options: t.Any) -> dict[str, t.Any]:
         self.argv = []
         module = t.cast(t.Any, FakeModule(check))
-        return configure(module, self, Options(**options), environ or {}, str(self.root))
+        return converge(module, self, Options(**options), environ or {}, str(self.root))
 
 
 def _routes(pairs: t.Sequence[tuple[str, str]]) -> list[tuple[str, str, int]]:

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _reload_apply, _reload_plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge, _plan
 from ansible_collections.rdma.ofed.plugins.modules import driver_reload
 from hypothesis import given
 from hypothesis import strategies as st
@@ -182,15 +182,15 @@ def vendors(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 def prepared(found: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setattr(jobs, "_launch", found.launch)
     real = _usage.read_usage
-    monkeypatch.setattr(_reload_apply, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
-    monkeypatch.setattr(_reload_apply, "read_ssh", lambda *_arguments: found.ssh)
+    monkeypatch.setattr(_converge, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
+    monkeypatch.setattr(_converge, "read_ssh", lambda *_arguments: found.ssh)
     return found
 
 
 def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
     node.save()
     module: t.Any = Module(check, **params)
-    return _reload_apply.converge(module, node, RELEASE, {}, str(node.root), 1)
+    return _converge.converge(module, node, RELEASE, {}, str(node.root), 1)
 
 
 def converge(node: Node, **params: t.Any) -> dict[str, t.Any]:
@@ -213,7 +213,8 @@ CHANGE = "driver: as loaded -> as installed"
 
 def test_the_same_build_stays(node: Node) -> None:
     node.disk = dict.fromkeys(NEEDS, "old")
-    assert converge(node)["changes"] == []
+    answer = converge(node)
+    assert (answer["changes"], answer["waits"]) == ([], False)
     assert node.steps == []
 
 
@@ -321,7 +322,7 @@ def test_what_loads_gpu_memory_at_boot_starts_with_the_new_driver(tmp_path: path
 def test_gpu_memory_in_use(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem")), monkeypatch)
     node.held = {"nvidia_peermem": 2}
-    assert "in use by nvidia_peermem" in converge(node)["pending"][0]
+    assert "; module nvidia_peermem (" in converge(node)["pending"][0]
     assert node.steps == []
 
 
@@ -337,7 +338,8 @@ USERS = (
 def test_a_user_keeps_the_driver(vendors: Node, user: User) -> None:
     vendors.users = (user,)
     answer = converge(vendors)
-    assert answer["pending"] == ["%s (needs driver_reload; in use by %s)" % (CHANGE, user.name)]
+    assert answer["pending"] == ["%s (needs driver_reload; %s)" % (CHANGE, answer["reasons"][0])]
+    assert answer["waits"] is True
     assert answer["reboot_required"] is False
     assert user.name in answer["reasons"][0]
     assert answer["users"][0]["way_out"]
@@ -348,7 +350,7 @@ def test_a_user_keeps_the_driver(vendors: Node, user: User) -> None:
 
 def test_module_of_others(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "beegfs")), monkeypatch)
-    assert "in use by beegfs" in converge(node)["pending"][0]
+    assert "; module beegfs (" in converge(node)["pending"][0]
     assert converge(node, policy="force")["changes"] == [CHANGE]
     assert node.kernel["beegfs"] == "new"
 
@@ -370,7 +372,7 @@ def test_virtual_functions(node: Node) -> None:
 
 def test_the_connection(node: Node) -> None:
     node.ssh = SshPath("10.0.0.9", "ib0", "mlx5_0/1", ("mlx5_0/1",), True)
-    assert "in use by ib0" in converge(node)["pending"][0]
+    assert "; ssh ib0 (" in converge(node)["pending"][0]
     for check in (True, False):
         with pytest.raises(Refused, match="cut_ssh_connection"):
             ask(node, check, policy="force")
@@ -408,8 +410,8 @@ def test_the_site_forbids_it(vendors: Node) -> None:
 def test_policies_that_unload_nothing(node: Node) -> None:
     assert converge(node, policy="never")["pending"] == [CHANGE + " (needs driver_reload)"]
     answer = converge(node, policy="reboot")
-    assert answer["pending"] == [CHANGE + " (needs reboot)"]
-    assert answer["reboot_required"] is True
+    assert answer["pending"] == [CHANGE + " (needs reboot; the policy is reboot)"]
+    assert (answer["reboot_required"], answer["waits"]) == (True, True)
     assert node.steps == []
 
 
@@ -436,7 +438,7 @@ def test_container(node: Node) -> None:
     result = converge(node, allow_container=False)
     assert "container" in result["reasons"][0]
     # The driver that waits is the host's.
-    assert (result["changes"], result["pending"]) == ([], [])
+    assert (result["changes"], result["pending"], result["waits"]) == ([], [], True)
     with pytest.raises(Refused, match="container"):
         ask(node, policy="force", allow_container=False)
 
@@ -448,7 +450,7 @@ def test_a_failed_stop_is_put_right_and_not_repeated(tmp_path: pathlib.Path, mon
     answer = ask(node)
     assert answer["changed"] is True
     assert answer["reboot_required"] is True
-    assert answer["pending"] == [CHANGE + " (needs reboot)"]
+    assert answer["pending"] == ["%s (needs reboot; %s)" % (CHANGE, answer["reasons"][0])]
     assert "ib_umad is in use" in answer["reasons"][0]
     assert "ib_umad has 1 users" in answer["reasons"][0]
     assert openibd or node.steps[0] == ["modprobe", "-r", "ib_umad"]
@@ -489,8 +491,8 @@ def test_check_mode_of_a_run_that_installs(node: Node) -> None:
 
 @given(st.permutations(sorted(LOADED)), st.sets(st.sampled_from(LOADED)))
 def test_unloading_takes_users_first(order: list[str], held: set[str]) -> None:
-    modules = [_reload_plan.Module(name, 0, tuple([user for user in LOADED if name in NEEDS[user]] + (["stranger"] if name in held else []))) for name in order]
-    names, stuck = _reload_plan.unloading(modules)
+    modules = [_plan.Module(name, 0, tuple([user for user in LOADED if name in NEEDS[user]] + (["stranger"] if name in held else []))) for name in order]
+    names, stuck = _plan.unloading(modules)
     for index, name in enumerate(names):
         assert all(user in names[:index] for user in LOADED if name in NEEDS[user])
     assert set(stuck) == held

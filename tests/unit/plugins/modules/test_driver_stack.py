@@ -20,10 +20,11 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _fetch
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _options
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import parse_name
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from made_bundles import make_archive, make_bundle
+from module_results import pending_words
 from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"
@@ -76,7 +77,10 @@ def converge(node: Node, name: str) -> list[str]:
     assert node.packages == before
     answer = ask(node, **wish)
     assert answer["changes"] == foretold["changes"]
-    assert answer["changed"] == foretold["changed"]
+    for key in ("changed", "packages_changed", "pending"):
+        assert answer[key] == foretold[key]
+    assert answer["stack"]["replaced"] == foretold["stack"]["replaced"]
+    assert answer["stack"]["before"] == foretold["stack"]["before"]
     again = ask(node, **wish)
     assert again["changes"] == []
     assert again["changed"] is False
@@ -91,12 +95,17 @@ STACKS = ("inbox", "old", "new", "repository", "doca", "doca3")
 def test_from_any_stack_to_any_other(node: Node, first: str, second: str) -> None:
     converge(node, first)
     changes = converge(node, second)
-    assert changes or (first, second) == ("inbox", "inbox")
+    assert changes
     kinds = {"inbox": "none", "old": "mlnx_ofed", "new": "mlnx_ofed", "repository": "mlnx_ofed", "doca": "doca", "doca3": "doca"}
-    assert ask(node, **wishes(node)[second])["stack"]["kind"] == kinds[second]
+    assert ask(node, **wishes(node)[second])["stack"]["after"]["kind"] == kinds[second]
 
 
 def test_a_first_installation_in_words(node: Node) -> None:
+    assert ask(node, check=True, **wishes(node)["new"])["stack"] == {
+        "before": {"kind": "inbox", "version": "44.0"},
+        "after": {"kind": "mlnx_ofed", "version": "23.10-0.5.5.0"},
+        "replaced": True,
+    }
     assert converge(node, "new") == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
     stages = [argv[0] if "/" not in argv[0] else argv[0].rsplit("/", 1)[1] for argv in node.steps]
     assert stages == ["grep", "mlnxofedinstall"]
@@ -163,14 +172,16 @@ def test_killed_in_the_middle_another_run_mends_and_converges(node: Node, stack:
     node.broken = {"mlnx-tools": "half-configured", "bash": "installed"}
     node.save()
     changes = converge(node, stack)
-    assert "half installed packages: mlnx-tools -> configured" in changes
+    assert "package mlnx-tools: half-configured -> installed" in changes
     assert ["dpkg", "--configure", "-a", "--force-confdef", "--force-confold"] in node.steps
 
 
 def test_another_selection_runs_the_installer_again(node: Node) -> None:
     converge(node, "new")
     wish = installer(node, packages="hpc", installer_options=["--without-dkms"])
-    assert ask(node, **wish)["changes"] == ["stack packages: all -> hpc", "stack installer options: none -> --without-dkms"]
+    answer = ask(node, **wish)
+    assert answer["changes"] == ["stack packages: all -> hpc", "stack installer options: none -> --without-dkms"]
+    assert (answer["packages_changed"], answer["stack"]["replaced"]) == (True, False)
     assert ask(node, **wish)["changes"] == []
     (node.root / "var/lib/rdma.ofed/stack.json").unlink()
     assert ask(node, **installer(node))["changes"] == []
@@ -377,7 +388,7 @@ def test_keys(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(url)
         return io.BytesIO(KEY.encode())
 
-    monkeypatch.setattr(_fetch, "open_url", opener)
+    monkeypatch.setattr(_options, "open_url", opener)
     wish["repository_key"] = "https://mirror.example.org/key.asc"
     assert "create file /etc/apt/keyrings/rdma-ofed.asc" in ask(node, **wish)["changes"]
     assert (node.root / "etc/apt/keyrings/rdma-ofed.asc").read_text(encoding="utf-8") == KEY
@@ -388,7 +399,8 @@ def test_keys(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_running_job_is_waited_for(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     wish = installer(node)
-    running = jobs.State("a", True, "installing MLNX_OFED", 2, 3, 61.5, False, 0, "", "/log", {"changes": [["stack", "", "", "a", "b", "", ""]]})
+    memo = {"changes": [["stack", "", "", "a", "b", "", ""]], "before": {"kind": "inbox", "version": "44.0"}, "after": {"kind": "doca", "version": ""}}
+    running = jobs.State("a", True, "installing MLNX_OFED", 2, 3, 61.5, False, 0, "", "/log", memo)
     monkeypatch.setattr(jobs, "read_job", lambda name, root="/": running)
     answer = ask(node, **wish, poll=0)
     assert answer["job"] == {"id": "a", "running": True, "stage": "installing MLNX_OFED", "detail": "", "step": 2, "steps": 3, "elapsed": 61, "log": "/log"}
@@ -400,7 +412,11 @@ def test_a_running_job_is_waited_for(node: Node, monkeypatch: pytest.MonkeyPatch
 def test_a_job_for_something_else_is_only_waited_for(node: Node) -> None:
     node.offers = offers("doca")
     job = ask(node, **wishes(node)["doca"])["job"]["id"]
-    assert ask(node, **installer(node), attach=job)["stack"] == {"kind": "mlnx_ofed", "version": "23.10-0.5.5.0"}
+    assert ask(node, **installer(node), attach=job)["stack"] == {
+        "before": {"kind": "doca", "version": "2.9.1"},
+        "after": {"kind": "mlnx_ofed", "version": "23.10-0.5.5.0"},
+        "replaced": True,
+    }
 
 
 def test_wrong_input_is_said_with_the_names_of_the_role(node: Node) -> None:
@@ -432,7 +448,8 @@ def test_configuration_of_openibd(node: Node) -> None:
     wish["openib_conf"]["IPOIB_LOAD"] = True
     answer = ask(node, check=True, **wish)
     assert answer["changes"] == ["edit file /etc/infiniband/openib.conf"]
-    assert answer["pending"] == ["edit file /etc/infiniband/openib.conf (needs driver_reload)"]
+    assert pending_words(answer) == ["edit file /etc/infiniband/openib.conf (needs driver_reload)"]
+    assert (answer["packages_changed"], answer["stack"]["replaced"]) == (False, False)
     assert "IPOIB_LOAD=no" in conf.read_text(encoding="utf-8")
     assert ask(node, **wish)["changes"] == answer["changes"]
     assert "IPOIB_LOAD=yes" in conf.read_text(encoding="utf-8")

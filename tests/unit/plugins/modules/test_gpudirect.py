@@ -25,6 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.modules import gpudirect
 from module_files import ModuleFiles
+from module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
 UNIT = "rdma-ofed-gpudirect.service"
@@ -197,7 +198,7 @@ class Node(ModuleFiles):
         self.check_mode = check
         self.params = {**DEFAULTS, **params}
         module: t.Any = self
-        return _apply.converge(module, self, RELEASE, str(self.root))
+        return _apply.converge(module, self, RELEASE, root=str(self.root))
 
     def changing(self) -> list[str]:
         """The commands that change something."""
@@ -260,7 +261,7 @@ def test_absent_leaves_what_is_in_use_loaded(node: Node) -> None:
     node.loaded["nvidia_peermem"] = 2
     node.save()
     gone = node.run(state="absent")
-    assert gone["pending"] == ["module nvidia_peermem: loaded -> not loaded (needs reboot; in use by 2 registrations)"]
+    assert pending_words(gone) == ["module nvidia_peermem: loaded -> not loaded (needs reboot; in use by 2 registrations)"]
     assert gone["reboot_required"]
     assert "nvidia_peermem" in node.loaded
     assert node.active == {UNIT}, "its end would unload the module"
@@ -270,7 +271,7 @@ def test_a_stack_that_is_not_loaded_yet_leaves_it_pending(node: Node) -> None:
     node.offers["loaded"] = False
     node.save()
     result = node.run()
-    assert result["pending"] == ["module nvidia_peermem: not loaded -> loaded (needs driver_reload)"]
+    assert pending_words(result) == ["module nvidia_peermem: not loaded -> loaded (needs driver_reload)"]
     assert "driver_reload" in result["reasons"][0]
     assert "modprobe nvidia_peermem" not in node.calls
     assert (node.enabled, node.active) == ({UNIT}, set())
@@ -334,7 +335,7 @@ def test_a_build_of_the_driver_that_was_broken_off_is_resumed(node: Node, forgot
     predicted = node.run(check=True, allow_rebuild=True)
     done = node.run(allow_rebuild=True)
     assert done["changes"] == predicted["changes"]
-    assert done["changes"][0] == "GPU driver nvidia/535.104.05 for kernel %s: not installed -> built on the stack" % RELEASE
+    assert done["changes"][0] == "kernel %s GPU driver: not installed -> built on the stack" % RELEASE
     assert (done["method"], done["loaded"]) == ("nvidia_peermem", ["nvidia_peermem"])
     assert not node.run(allow_rebuild=True)["changed"]
 
@@ -533,7 +534,7 @@ def test_nv_peer_mem_waits_for_the_stack_to_be_loaded(node: Node) -> None:
     node.save()
     for check in (True, False):
         result = node.run(check)
-        assert (result["changes"], result["pending"]) == ([], ["module nv_peer_mem: not loaded -> loaded (needs driver_reload)"])
+        assert (result["changes"], pending_words(result)) == ([], ["module nv_peer_mem: not loaded -> loaded (needs driver_reload)"])
         assert "built and loaded by the run after that" in result["reasons"][0]
     assert node.changing() == []
     node.offers["loaded"] = True
@@ -641,9 +642,9 @@ def test_a_job_that_fails_is_quoted(node: Node, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(jobs, "wait", state("", finished=False, running=True))
     with pytest.raises(CommandFailed, match="the next run waits"):
         _jobs._work(node, (), 60, str(node.root))
-    monkeypatch.setattr(jobs, "wait", lambda *arguments: None)
+    monkeypatch.undo()
     with pytest.raises(CommandFailed, match="vanished"):
-        _jobs._work(node, (), 60, str(node.root))
+        _jobs._await(0, str(node.root))
 
 
 def test_wrong_input_reaches_the_user(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply, _ifupdown
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown
 from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
 
@@ -225,7 +226,7 @@ def test_node_without_hca(tmp_path: pathlib.Path) -> None:
 def test_unsupported_stack_is_no_obstacle_to_removing_nothing(tmp_path: pathlib.Path) -> None:
     node = FakeNode(tmp_path, "connman")
     node.appear("ib0")
-    with pytest.raises(Unsupported, match="no network stack"):
+    with pytest.raises(Unsupported, match="no network back-end"):
         node.call(interfaces=IB0)
     assert not node.call(state="absent")["changed"]
 

@@ -62,16 +62,16 @@ def test_the_timer_is_set_before_the_first_change(tmp_path: pathlib.Path) -> Non
     assert node.argv[0] == "systemd-run --unit=rdma-ofed-ipoib-rollback " + options
     assert done["rollback"] == {"unit": TIMER, "seconds": 60, "confirmed": False}
     assert stat.S_IMODE(os.stat(tmp_path / "run/rdma-ofed-ipoib-rollback").st_mode) == 0o700
-    with pytest.raises(CommandFailed, match="an earlier change is still to be taken back"):
+    with pytest.raises(CommandFailed, match="the rollback of an earlier change is armed"):
         node.call(environ=SSH, interfaces=BOND, rollback_timeout=60)
     # Nor over another path, where nothing is cut.
-    with pytest.raises(CommandFailed, match="an earlier change is still to be taken back"):
+    with pytest.raises(CommandFailed, match="the rollback of an earlier change is armed"):
         node.call(interfaces=BOND)
     assert not node.call(interfaces=MOVED)["changed"]
     assert not node.call(confirm=TIMER)["changed"]
     assert node.timers == set()
     assert not (tmp_path / "run/rdma-ofed-ipoib-rollback").exists()
-    with pytest.raises(CommandFailed, match="the node has gone back"):
+    with pytest.raises(CommandFailed, match="is back in its state of before"):
         node.call(confirm=TIMER)
 
 
@@ -129,7 +129,7 @@ def test_a_failure_on_the_way_says_that_the_node_goes_back(tmp_path: pathlib.Pat
     node.break_at = 2
     with pytest.raises(RdmaError) as caught:
         node.call(environ=SSH, interfaces=MOVED, rollback_timeout=60)
-    assert "the node goes back to what it was within 60 s" in caught.value.msg
+    assert "the node returns to its former state within 60 s" in caught.value.msg
 
 
 def test_seconds(tmp_path: pathlib.Path) -> None:

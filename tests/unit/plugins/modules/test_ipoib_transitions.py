@@ -254,7 +254,7 @@ def test_an_interface_that_is_up_gets_its_name_at_the_next_start(tmp_path: pathl
     done = node.call(interfaces=wanted)
     assert done["changes"] == foreseen["changes"]
     assert done["reboot_required"]
-    assert done["pending"] == ["ib0 gets its name storage at the next start: ib0 is up (needs reboot)"]
+    assert done["pending"] == ["ib0 name: ib0 -> storage (needs reboot; ib0 is up)"]
     assert node.addresses["ib0"] == []
     again = node.call(interfaces=wanted)
     assert (again["changed"], again["pending"]) == (False, done["pending"])
@@ -296,7 +296,7 @@ def test_a_removal_broken_off_with_the_files_of_netplan_aside(tmp_path: pathlib.
     foreseen = node.call(check=True, state="absent")
     node.argv.clear()
     done = node.call(state="absent")
-    assert done["changes"] == foreseen["changes"] == ["files of netplan, from a run that was broken off: put aside -> as netplan makes them"]
+    assert done["changes"] == foreseen["changes"] == ["service systemd-networkd.service generated files: put aside -> in place"]
     assert [words for words in node.argv if words in ("netplan generate", "networkctl reload")][:2] == ["netplan generate", "networkctl reload"]
     assert not (tmp_path / "run/systemd/network/.rdma-ofed").exists()
     assert node.read("run/systemd/network/10-netplan-eth0.network") == "eth0"

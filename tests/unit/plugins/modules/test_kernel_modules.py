@@ -13,9 +13,12 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply, _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import DEFAULT_LISTS, INFINIBAND_PATH, RDMA_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+from module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
 MODULES = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib", "ib_srp")
@@ -92,15 +95,15 @@ class Node:
         }
         self.params = {**defaults, **params}
         module: t.Any = self
-        return _apply.converge(module, self, RELEASE, str(self.root))
+        return _converge.converge(module, self, RELEASE, str(self.root))
 
 
 @pytest.fixture(name="node")
 def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     node = Node(tmp_path)
 
-    def apply_file(module: t.Any, change: Change, mode: int = 0o644, backup: bool = False) -> str | None:
-        path = tmp_path / change.what[len("file /") :]
+    def apply_file(module: t.Any, change: Change, *, mode: int = 0o644, backup: bool = False) -> str | None:
+        path = tmp_path / change.subject[1:]
         if change.after:
             node.write(str(path.relative_to(tmp_path)), change.after)
         else:
@@ -109,6 +112,19 @@ def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
     monkeypatch.setattr(_apply, "apply_file", apply_file)
     return node
+
+
+@pytest.mark.parametrize("options", [{}, {"ib_ipoib": {"send_queue_size": 512}}])
+def test_the_controller_gives_the_answer_of_an_unchanged_node(node: Node, options: dict[str, t.Any]) -> None:
+    node.install_rdma_core()
+    seen = look_for(node, RELEASE, hints({"kernel_modules_options": options}), str(node.root))
+    node.run(options=options)
+    assert unchanged({**node.params, "load": ["ib_srp"]}, seen) is None, "a module that was not looked at"
+    node.write("sys/module/ib_ipoib/parameters/send_queue_size", "128\n")
+    again = node.run(options=options)
+    assert again["changed"] is False
+    seen = look_for(node, RELEASE, hints({"kernel_modules_options": options}), str(node.root))
+    assert unchanged(node.params, seen) == {**again, "warnings": node.warnings}
 
 
 def test_check_mode_before_the_packages_predicts_the_run_after_them(node: Node) -> None:
@@ -173,8 +189,7 @@ def test_live_parameters_are_compared_in_every_run(node: Node) -> None:
     second = node.run(options=options)
     assert first["changed"]
     assert not second["changed"]
-    assert first["pending"] == second["pending"] == ["ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload)"]
-    assert second["reasons"] == ["kernel module option ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload)"]
+    assert pending_words(first) == pending_words(second) == ["module option ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload)"]
     assert not second["reboot_required"]
     node.write("sys/module/ib_ipoib/parameters/send_queue_size", "512\n")
     assert not node.run(options=options)["pending"]

@@ -17,8 +17,9 @@ from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _kernel_apply, _kernel_build, _kernel_plan
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build, _converge
 from ansible_collections.rdma.ofed.plugins.modules import kernel_policy
+from module_results import pending_words
 
 OLD, NEW = "6.1.0-50-amd64", "6.1.0-51-amd64"
 SYSTEMS = {"apt": "ID=debian\nVERSION_ID=12\n", "dnf": "ID=rocky\nVERSION_ID=9.4\n", "zypper": "ID=sles\nVERSION_ID=15.5\n"}
@@ -157,7 +158,7 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 def ask(node: Node, policy: str = "build", check: bool = False, **options: t.Any) -> dict[str, t.Any]:
     module: t.Any = Module(check, policy, **options)
-    return _kernel_apply.converge(module, node, OLD, str(node.root))
+    return _converge.converge(module, node, OLD, str(node.root))
 
 
 def converge(node: Node, policy: str, **options: t.Any) -> list[str]:
@@ -250,7 +251,7 @@ def test_pin_with_rpm(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, m
 def test_no_driver_at_all(node: Node) -> None:
     (node.dkms / "23.10/source").unlink()
     node.write("lib/modules/%s/modules.dep" % OLD, INBOX)
-    for policy in _kernel_plan.POLICIES:
+    for policy in kernel_policy.OPTIONS["policy"]["choices"]:
         assert ask(node, policy)["changes"] == []
 
 
@@ -297,14 +298,14 @@ def test_ready_made_modules_from_the_bundle(node: Node) -> None:
     assert node.steps[2][node.steps[2].index("--kernel") + 1] == NEW
     assert node.steps[2][-2:] == ["--distro", "debian12.1"]
     assert "--kmp" not in node.steps[2]
-    assert node.steps[3][2:] == ["install", tree, "apt", NEW, _kernel_build.WORK, "iser-modules", "mlnx-ofed-kernel-modules"]
-    assert node.steps[4][-1] == _kernel_build.WORK
+    assert node.steps[3][2:] == ["install", tree, "apt", NEW, _build.WORK, "iser-modules", "mlnx-ofed-kernel-modules"]
+    assert node.steps[4][-1] == _build.WORK
 
 
 def test_the_kernel_that_runs_is_left_with_what_it_has_in_memory(node: Node) -> None:
     node.ready_made()
     answer = ask(node, bundle=bundle(node))
-    assert answer["pending"] == ["kernel %s: with the driver -> without (needs reboot)" % OLD]
+    assert pending_words(answer) == ["kernel %s: with the driver -> without (needs reboot)" % OLD]
     assert answer["reboot_required"] is True
 
 
@@ -351,7 +352,7 @@ def test_doca_builds_with_a_tool_of_its_own(node: Node) -> None:
     changes = converge(node, "build")
     assert changes[0] == "kernel %s: without the driver -> driver built by doca-kernel-support" % NEW
     assert node.steps[0][-1] == "doca-extra"
-    assert node.steps[1][2:] == ["doca", _kernel_build.DOCA_TOOL, NEW, _kernel_build.WORK]
+    assert node.steps[1][2:] == ["doca", _build.DOCA_TOOL, NEW, _build.WORK]
     assert node.steps[2][2:5] == ["install", "", "apt"]
     assert len(node.steps) == 4
 
@@ -388,7 +389,7 @@ def test_it_is_followed_while_it_runs(node: Node, monkeypatch: pytest.MonkeyPatc
     answer = ask(node)
     assert (answer["job"]["running"], answer["job"]["elapsed"], answer["changes"], answer["kernel"]) == (True, 61, ["kernel x: a -> b"], NEW)
     state = state._replace(running=False)
-    with pytest.raises(CommandFailed, match=r"building was interrupted\. The next run begins it anew"):
+    with pytest.raises(CommandFailed, match=r"building was interrupted\. The next run begins it again"):
         ask(node, attach="a")
     state = state._replace(finished=True, failed="building", rc=124)
     with pytest.raises(CommandFailed, match="building failed, it did not end in time; raise ofed_timeout"):

@@ -14,6 +14,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_apply, _session
 from firmware_node import JSON, TEXT, Node, Parameter
+from module_results import pending_words
 
 FIRST, SECOND, THIRD = "0000:03:00.0", "0000:81:00.0", "0000:82:00.0"
 
@@ -253,7 +254,7 @@ def test_defaults(node: Node) -> None:
 def test_firmware_that_tells_only_the_next_values(node: Node) -> None:
     node.cards[FIRST].knows_states = False
     done = run(node, {"NUM_OF_VFS": 4})
-    assert done["pending"] == [FIRST + " NUM_OF_VFS: unknown -> 4 (needs reboot)"]
+    assert pending_words(done) == [FIRST + " NUM_OF_VFS: unknown -> 4 (needs reboot)"]
     assert run(node, {"NUM_OF_VFS": 4})["pending"] == []
     with pytest.raises(InvalidInput, match="does not tell its defaults"):
         converge(node, [{"all": True, "state": "default", "names": ["NUM_OF_VFS"]}])

@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_apply, _reset_look
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from module_results import pending_words
 
 CORPUS = pathlib.Path(__file__).resolve().parents[3] / "corpus"
 FIRST, SECOND = "0000:03:00.0", "0000:04:00.0"
@@ -121,8 +122,8 @@ def test_a_query_says_what_is_pending_and_touches_nothing(root: str, tmp_path: p
     tools = Tools()
     result = converge(root, tools, tmp_path)
     assert (result["changed"], result["changes"], result["reboot_required"]) == (False, [], False)
-    assert result["pending"] == [
-        FIRST + " firmware: 16.35.2000 -> 16.35.3006 (needs device_reset)",
+    assert pending_words(result) == [
+        "adapter " + FIRST + " running firmware: 16.35.2000 -> 16.35.3006 (needs device_reset)",
         FIRST + " LINK_TYPE_P1: IB(1) -> ETH(2) (needs device_reset)",
     ]
     first, second = result["adapters"]

@@ -15,7 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _apply, _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0000000000100001", link_layer="InfiniBand", state="INIT")
 MASTER = "sminfo: sm lid 2 sm guid 0x100003, activity count 7 priority 14 state 3 SMINFO_MASTER\n"
@@ -78,8 +79,7 @@ class Tools:
 @pytest.fixture(autouse=True)
 def node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_converge, "read_ports", lambda: (PORT,))
-    monkeypatch.setattr(_converge, "look", lambda run, stack_replaced=False: Found())
-    monkeypatch.setattr(_converge, "read_template", lambda run: "")
+    monkeypatch.setattr(_converge, "look", lambda run, **_: Found())
 
 
 def test_check_mode_on_a_bare_node_needs_no_tools() -> None:
@@ -99,7 +99,7 @@ def test_check_mode_foresees_the_refusal() -> None:
 
 def test_check_mode_foresees_the_refusal_of_what_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = Found(running=("rdma-opensm@ib.service",), enabled=("rdma-opensm@ib.service",))
-    monkeypatch.setattr(_converge, "look", lambda run, stack_replaced=False: ours)
+    monkeypatch.setattr(_converge, "look", lambda run, **_: ours)
     with pytest.raises(Refused, match="MF0;switch"):
         _converge.converge(t.cast(t.Any, Module()), Tools())
 
@@ -117,22 +117,22 @@ def test_check_mode_names_the_host_that_is_master() -> None:
 
 
 def test_a_run_without_the_package_says_so_before_anything_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_converge, "apply", lambda *_: pytest.fail("something was changed"))
+    monkeypatch.setattr(_converge, "apply", lambda *_, **__: pytest.fail("something was changed"))
     with pytest.raises(Unsupported, match="opensm, sminfo, saquery, smpquery not found"):
         _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools(bare=True))
 
 
 def test_a_run_without_umad_says_what_to_do(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_converge, "SYSTEMD_RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "RUNS", str(tmp_path))
     monkeypatch.setattr(_converge, "UMAD", str(tmp_path / "abi_version"))
     with pytest.raises(Unsupported, match="ib_umad is not loaded"):
         _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools())
 
 
 def test_a_stranger_keeps_everything_as_it_is(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_converge, "SYSTEMD_RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "RUNS", str(tmp_path))
     monkeypatch.setattr(_converge, "UMAD", str(tmp_path))
-    monkeypatch.setattr(_converge, "apply", lambda *_: pytest.fail("something was changed"))
+    monkeypatch.setattr(_converge, "apply", lambda *_, **__: pytest.fail("something was changed"))
     with pytest.raises(Refused, match="no host of this inventory"):
         _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools())
 
@@ -142,7 +142,7 @@ def two_ports(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[d
     """Instances of two fabrics on a node with two ports, each of which belongs to a fabric of others where port GUID 0x100003 is."""
     ports = (PORT, PORT._replace(name="mlx5_1/1", device="mlx5_1", port_guid="0x0000000000100002"))
     monkeypatch.setattr(_converge, "read_ports", lambda: ports)
-    monkeypatch.setattr(_converge, "SYSTEMD_RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "RUNS", str(tmp_path))
     monkeypatch.setattr(_converge, "UMAD", str(tmp_path))
     monkeypatch.setattr(_converge, "require_one_key", lambda *_: None)
     elsewhere = {**INSTANCE, "other_guids": ["0x0000000000100003"]}
@@ -151,16 +151,16 @@ def two_ports(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[d
 
 @pytest.mark.parametrize("check", [True, False])
 def test_all_cables_that_are_wrong_are_named_at_once(check: bool, two_ports: list[dict[str, t.Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_converge, "apply", lambda *_: pytest.fail("something was changed"))
+    monkeypatch.setattr(_converge, "apply", lambda *_, **__: pytest.fail("something was changed"))
     with pytest.raises(RdmaError, match=r"mlx5_0/1 .* is declared on fabric ib, .* mlx5_1/1 .* is declared on fabric storage, "):
         _converge.converge(t.cast(t.Any, Module(check, instances=two_ports)), Tools(description="node2 mlx5_0"))
 
 
 def test_what_fails_on_one_fabric_hides_nothing_on_the_next(two_ports: list[dict[str, t.Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    def settle(_run: t.Any, _port: Port, instance: t.Any, *_more: t.Any) -> t.NoReturn:
-        raise RdmaError("no link") if instance.fabric == "ib" else Misplaced("a cable is in the wrong switch")
+    def settle(_run: t.Any, bound: t.Any, **_more: t.Any) -> t.NoReturn:
+        raise RdmaError("no link") if bound.instance.fabric == "ib" else Misplaced("a cable is in the wrong switch")
 
-    monkeypatch.setattr(_converge, "apply", lambda *_: None)
+    monkeypatch.setattr(_converge, "apply", lambda *_, **__: None)
     monkeypatch.setattr(_converge, "guard", lambda *_: None)
     monkeypatch.setattr(_converge, "settle", settle)
     tools = Tools()
@@ -199,8 +199,8 @@ def test_other_hosts_never_ask_the_fabric(params: dict[str, t.Any]) -> None:
 def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     unit = "rdma-opensm@ib.service"
     done: list[str] = []
-    monkeypatch.setattr(_converge, "look", lambda run, stack_replaced=False: Found(running=(unit,), enabled=(unit,)))
-    monkeypatch.setattr(_converge, "without_heir", lambda *_: {unit: "nobody stands by"} if alone else {})
+    monkeypatch.setattr(_converge, "look", lambda run, **_: Found(running=(unit,), enabled=(unit,)))
+    monkeypatch.setattr(_converge, "without_heir", lambda *_, **__: {Change(Kind.UNIT, unit, "state", "running", "stopped"): "no standby"} if alone else {})
     monkeypatch.setattr(_converge, "apply", lambda module, run, plan, before_end: done.extend(change.words() for change in plan.changes))
     result = _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=[])), Tools())
     assert ("service %s: running -> stopped" % unit in done) == stops
@@ -212,9 +212,9 @@ def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: p
 def test_masking_is_a_link_even_without_systemd(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_apply, "SYSTEMD", str(tmp_path / "system"))
     tools = Tools()
-    _apply._mask(tools, False, "opensm.service", True)
+    _apply._mask(tools, "opensm.service", wanted=True, systemd=False)
     assert os.readlink(str(tmp_path / "system/opensm.service")) == "/dev/null"
-    _apply._mask(tools, False, "opensm.service", False)
+    _apply._mask(tools, "opensm.service", wanted=False, systemd=False)
     assert not (tmp_path / "system/opensm.service").is_symlink()
     assert tools.calls == []
 

@@ -59,7 +59,7 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def test_who_manages_the_fabric_and_what_runs_here(node: pathlib.Path) -> None:
-    result = report(Tools(), [], ["node1", "node2"], True, str(node))
+    result = report(Tools(), names=[], hosts=["node1", "node2"], root=str(node))
     (fabric,), (instance,) = result["fabrics"], result["instances"]
     assert (fabric["fabric"], fabric["port"], fabric["subnet_prefix"], fabric["alive"], fabric["problem"]) == ("ib", "mlx5_0/1", "0xfe80000000000001", True, "")
     assert (fabric["master"]["host"], fabric["master"]["here"]) == ("node1", True)
@@ -91,10 +91,10 @@ def test_who_manages_the_fabric_and_what_runs_here(node: pathlib.Path) -> None:
     ],
 )
 def test_what_is_wrong_is_data_and_no_failure(tools: Tools, problem: str, node: pathlib.Path) -> None:
-    (fabric,) = report(tools, ["mlx5_0/1"], [], True, str(node))["fabrics"]
+    (fabric,) = report(tools, names=["mlx5_0/1"], hosts=[], root=str(node))["fabrics"]
     assert (fabric["problem"], fabric["alive"]) == (problem, False)
 
 
 def test_a_port_that_is_not_there(node: pathlib.Path) -> None:
     with pytest.raises(InvalidInput, match=r"ports\[0\] is 'mlx5_9/1'; allowed: mlx5_0/1"):
-        report(Tools(), ["mlx5_9/1"], [], True, str(node))
+        report(Tools(), names=["mlx5_9/1"], hosts=[], root=str(node))

@@ -13,7 +13,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._ulps_apply import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
 from module_files import ModuleFiles
 
 RELEASE = "6.1.0-50-amd64"
@@ -155,7 +155,11 @@ def test_drift_is_mended_and_named(node: Node) -> None:
     node.run("srp")
     node.install("srp")
     node.write("proc/modules", "")
-    assert node.run("srp")["changes"] == ["module ib_srp: not loaded -> loaded", "service srp_daemon.service: disabled, inactive -> enabled, active"]
+    assert node.run("srp")["changes"] == [
+        "module ib_srp: not loaded -> loaded",
+        "service srp_daemon.service enabled: disabled -> enabled",
+        "service srp_daemon.service: inactive -> active",
+    ]
 
 
 def test_openib_conf_is_edited_and_set_back(node: Node) -> None:
@@ -176,7 +180,7 @@ def test_while_the_driver_waits_nothing_is_started(node: Node) -> None:
     assert node.run("srp", source="doca", start=False)["changed"] is False
     assert node.run("srp", source="doca")["changes"] == [
         "module ib_srp: not loaded -> loaded",
-        "service srp_daemon.service: enabled, inactive -> enabled, active",
+        "service srp_daemon.service: inactive -> active",
     ]
 
 
@@ -195,7 +199,7 @@ def test_a_service_that_does_not_start_is_tried_again(node: Node) -> None:
     with pytest.raises(CommandFailed, match=r"Job for srp_daemon\.service failed"):
         node.run("srp")
     node.fails = ""
-    assert node.run("srp")["changes"] == ["service srp_daemon.service: disabled, inactive -> enabled, active"]
+    assert node.run("srp")["changes"] == ["service srp_daemon.service enabled: disabled -> enabled", "service srp_daemon.service: inactive -> active"]
     assert node.run()["changed"]
 
 

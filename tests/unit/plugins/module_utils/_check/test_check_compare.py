@@ -9,10 +9,10 @@ from __future__ import annotations
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._compare import checked_ports, compare, fabric_port, table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Master, Observed, Opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, names_in, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,7 +35,7 @@ MODULES = frozenset(("ib_umad", "ib_ipoib"))
 
 DECLARED = Declared(
     ports=("mlx5_0/1",),
-    interfaces=(Wanted("ib0", ("10.20.0.2/24",), "datagram", 2044),),
+    interfaces=(Interface("ib0", "datagram", mtu=2044, addresses=("10.20.0.2/24",)),),
     modules=("ib_ipoib", "ib_umad"),
     designated_host="node1",
 )
@@ -156,7 +156,7 @@ def test_subnet_managers_are_left_alone_on_request() -> None:
 
 
 def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
-    declared = DECLARED._replace(interfaces=(Wanted("ib0", mode="datagram", mtu=4092),))
+    declared = DECLARED._replace(interfaces=(Interface("ib0", "datagram", mtu=4092),))
     joined = GOOD._replace(netdevs=(IB0._replace(carrier=True),))
     (deviation,) = compare(declared, joined)
     assert deviation.words().startswith("interface ib0 mtu: wanted 4092, found 2044") and "mtu=5" in deviation.hint
@@ -166,32 +166,32 @@ def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
 
 
 def test_mode_auto_and_an_open_mtu_accept_what_is_there() -> None:
-    declared = DECLARED._replace(interfaces=(Wanted("ib0", ("10.20.0.2/24",)),))
+    declared = DECLARED._replace(interfaces=(Interface("ib0", "auto", addresses=("10.20.0.2/24",)),))
     assert compare(declared, GOOD._replace(netdevs=(IB0._replace(mode="connected", mtu=65520),))) == []
 
 
 def test_a_child_is_compared_by_partition() -> None:
-    declared = DECLARED._replace(interfaces=(Wanted("ib0.8001", parent="ib0", pkey=0x8001),))
+    declared = DECLARED._replace(interfaces=(Interface("ib0.8001", "auto", parent="ib0", pkey=0x8001),))
     child = Netdev(name="ib0.8001", kind="ipoib_child", port="mlx5_0/1", parent="ib0", pkey="0x8001", mode="datagram", mtu=2044, up=True)
     assert compare(declared, GOOD._replace(netdevs=(IB0, child))) == []
     assert words(declared, GOOD._replace(netdevs=(IB0, child._replace(pkey="0x8002")))) == ["interface ib0.8001 pkey: wanted 0x8001, found 0x8002"]
 
 
 def test_an_absent_child_must_not_be_there_and_an_absent_parent_may() -> None:
-    declared = DECLARED._replace(interfaces=(Wanted("ib0", present=False), Wanted("ib0.8001", parent="ib0", pkey=0x8001, present=False)))
+    declared = DECLARED._replace(interfaces=(Interface("ib0", "auto", present=False), Interface("ib0.8001", "auto", parent="ib0", pkey=0x8001, present=False)))
     child = IB0._replace(name="ib0.8001", kind="ipoib_child", parent="ib0", pkey="0x8001")
     assert compare(declared, GOOD) == []
     assert words(declared, GOOD._replace(netdevs=(IB0, child))) == ["interface ib0.8001: wanted absent, found present"]
 
 
 def test_addresses_compare_by_value() -> None:
-    declared = DECLARED._replace(interfaces=(Wanted("ib0", ("fd00::1/64",)),))
+    declared = DECLARED._replace(interfaces=(Interface("ib0", "auto", addresses=("fd00::1/64",)),))
     assert compare(declared, GOOD._replace(netdevs=(IB0._replace(addresses=("fd00:0:0::1/64",)),))) == []
 
 
 def test_without_declared_ports_those_under_the_interfaces_are_checked() -> None:
     assert checked_ports(DECLARED._replace(ports=()), GOOD) == ("mlx5_0/1",)
-    child = Wanted("ib0.8001", parent="ib0", pkey=0x8001)
+    child = Interface("ib0.8001", "auto", parent="ib0", pkey=0x8001)
     assert checked_ports(Declared(interfaces=(child,)), GOOD) == ("mlx5_0/1",)
     assert checked_ports(Declared(), GOOD) == ()
 
@@ -226,8 +226,7 @@ def test_who_the_master_is(declared: Declared, master: Master, expected: bool | 
     assert is_designated(declared, GOOD, master) is expected
 
 
-def test_names_of_a_description() -> None:
-    assert names_in("node1.example.org mlx5_0") == {"node1", "mlx5_0"}
+def test_a_master_without_a_name_is_its_guid() -> None:
     assert short(Master(MASTERS, 1, 0, 3, "MT4119 ConnectX5")) == MASTERS
 
 
@@ -283,7 +282,7 @@ NETDEVS = st.builds(
     addresses=st.sampled_from(((), ("10.0.0.1/24",), ("10.0.0.1/24", "fd00::1/64"))),
 )
 WANTED = st.builds(
-    Wanted,
+    Interface,
     name=st.sampled_from(("ib0", "ib1", "ib0.8001")),
     addresses=st.sampled_from(((), ("10.0.0.1/24",))),
     mode=st.sampled_from(("auto", "datagram", "connected")),
@@ -340,8 +339,8 @@ def test_a_node_with_nothing_deviates_where_anything_is_declared(declared: Decla
 
 
 def test_a_bond_is_compared_by_its_ports() -> None:
-    bond = Wanted("bond0", ("10.20.0.2/24",), "connected", 65520, bond=Bond(("ib0",)))
-    port = Wanted("ib0", mode="connected", mtu=65520, master="bond0")
+    bond = Interface("bond0", "connected", mtu=65520, addresses=("10.20.0.2/24",), bond=Bond(("ib0",)))
+    port = Interface("ib0", "connected", mtu=65520, master="bond0")
     ib0 = Netdev("ib0", "ipoib", mode="connected", mtu=65520, up=True, master="bond0", port="mlx5_0/1")
     bond0 = Netdev("bond0", "bond", mtu=65520, up=True, addresses=("10.20.0.2/24",), members=("ib0",))
     declared = DECLARED._replace(interfaces=(port, bond))

@@ -27,7 +27,7 @@ def test_next_counts_and_current_is_pending() -> None:
     waiting = rows(Row("LINK_TYPE_P1", "ETH(2)", "IB(1)", "IB(1)"))
     step = step_of(target(LINK_TYPE_P1="2"), waiting)
     assert not plan_of([step])
-    assert [change.words() for change in step.pending()] == ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2)"]
+    assert [entry.change.words() for entry in step.pending()] == ["0000:03:00.0 LINK_TYPE_P1: IB(1) -> ETH(2)"]
     back = step_of(target(LINK_TYPE_P1="IB"), waiting)
     assert [change.words() for change in back.changes()] == ["0000:03:00.0 LINK_TYPE_P1: ETH(2) -> IB"]
     assert back.pending() == ()
@@ -99,7 +99,7 @@ def test_an_applied_plan_leaves_none_and_the_order_does_not_matter(card: dict[st
     for name, row in after.items():
         if name not in wishes and not reset_all:
             assert row == before[name]
-    waiting = {change.what.rpartition(" ")[2] for change in step_of(wanted, after).pending()}
+    waiting = {entry.change.aspect for entry in step_of(wanted, after).pending()}
     asked = set(after) if reset_all else set(wishes)
     known = {name for name in asked if after[name].current is not None}
     assert waiting == {name for name in known if after[name].current != after[name].next}

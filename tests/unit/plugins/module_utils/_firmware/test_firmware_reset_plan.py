@@ -9,8 +9,8 @@ import pathlib
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_plan as plan
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host, Pending, Wish
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host, Wish
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Choice, Query, parse_query
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,8 +20,8 @@ CX5 = parse_query((CORPUS / "mlxfwreset/emulated_4_21_query.txt").read_text())
 CX5_DRIVER = parse_query((CORPUS / "mlxfwreset/emulated_4_21_query_driver_sync.txt").read_text())
 BF3 = parse_query((CORPUS / "mlxfwreset/bf3_dpu_query.txt").read_text())
 PCI = "0000:03:00.0"
-FIRMWARE = Pending("firmware", "16.35.2000", "16.35.3006")
-LINK = Pending("LINK_TYPE_P1", "IB(1)", "ETH(2)")
+FIRMWARE = Change(Kind.FIRMWARE, PCI, "running_version", "16.35.2000", "16.35.3006")
+LINK = Change(Kind.FIRMWARE_PARAMETER, PCI, "LINK_TYPE_P1", "IB(1)", "ETH(2)")
 CARD = Card(PCI, (PCI, "0000:03:00.1"), "ConnectX5", (LINK,), CX5)
 RESET = Wish(reset=True)
 
@@ -33,13 +33,13 @@ def test_nothing_pending_needs_nothing() -> None:
 
 
 @pytest.mark.parametrize("pending", [(LINK,), (FIRMWARE,), (FIRMWARE, LINK)])
-def test_a_card_that_can_is_reset_over_pci(pending: tuple[Pending, ...]) -> None:
+def test_a_card_that_can_is_reset_over_pci(pending: tuple[Change, ...]) -> None:
     verdict = plan.judge(CARD._replace(pending=pending), Host(), RESET)
     assert (verdict.needs, verdict.level, verdict.sync, verdict.blocked_by) == ("device_reset", 3, None, ())
 
 
 @pytest.mark.parametrize(("pending", "level", "sync"), [((FIRMWARE,), 0, None), ((LINK,), 3, 1), ((FIRMWARE, LINK), 3, 1)])
-def test_a_live_patch_is_for_firmware_alone(pending: tuple[Pending, ...], level: int, sync: int | None) -> None:
+def test_a_live_patch_is_for_firmware_alone(pending: tuple[Change, ...], level: int, sync: int | None) -> None:
     verdict = plan.judge(CARD._replace(pending=pending, query=BF3), Host(), RESET)
     assert (verdict.needs, verdict.level, verdict.sync) == ("device_reset", level, sync)
 
@@ -83,9 +83,9 @@ def test_draining_ends_users_and_nothing_else() -> None:
     card = CARD._replace(users=("/data",), ssh="ib0", virtual_functions=1, foreign_drivers=("0000:03:00.1 (vfio-pci)",))
     verdict = plan.judge(card, Host(enclosed="container", opensm=True, missing=("lspci",)), RESET)
     assert len(verdict.blocked_by) == 6
-    assert [blocker for blocker in verdict.blocked_by if blocker not in plan.lasting(verdict)] == [verdict.blocked_by[-1]]
-    assert "in use by /data" in verdict.blocked_by[-1]
-    assert plan.lasting(plan.judge(CARD._replace(users=("/data",)), Host(), RESET)) == ()
+    assert verdict.blocked_by == (*verdict.lasting, *verdict.in_use)
+    assert len(verdict.in_use) == 1 and "in use by /data" in verdict.in_use[0]
+    assert plan.judge(CARD._replace(users=("/data",)), Host(), RESET).lasting == ()
 
 
 def test_opensm_can_not_be_overridden() -> None:
@@ -113,7 +113,7 @@ def test_everything_in_the_way_is_said_at_once() -> None:
         (CARD, Host(secure_boot=True), RESET, "reboot", "secure boot"),
         (CARD, Host(), RESET._replace(tried="reset"), "reboot", "a reset did not activate it"),
         (CARD, Host(), RESET._replace(tried="reboot"), "cold_boot", "a reboot did not activate it"),
-        (CARD._replace(pending=(Pending("INTERNAL_CPU_MODEL", "0", "1"),)), Host(), RESET, "cold_boot", "INTERNAL_CPU_MODEL is read when power comes on"),
+        (CARD._replace(pending=(LINK._replace(aspect="INTERNAL_CPU_MODEL"),)), Host(), RESET, "cold_boot", "INTERNAL_CPU_MODEL is read when power comes on"),
         (CARD._replace(type="BlueField3"), Host(hypervisor=True), RESET, "cold_boot", "BlueField keeps running"),
         (CARD._replace(type="BlueField3"), Host(), RESET._replace(tried="reset"), "cold_boot", "BlueField keeps running"),
     ],
@@ -124,7 +124,7 @@ def test_what_a_reset_does_not_do(card: Card, host: Host, wish: Wish, needs: str
     assert plan.resets([verdict]) == () and verdict.blocked_by == ()
     keys = plan.result([], [verdict])
     assert keys["reboot_required"] and not keys["changed"]
-    assert keys["pending"] == ["%s %s: %s -> %s (needs %s)" % (PCI, item.what, item.running, item.next, needs) for item in card.pending]
+    assert keys["pending"] == [Pending(change._replace(needs=needs)).result() for change in card.pending]
 
 
 def test_the_driver_steers_a_reset_under_secure_boot() -> None:
@@ -134,12 +134,11 @@ def test_the_driver_steers_a_reset_under_secure_boot() -> None:
 
 def test_the_result_keeps_done_and_left_apart() -> None:
     reset = plan.judge(CARD, Host(), RESET)
-    reboot = plan.judge(CARD._replace(pci="0000:04:00.0", query=None, pending=(FIRMWARE,)), Host(), RESET)
-    keys = plan.result(reset.changes(), [reboot], ["a note"])
+    reboot = plan.judge(CARD._replace(pci="0000:04:00.0", query=None, pending=(FIRMWARE._replace(subject="0000:04:00.0"),)), Host(), RESET)
+    keys = plan.result(reset.changes, [reboot], ["a note"])
     assert keys["changes"] == [PCI + " LINK_TYPE_P1: IB(1) -> ETH(2)"]
-    assert keys["pending"] == ["0000:04:00.0 firmware: 16.35.2000 -> 16.35.3006 (needs reboot)"]
+    assert [Pending.of_result(entry).words() for entry in keys["pending"]] == ["adapter 0000:04:00.0 running firmware: 16.35.2000 -> 16.35.3006 (needs reboot)"]
     assert keys["reboot_required"] and keys["reasons"] == ["a note", "0000:04:00.0: no tool can reset this card"]
-    assert plan.worst([reset, reboot]) == "reboot" and plan.worst([]) == ""
 
 
 def test_interfaces_that_go_down_are_named_before() -> None:
@@ -153,7 +152,7 @@ cards = st.builds(
     Card,
     st.sampled_from([PCI, "0000:04:00.0"]),
     type=st.sampled_from(["ConnectX5", "BlueField3", ""]),
-    pending=st.lists(st.sampled_from([FIRMWARE, LINK, Pending("PF_BAR2_SIZE", "0", "1")]), unique=True, max_size=3).map(tuple),
+    pending=st.lists(st.sampled_from([FIRMWARE, LINK, LINK._replace(aspect="PF_BAR2_SIZE")]), unique=True, max_size=3).map(tuple),
     query=queries,
     users=texts,
     ssh=st.sampled_from(["", "ib0"]),
@@ -174,7 +173,7 @@ def test_a_verdict_is_complete_and_never_reboots(card: Card, host: Host, wish: W
     assert not verdict.blocked_by or verdict.needs == "device_reset"
     if verdict.needs == "device_reset":
         assert wish.tried == "nothing" and not host.hypervisor
-    assert len(verdict.changes()) == len(card.pending)
+    assert len(verdict.changes) == len(card.pending)
 
 
 @given(cards, hosts, wishes)

@@ -38,8 +38,8 @@ def test_the_newest_image_of_the_psid_is_taken_from_a_directory() -> None:
     decision = plans.decide([adapter(), adapter("0000:83:00.0", "MT_2", "20.37.1014")], FOLDER, Rules())
     assert decision.burns == (Burn(adapter(), NEW),) and not decision.problems
     assert {pci: one.path for pci, one in decision.chosen.items()} == {"0000:03:00.0": "/fw/new.bin", "0000:83:00.0": "/fw/other.bin"}
-    assert [change.words() for change in plans.plan(decision.burns).changes] == ["adapter 0000:03:00.0 (MT_1) firmware: 16.35.2000 -> 16.35.3006"]
-    assert plans.plan(decision.burns).pending and not plans.plan(decision.burns).reboot_required
+    assert [change.words() for change in plans.plan(decision.burns).changes] == ["adapter 0000:03:00.0 firmware: 16.35.2000 -> 16.35.3006"]
+    assert plans.plan(decision.burns).late and not plans.plan(decision.burns).result()["reboot_required"]
 
 
 def test_of_equal_images_the_first_by_name_is_taken() -> None:
@@ -62,7 +62,7 @@ def test_a_version_with_zeros_is_the_same_version() -> None:
 def test_a_burned_image_that_does_not_run_yet_is_pending_and_not_due() -> None:
     card = adapter(version="16.35.3006", running="16.35.2000")
     assert not plans.decide([card], FOLDER, Rules()).burns
-    assert [change.words() for change in plans.waiting([card])] == ["adapter 0000:03:00.0 (MT_1) running firmware: 16.35.2000 -> 16.35.3006"]
+    assert [entry.change.words() for entry in plans.waiting([card])] == ["adapter 0000:03:00.0 running firmware: 16.35.2000 -> 16.35.3006"]
     assert plans.describe(card, NEW)["activated_by"] == "device_reset"
     assert plans.describe(adapter(), None)["activated_by"] == ""
 
@@ -79,7 +79,7 @@ def test_another_psid_is_refused_unless_the_danger_is_accepted() -> None:
     accepted = plans.decide([adapter()], source, Rules(allow_psid=True))
     assert not accepted.problems
     changes = [change.words() for change in plans.plan(accepted.burns).changes]
-    assert changes == ["adapter 0000:03:00.0 (MT_1) PSID: MT_1 -> MT_2", "adapter 0000:03:00.0 (MT_1) firmware: 16.35.2000 -> 20.37.1014"]
+    assert changes == ["adapter 0000:03:00.0 PSID: MT_1 -> MT_2", "adapter 0000:03:00.0 firmware: 16.35.2000 -> 20.37.1014"]
     mapped = plans.decide([adapter()], Source(by_psid={"MT_1": OTHER}), Rules())
     assert "PSID MT_2" in words(mapped), "the key of a mapping is what the user says, not what the image is"
 

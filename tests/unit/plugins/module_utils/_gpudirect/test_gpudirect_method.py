@@ -13,7 +13,8 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH, Device, Gpu, Peer, PeerMemory, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input, _method
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Node, decide, node_of, obstacles, problems_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found, found_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide, obstacles, problems_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +34,7 @@ GONE = READY._replace(driver=READY.driver._replace(unbuilt=True), peers=())
 
 
 def codes(method: str, gpu: Gpu, kernel: str = KERNEL, stack: str = "mlnx_ofed") -> list[str]:
-    return [obstacle.code for obstacle in obstacles(method, Node(gpu, kernel, stack))]
+    return [obstacle.code for obstacle in obstacles(method, Found(gpu, kernel, stack))]
 
 
 @pytest.mark.parametrize(
@@ -66,10 +67,10 @@ def codes(method: str, gpu: Gpu, kernel: str = KERNEL, stack: str = "mlnx_ofed")
 )
 def test_each_obstacle_is_told_apart(method: str, gpu: Gpu, kernel: str, stack: str, expected: list[str]) -> None:
     assert codes(method, gpu, kernel, stack) == expected
-    for obstacle in obstacles(method, Node(gpu, kernel, stack)):
+    for obstacle in obstacles(method, Found(gpu, kernel, stack)):
         text = str(obstacle.problem(method))
-        assert all((obstacle.found, obstacle.allowed, obstacle.next_step or obstacle.instead))
-        assert all(part in text for part in (obstacle.found, obstacle.allowed, obstacle.next_step, obstacle.instead, "gpudirect_method is '%s'" % method))
+        assert all((obstacle.cause, obstacle.allowed, obstacle.next_step or obstacle.instead))
+        assert all(part in text for part in (obstacle.cause, obstacle.allowed, obstacle.next_step, obstacle.instead, "gpudirect_method is '%s'" % method))
 
 
 @pytest.mark.parametrize(
@@ -83,16 +84,16 @@ def test_each_obstacle_is_told_apart(method: str, gpu: Gpu, kernel: str, stack: 
     ],
 )
 def test_auto_says_why(gpu: Gpu, stack: str, method: str, words: str) -> None:
-    verdict = decide("auto", Node(gpu, KERNEL, stack))
-    assert (verdict.method, verdict.obstacles) == (method, ())
-    assert words in verdict.why
+    chosen = decide("auto", Found(gpu, KERNEL, stack))
+    assert (chosen.name, chosen.obstacles) == (method, ())
+    assert words in chosen.why
 
 
 def test_auto_without_a_way_names_all_that_was_tried() -> None:
     gpu = INBOX._replace(driver=CLOSED)
-    verdict = decide("auto", Node(gpu, KERNEL, "inbox"))
-    assert verdict.method == ""
-    assert [(obstacle.method, obstacle.code) for obstacle in verdict.obstacles] == [
+    chosen = decide("auto", Found(gpu, KERNEL, "inbox"))
+    assert chosen.name == ""
+    assert [(obstacle.method, obstacle.code) for obstacle in chosen.obstacles] == [
         ("nvidia_peermem", "no_peer_memory"),
         ("dmabuf", "proprietary"),
         ("nv_peer_mem", "superseded"),
@@ -101,43 +102,43 @@ def test_auto_without_a_way_names_all_that_was_tried() -> None:
 
 
 def test_dmabuf_takes_one_adapter_that_can() -> None:
-    assert decide("dmabuf", Node(INBOX, KERNEL, adapters=("mlx4_core", "mlx5_core"))).method == "dmabuf"
-    assert decide("dmabuf", Node(INBOX, KERNEL, adapters=())).method == "dmabuf"
-    (obstacle,) = decide("dmabuf", Node(INBOX, KERNEL, adapters=("mlx4_core", "mlx4_core"))).obstacles
+    assert decide("dmabuf", Found(INBOX, KERNEL, adapters=("mlx4_core", "mlx5_core"))).name == "dmabuf"
+    assert decide("dmabuf", Found(INBOX, KERNEL, adapters=())).name == "dmabuf"
+    (obstacle,) = decide("dmabuf", Found(INBOX, KERNEL, adapters=("mlx4_core", "mlx4_core"))).obstacles
     assert obstacle.code == "adapter_without_dmabuf"
     text = str(obstacle.problem("dmabuf"))
     for words in ("mlx4_core, which drives the adapters of this node", "an adapter from ConnectX-4 on", "use nvidia_peermem"):
         assert words in text
     # The facts that are read before anything is changed tell it, too.
     facts = {"gpu": {}, "kernels": {"running": KERNEL}, "adapters": [{"driver": "mlx4_core"}, {"driver": ""}]}
-    assert node_of(facts).adapters == ("mlx4_core",)
-    assert decide("auto", Node(READY, KERNEL, "mlnx_ofed", adapters=("mlx4_core",))).method == "nvidia_peermem"
+    assert found_of(facts).adapters == ("mlx4_core",)
+    assert decide("auto", Found(READY, KERNEL, "mlnx_ofed", adapters=("mlx4_core",))).name == "nvidia_peermem"
 
 
 def test_a_rebuild_needs_permission_and_a_source() -> None:
-    assert decide("nvidia_peermem", Node(STUB, KERNEL, "doca"), True).rebuild
-    assert "gpudirect_allow_rebuild" in decide("nvidia_peermem", Node(STUB, KERNEL, "doca")).obstacles[0].next_step
+    assert decide("nvidia_peermem", Found(STUB, KERNEL, "doca"), True).rebuild
+    assert "gpudirect_allow_rebuild" in decide("nvidia_peermem", Found(STUB, KERNEL, "doca")).obstacles[0].next_step
     ready_made = STUB._replace(driver=STUB.driver._replace(dkms=""))
-    verdict = decide("nvidia_peermem", Node(ready_made, KERNEL, "doca"), True)
-    assert (verdict.method, verdict.rebuild) == ("", False)
-    assert "DKMS has no source" in verdict.obstacles[0].next_step
+    chosen = decide("nvidia_peermem", Found(ready_made, KERNEL, "doca"), True)
+    assert (chosen.name, chosen.rebuild) == ("", False)
+    assert "DKMS has no source" in chosen.obstacles[0].next_step
     # What is right is not built anew, whatever is allowed.
-    assert not decide("auto", Node(READY, KERNEL, "doca"), True).rebuild
+    assert not decide("auto", Found(READY, KERNEL, "doca"), True).rebuild
 
 
 def test_a_build_that_was_broken_off_is_resumed_or_told() -> None:
     for method in ("auto", "nvidia_peermem"):
-        assert decide(method, Node(GONE, KERNEL, "doca"), True)[:1] == ("nvidia_peermem",)
-        assert decide(method, Node(GONE, KERNEL, "doca"), True).rebuild
-    refused = decide("auto", Node(GONE, KERNEL, "doca"))
-    assert refused.method == ""
+        assert decide(method, Found(GONE, KERNEL, "doca"), True)[:1] == ("nvidia_peermem",)
+        assert decide(method, Found(GONE, KERNEL, "doca"), True).rebuild
+    refused = decide("auto", Found(GONE, KERNEL, "doca"))
+    assert refused.name == ""
     steps = {obstacle.method: obstacle.next_step for obstacle in refused.obstacles if obstacle.code == "driver_unbuilt"}
     assert "gpudirect_allow_rebuild: true, or install it: dkms install nvidia/535.104.05 -k " + KERNEL in steps["nvidia_peermem"]
     assert steps["dmabuf"] == "install it: dkms install nvidia/535.104.05 -k " + KERNEL
     # Without peer memory, or without nvidia_peermem in the driver, the permission would be of no help.
     for gpu in (GONE._replace(peer_memory=PeerMemory()), OLD._replace(driver=OLD.driver._replace(dkms="nvidia/460.91.03", unbuilt=True))):
-        helpless = decide("auto", Node(gpu, KERNEL, "inbox"), True)
-        assert helpless.method == ""
+        helpless = decide("auto", Found(gpu, KERNEL, "inbox"), True)
+        assert helpless.name == ""
         assert not any("gpudirect_allow_rebuild" in obstacle.next_step for obstacle in helpless.obstacles)
 
 
@@ -159,30 +160,30 @@ GPUS = st.builds(
     ),
     peer_memory=st.builds(PeerMemory, st.sampled_from(["", "ib_core"]), st.sampled_from(["", "ib_core"]), st.booleans()),
 )
-NODES = st.builds(Node, GPUS, st.sampled_from(["", "4.18.0", "5.11.9", "5.12.0", "6.1.0-50-amd64"]), st.sampled_from(["inbox", "none", "mlnx_ofed", "doca"]))
+NODES = st.builds(Found, GPUS, st.sampled_from(["", "4.18.0", "5.11.9", "5.12.0", "6.1.0-50-amd64"]), st.sampled_from(["inbox", "none", "mlnx_ofed", "doca"]))
 
 
 @given(st.sampled_from(_method.METHODS), NODES, st.booleans())
-def test_a_decision_is_a_method_or_the_reasons(wanted: str, node: Node, allowed: bool) -> None:
-    verdict = decide(wanted, node, allowed)
-    assert verdict.why
-    assert bool(verdict.method) != bool(verdict.obstacles or not node.gpu.devices)
-    if verdict.method:
-        assert wanted in ("auto", verdict.method)
-        left = [obstacle.code for obstacle in obstacles(verdict.method, node)]
-        assert len(left) == verdict.rebuild
+def test_a_decision_is_a_method_or_the_reasons(wanted: str, node: Found, allowed: bool) -> None:
+    chosen = decide(wanted, node, allowed)
+    assert chosen.why
+    assert bool(chosen.name) != bool(chosen.obstacles or not node.gpu.devices)
+    if chosen.name:
+        assert wanted in ("auto", chosen.name)
+        left = [obstacle.code for obstacle in obstacles(chosen.name, node)]
+        assert len(left) == chosen.rebuild
         assert not left or left[0].startswith(("built_", "driver_unbuilt"))
-    assert not verdict.rebuild or (allowed and bool(node.gpu.driver.dkms))
+    assert not chosen.rebuild or (allowed and bool(node.gpu.driver.dkms))
 
 
 @given(NODES, st.booleans())
-def test_auto_finds_a_way_where_one_that_is_named_would_do(node: Node, allowed: bool) -> None:
-    named = [decide(method, node, allowed).method for method in ("nvidia_peermem", "dmabuf", "nv_peer_mem")]
-    assert decide("auto", node, allowed).method == next((method for method in named if method), "")
+def test_auto_finds_a_way_where_one_that_is_named_would_do(node: Found, allowed: bool) -> None:
+    named = [decide(method, node, allowed).name for method in ("nvidia_peermem", "dmabuf", "nv_peer_mem")]
+    assert decide("auto", node, allowed).name == next((method for method in named if method), "")
 
 
 @given(st.sampled_from(("nvidia_peermem", "dmabuf", "nv_peer_mem")), NODES)
-def test_what_is_said_before_the_run_is_said_by_the_run(wanted: str, node: Node) -> None:
+def test_what_is_said_before_the_run_is_said_by_the_run(wanted: str, node: Found) -> None:
     facts = {"gpu": plain(node.gpu), "kernels": {"running": node.kernel}}
     early = {str(problem) for problem in _input.problems({"gpudirect_method": wanted}, facts)}
     assert early <= {str(obstacle.problem(wanted)) for obstacle in obstacles(wanted, node)}
@@ -233,10 +234,10 @@ def test_input_of_any_type_is_judged(variables: dict[str, t.Any]) -> None:
 
 
 def test_auto_is_told_each_cause_once_and_sent_nowhere_in_a_circle() -> None:
-    bare = Node(READY._replace(driver=Driver()), KERNEL)
+    bare = Found(READY._replace(driver=Driver()), KERNEL)
     (problem,) = problems_of(decide("auto", bare), "auto")
     assert "NVIDIA's driver is not installed" in str(problem)
-    closed = Node(INBOX._replace(driver=CLOSED), KERNEL)
+    closed = Found(INBOX._replace(driver=CLOSED), KERNEL)
     lines = [str(problem) for problem in problems_of(decide("auto", closed), "auto")]
     assert len(lines) == 3
     assert not any("or use" in line or "or auto" in line or line.endswith("; )") for line in lines)

@@ -15,9 +15,11 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _jobs, _legacy, _legacy_build, _plan, _symptoms, _unit
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Verdict
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found, Wish
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,7 +134,7 @@ def test_when_it_is_built_again(found: _legacy.Stamp, there: bool, why: str) -> 
 
 
 def test_symbol_versions_tell_more_than_releases() -> None:
-    assert _legacy.why_build(STAMP, STAMP, True, True) == "built on another build of the stack"
+    assert _legacy.why_build(STAMP, STAMP, True, other_build=True) == "built on another build of the stack"
     assert _legacy.why_build(STAMP._replace(driver=""), STAMP, True, True) == "built on another build of the stack"
     assert _legacy.why_build(STAMP._replace(ofed="5.0"), STAMP, True, True) == "built for OFED 5.0"
 
@@ -149,14 +151,18 @@ def test_a_stamp_of_anything(text: str) -> None:
 
 def test_steps_for_a_repository_and_for_an_archive() -> None:
     git = _legacy.steps(
-        "Debian", _legacy.Source("https://example.org/nv.git", COMMIT), STAMP, ("apt-get", "-y", "install", "git"), {"https_proxy": "http://proxy:3128"}
+        "Debian",
+        _legacy.Source("https://example.org/nv.git", COMMIT),
+        STAMP,
+        install=("apt-get", "-y", "install", "git"),
+        network={"https_proxy": "http://proxy:3128"},
     )
     assert [step.argv[0] for step in git[:4]] == ["rm", "mkdir", "apt-get", "git"]
     assert git[4].argv[-1] == COMMIT
     assert dict(git[3].environment) == {"https_proxy": "http://proxy:3128", "GIT_TERMINAL_PROMPT": "0"}
     assert git[-1].always
     assert git[-2].argv[-2:] == (STAMP_PATH, _legacy.stamp_text(STAMP)), "the job itself remembers what it installed"
-    archive = _legacy.steps("RedHat", _legacy.Source("/srv/nv.tar.gz", COMMIT, "sha256:" + "0" * 64), STAMP, (), {})
+    archive = _legacy.steps("RedHat", _legacy.Source("/srv/nv.tar.gz", COMMIT, "sha256:" + "0" * 64), STAMP, install=(), network={})
     assert [step.stage for step in archive[2:6]] == ["comparing the checksum", "unpacking the source", _legacy.BUILDING, _legacy.INSTALLING]
     assert "git" in _legacy.tools("Suse", _legacy.Source("https://x")) and "git" not in _legacy.tools("Suse", _legacy.Source("/x"))
     assert _legacy.Source("/srv/nv.tar.gz", COMMIT, "sha256:1").identity == "sha256:1"
@@ -262,12 +268,16 @@ GPU = Gpu(
     peer_memory=PeerMemory("ib_core", "ib_core", True),
 )
 BARE = Found(gpu=GPU, kernel=KERNEL, stack="mlnx_ofed", ofed_version="23.10-0.5.5.0")
-PEERMEM = Verdict("nvidia_peermem", "")
-WISH = Wish("auto", _legacy.Source("https://example.org/nv.git", COMMIT))
+PEERMEM = Method("nvidia_peermem", "")
+WANTED = Wanted("auto", _legacy.Source("https://example.org/nv.git", COMMIT))
 
 
-def words(found: Found, verdict: Verdict = PEERMEM, wish: Wish = WISH) -> list[str]:
-    return [change.words() for change in _plan.plan(found, wish, verdict).changes]
+def words(found: Found, method: Method = PEERMEM, wanted: Wanted = WANTED) -> list[str]:
+    return [change.words() for change in _plan.plan(found, wanted, method).changes]
+
+
+def late(found: Found, wanted: Wanted, method: Method) -> list[str]:
+    return [entry.words() for entry in _plan.pending(found, wanted, method)]
 
 
 def made(found: Found = BARE, support: str = "") -> Found:
@@ -286,33 +296,33 @@ def test_nothing_is_kept_for_the_boot_that_was_not_loaded_before() -> None:
         "service rdma-ofed-gpudirect.service: inactive -> active",
     ]
     assert words(made()) == []
-    assert words(BARE, PEERMEM._replace(rebuild=True))[0] == "GPU driver nvidia/535.104.05 for kernel %s: not built on the stack -> built on it" % KERNEL
+    assert words(BARE, PEERMEM._replace(rebuild=True))[0] == "kernel %s GPU driver: not built on the stack -> built on it" % KERNEL
 
 
 def test_what_the_loaded_stack_has_not_waits_for_the_one_on_disk() -> None:
     found = BARE._replace(gpu=GPU._replace(peer_memory=PeerMemory("ib_core", "", True)))
     assert words(found) == ["create file " + UNIT_PATH, "service rdma-ofed-gpudirect.service enabled: no -> yes"]
-    assert _plan.waiting(found, WISH, PEERMEM) == ["module nvidia_peermem: not loaded -> loaded (needs driver_reload)"]
+    assert late(found, WANTED, PEERMEM) == ["module nvidia_peermem: not loaded -> loaded (needs driver_reload)"]
     unloaded = BARE._replace(gpu=GPU._replace(peer_memory=PeerMemory("ib_core", "", False)))
     assert "module nvidia_peermem: not loaded -> loaded" in words(unloaded)
-    assert _plan.waiting(unloaded, WISH, PEERMEM) == []
+    assert late(unloaded, WANTED, PEERMEM) == []
 
 
 def test_the_parameter_of_a_loaded_module() -> None:
     legacy = made()._replace(ofed_version="4.9-2.2.4.0")
-    assert words(legacy) == ["create file " + OPTIONS_PATH, "module nvidia_peermem peerdirect_support: 0 -> 1"]
+    assert words(legacy) == ["create file " + OPTIONS_PATH, "module option nvidia_peermem peerdirect_support: 0 -> 1"]
     assert words(made(legacy, "1")) == []
     peer = legacy.gpu.peer("nvidia_peermem")._replace(users=3)
     used = legacy._replace(gpu=legacy.gpu._replace(peers=(peer,)))
     assert words(used) == ["create file " + OPTIONS_PATH]
-    assert "needs reboot; in use by 3" in _plan.waiting(used, WISH, PEERMEM)[0]
+    assert "needs reboot; in use by 3" in late(used, WANTED, PEERMEM)[0]
 
 
-@pytest.mark.parametrize("method", ["", "dmabuf"])
-def test_what_is_not_needed_goes(method: str) -> None:
-    verdict = Verdict(method, "")
-    assert words(BARE, verdict) == []
-    assert words(made(support="1"), verdict) == [
+@pytest.mark.parametrize("name", ["", "dmabuf"])
+def test_what_is_not_needed_goes(name: str) -> None:
+    method = Method(name, "")
+    assert words(BARE, method) == []
+    assert words(made(support="1"), method) == [
         "module nvidia_peermem: loaded -> not loaded",
         "service rdma-ofed-gpudirect.service enabled: yes -> no",
         "remove file " + UNIT_PATH,
@@ -320,27 +330,27 @@ def test_what_is_not_needed_goes(method: str) -> None:
     ]
     # Loaded by somebody else, who keeps it; in use, it goes with the next boot.
     loaded = GPU._replace(peers=(PEER._replace(loaded=True),))
-    assert words(BARE._replace(gpu=loaded), verdict) == []
+    assert words(BARE._replace(gpu=loaded), method) == []
     used = made()._replace(gpu=GPU._replace(peers=(PEER._replace(loaded=True, users=1),)))
-    assert "module nvidia_peermem: loaded -> not loaded" not in words(used, verdict)
-    assert _plan.waiting(used, WISH, verdict) == ["module nvidia_peermem: loaded -> not loaded (needs reboot; in use by 1 registrations)"]
-    assert _plan.waiting(BARE._replace(gpu=used.gpu), WISH, verdict) == [], "not ours"
-    assert _plan.waiting(used, WISH, PEERMEM) == []
+    assert "module nvidia_peermem: loaded -> not loaded" not in words(used, method)
+    assert late(used, WANTED, method) == ["module nvidia_peermem: loaded -> not loaded (needs reboot; in use by 1 registrations)"]
+    assert late(BARE._replace(gpu=used.gpu), WANTED, method) == [], "not ours"
+    assert late(used, WANTED, PEERMEM) == []
 
 
-LEGACY = Verdict("nv_peer_mem", "")
+LEGACY = Method("nv_peer_mem", "")
 
 
-def with_legacy(found: Found = BARE, wish: Wish = WISH) -> Found:
+def with_legacy(found: Found = BARE, wanted: Wanted = WANTED) -> Found:
     peer = Peer("nv_peer_mem", "nv_peer_mem", linked=True, loaded=True)
-    files = {STAMP_PATH: _legacy.stamp_text(_plan.wanted_stamp(found, wish))}
+    files = {STAMP_PATH: _legacy.stamp_text(_plan.wanted_stamp(found, wanted))}
     return found._replace(gpu=found.gpu._replace(peers=(PEER, peer)), files=files, service_enabled=True, packages=_legacy.PACKAGES["Debian"])
 
 
 def test_nv_peer_mem_is_not_built_before_the_stack_is_loaded() -> None:
     waiting = BARE._replace(gpu=GPU._replace(peer_memory=PeerMemory("ib_core", "", True)))
     assert words(waiting, LEGACY) == []
-    assert _plan.waiting(waiting, WISH, LEGACY) == ["module nv_peer_mem: not loaded -> loaded (needs driver_reload)"]
+    assert late(waiting, WANTED, LEGACY) == ["module nv_peer_mem: not loaded -> loaded (needs driver_reload)"]
     # Of what another method has left, nothing waits.
     both = made()._replace(gpu=made().gpu._replace(peer_memory=waiting.gpu.peer_memory))
     assert words(both, LEGACY)[0] == "module nvidia_peermem: loaded -> not loaded"
@@ -355,14 +365,14 @@ def test_nv_peer_mem() -> None:
         "module nv_peer_mem",
     ]
     assert words(with_legacy(), LEGACY) == []
-    changed = WISH._replace(source=WISH.source._replace(commit="a" * 40))
+    changed = WANTED._replace(source=WANTED.source._replace(commit="a" * 40))
     assert words(with_legacy(), LEGACY, changed)[0].startswith("package nv_peer_mem: built for source %s -> built from aaaa" % COMMIT)
-    assert words(with_legacy(), Verdict("", "")) == ["package nv_peer_mem: installed -> not installed", "remove file " + STAMP_PATH]
+    assert words(with_legacy(), Method("", "")) == ["package nv_peer_mem: installed -> not installed", "remove file " + STAMP_PATH]
     # Somebody removed the package, which leaves the module in the kernel.
     removed = with_legacy()._replace(packages=())
-    assert words(removed, Verdict("", "")) == ["module nv_peer_mem: loaded -> not loaded", "remove file " + STAMP_PATH]
+    assert words(removed, Method("", "")) == ["module nv_peer_mem: loaded -> not loaded", "remove file " + STAMP_PATH]
     unloaded = removed._replace(gpu=GPU)
-    assert words(unloaded, Verdict("", "")) == ["remove file " + STAMP_PATH]
+    assert words(unloaded, Method("", "")) == ["remove file " + STAMP_PATH]
     # An earlier release of the collection did not write down the GPU driver.
     old = '{"kernel": "%s", "ofed": "23.10-0.5.5.0", "source": "%s"}\n' % (KERNEL, COMMIT)
     unknown = with_legacy()._replace(files={STAMP_PATH: old})
@@ -394,11 +404,11 @@ FOUND = st.builds(
 
 @given(FOUND, st.sampled_from(["", "nvidia_peermem", "dmabuf", "nv_peer_mem"]), st.sampled_from(["auto", "0", "1"]), st.booleans())
 def test_plans_change_something_and_never_unload_what_is_in_use(found: Found, method: str, support: str, rebuild: bool) -> None:
-    todo = _plan.plan(found, WISH._replace(support=support), Verdict(method, "", (), rebuild))
+    todo = _plan.plan(found, WANTED._replace(support=support), Method(method, "", (), rebuild))
     for change in todo.changes:
         assert change.before != change.after
-        assert not (change.what == "module nvidia_peermem" and change.after == "not loaded" and found.gpu.peer("nvidia_peermem").users)
-    assert [change.what for change in todo.changes] == list(dict.fromkeys(change.what for change in todo.changes))
+        assert not (change.is_about(Kind.MODULE, "nvidia_peermem") and change.after == _plan.UNLOADED and found.gpu.peer("nvidia_peermem").users)
+    assert [change.key() for change in todo.changes] == list(dict.fromkeys(change.key() for change in todo.changes))
 
 
 def test_what_the_build_takes_is_named() -> None:
@@ -409,13 +419,13 @@ def test_what_the_build_takes_is_named() -> None:
 @pytest.mark.parametrize(("ofed", "said"), [("4.9-2.2.4.0", False), ("5.0-2.1.8.0", False), ("5.1", True), ("23.10-0.5.5.0", True), ("", False)])
 def test_an_old_source_on_a_new_stack(ofed: str, said: bool) -> None:
     found = BARE._replace(ofed_version=ofed)
-    hints = _plan.old_commit(found, WISH, _plan.plan(found, WISH, LEGACY))
+    hints = _plan.old_commit(found, WANTED, _plan.plan(found, WANTED, LEGACY))
     assert bool(hints) == said
     assert not said or "and this node has %s, for which 1.2 and later are made" % ofed in hints[0]
-    newer = WISH._replace(source=WISH.source._replace(commit="a" * 40))
+    newer = WANTED._replace(source=WANTED.source._replace(commit="a" * 40))
     assert _plan.old_commit(found, newer, _plan.plan(found, newer, LEGACY)) == []
     there = with_legacy()
-    assert _plan.old_commit(there, WISH, _plan.plan(there, WISH, LEGACY)) == [], "it works there"
+    assert _plan.old_commit(there, WANTED, _plan.plan(there, WANTED, LEGACY)) == [], "it works there"
 
 
 def test_hints() -> None:

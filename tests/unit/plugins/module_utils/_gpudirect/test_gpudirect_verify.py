@@ -11,7 +11,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._verify import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit

@@ -9,10 +9,10 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming, resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import targets_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route, interfaces_of
 
 GUID0, GUID1, ALIEN = "0x0002c903000f0001", "0x0002c903000f0002", "0x0002c903000f00ff"
 
@@ -122,8 +122,8 @@ def test_a_port_that_can_not_do_the_mode_of_its_bond() -> None:
     node = dict(FACTS, netdevs=[netdev("ib0", GUID0), netdev("ib1", GUID1, connected_capable=False, connected_reason="enhanced")])
     found = problems({"ipoib_interfaces": [{**BOND, "mode": "connected"}]}, node)
     assert [(problem.variable, problem.hint) for problem in found] == [("ipoib_interfaces[0].bond.ports[1].mode", "enhanced")]
-    assert {target.name: target.mode for target in targets_of(wanted_of([BOND]), node)} == {"ib0": "datagram", "ib1": "datagram", "bond0": "datagram"}
-    assert targets_of(wanted_of([BOND]), node)[0].mode_reason == "auto: ib1: enhanced"
+    assert {interface.name: interface.mode for interface in settled(interfaces_of([BOND]), node)} == {"ib0": "datagram", "ib1": "datagram", "bond0": "datagram"}
+    assert settled(interfaces_of([BOND]), node)[0].mode_reason == "auto: ib1: enhanced"
 
 
 GOOD: list[list[dict[str, t.Any]]] = [
@@ -152,7 +152,7 @@ def test_good_input(interfaces: list[dict[str, t.Any]]) -> None:
 
 
 def test_ports_take_after_their_bond() -> None:
-    found = wanted_of([{**BOND, "mtu": 4092, "addresses": ["10.20.0.1/24"]}, {"name": "ib1", "mode": "datagram"}])
+    found = interfaces_of([{**BOND, "mtu": 4092, "addresses": ["10.20.0.1/24"]}, {"name": "ib1", "mode": "datagram"}])
     assert [(item.name, item.mode, item.mtu, item.master, item.addresses) for item in found] == [
         ("ib0", "datagram", 4092, "bond0", ()),
         ("ib1", "datagram", 4092, "bond0", ()),
@@ -163,7 +163,7 @@ def test_ports_take_after_their_bond() -> None:
 
 def test_routes_have_one_spelling() -> None:
     routes = [{"to": "default", "via": "fd00:0::1"}, {"to": "10.30.0.0/16", "via": "10.20.0.254", "metric": "100"}, {"to": "10.1.2.3"}]
-    (found,) = wanted_of([{"name": "ib0", "addresses": ["10.20.0.1/24", "fd00::2/64"], "routes": routes}])
+    (found,) = interfaces_of([{"name": "ib0", "addresses": ["10.20.0.1/24", "fd00::2/64"], "routes": routes}])
     assert found.routes == (Route("::/0", "fd00::1"), Route("10.30.0.0/16", "10.20.0.254", 100), Route("10.1.2.3/32"))
 
 

@@ -13,30 +13,31 @@ import stat
 import subprocess
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _ifupdown, _netplan, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
-DATAGRAM = (Target("ib0", "datagram", mtu=4092, addresses=("10.20.0.1/24", "fd00:20::1/64")),)
-PLAIN = (Target("ib0", "datagram"),)
-CONNECTED = (Target("ib0", "connected", mtu=65520, addresses=("10.20.0.1/24", "10.20.0.2/24")), Target("ib1", "connected", mtu=32000))
+DATAGRAM = (Interface("ib0", "datagram", mtu=4092, addresses=("10.20.0.1/24", "fd00:20::1/64")),)
+PLAIN = (Interface("ib0", "datagram"),)
+CONNECTED = (Interface("ib0", "connected", mtu=65520, addresses=("10.20.0.1/24", "10.20.0.2/24")), Interface("ib1", "connected", mtu=32000))
 CHILD = (
-    Target("ib0", "datagram", addresses=("10.20.0.1/24",)),
-    Target("ib0.8001", "connected", mtu=65520, addresses=("fd00:21::1/64",), parent="ib0", pkey=0x8001),
-    Target("ib0.8002", "datagram", parent="ib0", pkey=0x8002),
+    Interface("ib0", "datagram", addresses=("10.20.0.1/24",)),
+    Interface("ib0.8001", "connected", mtu=65520, addresses=("fd00:21::1/64",), parent="ib0", pkey=0x8001),
+    Interface("ib0.8002", "datagram", parent="ib0", pkey=0x8002),
 )
 # Full and limited membership of one port.
 LIMITED = (
-    Target("ib0", "datagram"),
-    Target("ib0.0003", "datagram", addresses=("10.23.0.1/24",), parent="ib0", pkey=0x0003),
-    Target("ib0.8001", "datagram", mtu=2044, addresses=("10.21.0.1/24", "fd00:21::1/64"), parent="ib0", pkey=0x8001),
+    Interface("ib0", "datagram"),
+    Interface("ib0.0003", "datagram", addresses=("10.23.0.1/24",), parent="ib0", pkey=0x0003),
+    Interface("ib0.8001", "datagram", mtu=2044, addresses=("10.21.0.1/24", "fd00:21::1/64"), parent="ib0", pkey=0x8001),
 )
 BOND = (
-    Target("ib0", "connected", mtu=65520, master="bond0"),
-    Target("ib1", "connected", mtu=65520, master="bond0"),
-    Target(
+    Interface("ib0", "connected", mtu=65520, master="bond0"),
+    Interface("ib1", "connected", mtu=65520, master="bond0"),
+    Interface(
         "bond0",
         "connected",
         mtu=65520,
@@ -46,20 +47,20 @@ BOND = (
     ),
 )
 BOND_CHILDREN = (
-    Target("ib0", "datagram"),
-    Target("ib1", "datagram"),
-    Target("ib0.8001", "connected", mtu=65520, parent="ib0", pkey=0x8001, master="bond1"),
-    Target("ib1.8001", "connected", mtu=65520, parent="ib1", pkey=0x8001, master="bond1"),
-    Target("bond1", "connected", mtu=65520, addresses=("10.21.0.1/24",), bond=Bond(("ib0.8001", "ib1.8001"), miimon=250)),
+    Interface("ib0", "datagram"),
+    Interface("ib1", "datagram"),
+    Interface("ib0.8001", "connected", mtu=65520, parent="ib0", pkey=0x8001, master="bond1"),
+    Interface("ib1.8001", "connected", mtu=65520, parent="ib1", pkey=0x8001, master="bond1"),
+    Interface("bond1", "connected", mtu=65520, addresses=("10.21.0.1/24",), bond=Bond(("ib0.8001", "ib1.8001"), miimon=250)),
 )
 # A bond of two ports beside children of them, which are in a bond as well; a third port, with a default route.
 TOGETHER = (
     *BOND,
-    Target("ib0.8001", "datagram", parent="ib0", pkey=0x8001, master="bond1"),
-    Target("ib1.8001", "datagram", parent="ib1", pkey=0x8001, master="bond1"),
-    Target("bond1", "datagram", addresses=("fd00:21::1/64",), bond=Bond(("ib0.8001", "ib1.8001"), primary="ib0.8001")),
-    Target("ib2", "datagram", mtu=4092, addresses=("10.40.0.1/24",), routes=(Route("0.0.0.0/0", "10.40.0.254", 4096),)),
-    Target("ib2.0002", "datagram", parent="ib2", pkey=0x0002),
+    Interface("ib0.8001", "datagram", parent="ib0", pkey=0x8001, master="bond1"),
+    Interface("ib1.8001", "datagram", parent="ib1", pkey=0x8001, master="bond1"),
+    Interface("bond1", "datagram", addresses=("fd00:21::1/64",), bond=Bond(("ib0.8001", "ib1.8001"), primary="ib0.8001")),
+    Interface("ib2", "datagram", mtu=4092, addresses=("10.40.0.1/24",), routes=(Route("0.0.0.0/0", "10.40.0.254", 4096),)),
+    Interface("ib2.0002", "datagram", parent="ib2", pkey=0x0002),
 )
 CASES = {
     "datagram": DATAGRAM,

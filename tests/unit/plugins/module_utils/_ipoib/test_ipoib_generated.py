@@ -11,7 +11,7 @@ import subprocess
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _generated
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan_generated as _generated
 
 OLD = {"10-netplan-eth0.network": "management", "10-netplan-ib0.network": "old", "10-netplan-ib1.network": "goes"}
 NEW = {"10-netplan-eth0.network": "management", "10-netplan-ib0.network": "new", "10-netplan-ib2.network": "comes"}

@@ -15,27 +15,27 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ifcfg, _wicked
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _wicked
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of, quoted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._target import Record, Target
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
 
-DATAGRAM = (Target("ib0", "datagram", mtu=4092, addresses=("10.20.0.1/24", "10.20.1.1/24", "fd00:20::1/64", "fd00:21::1/64")),)
-PLAIN = (Target("ib0", "datagram"),)
-CONNECTED = (Target("ib0", "connected", mtu=65520, addresses=("10.20.0.1/24",), routes=(Route("10.30.0.0/16", "10.20.0.254", 50), Route("fd00:30::/64"))),)
+DATAGRAM = (Interface("ib0", "datagram", mtu=4092, addresses=("10.20.0.1/24", "10.20.1.1/24", "fd00:20::1/64", "fd00:21::1/64")),)
+PLAIN = (Interface("ib0", "datagram"),)
+CONNECTED = (Interface("ib0", "connected", mtu=65520, addresses=("10.20.0.1/24",), routes=(Route("10.30.0.0/16", "10.20.0.254", 50), Route("fd00:30::/64"))),)
 CHILD = (
-    Target("ib0", "datagram", addresses=("10.20.0.1/24",)),
-    Target("ib0.8001", "connected", mtu=65520, addresses=("fd00:21::1/64",), parent="ib0", pkey=0x8001),
+    Interface("ib0", "datagram", addresses=("10.20.0.1/24",)),
+    Interface("ib0.8001", "connected", mtu=65520, addresses=("fd00:21::1/64",), parent="ib0", pkey=0x8001),
 )
-LIMITED = (CHILD[0], Target("ib0.0002", "datagram", parent="ib0", pkey=0x0002))
+LIMITED = (CHILD[0], Interface("ib0.0002", "datagram", parent="ib0", pkey=0x0002))
 BOND = (
-    Target("ib0", "connected", mtu=65520, master="bond0"),
-    Target("ib1", "connected", mtu=65520, master="bond0"),
-    Target(
+    Interface("ib0", "connected", mtu=65520, master="bond0"),
+    Interface("ib1", "connected", mtu=65520, master="bond0"),
+    Interface(
         "bond0",
         "connected",
         mtu=65520,
@@ -45,18 +45,18 @@ BOND = (
     ),
 )
 BOND_OF_CHILDREN = (
-    Target("ib0", "datagram"),
-    Target("ib1", "datagram"),
-    Target("ib0.8001", "datagram", parent="ib0", pkey=0x8001, master="bond1"),
-    Target("ib1.8001", "datagram", parent="ib1", pkey=0x8001, master="bond1"),
-    Target("bond1", "datagram", mtu=2044, addresses=("10.21.0.1/24", "fd00:21::1/64"), bond=Bond(("ib0.8001", "ib1.8001"), miimon=50)),
+    Interface("ib0", "datagram"),
+    Interface("ib1", "datagram"),
+    Interface("ib0.8001", "datagram", parent="ib0", pkey=0x8001, master="bond1"),
+    Interface("ib1.8001", "datagram", parent="ib1", pkey=0x8001, master="bond1"),
+    Interface("bond1", "datagram", mtu=2044, addresses=("10.21.0.1/24", "fd00:21::1/64"), bond=Bond(("ib0.8001", "ib1.8001"), miimon=50)),
 )
 SEVERAL = (
     *CHILD,
-    Target("ib1", "connected", mtu=32000, addresses=("10.22.0.1/24",)),
-    Target("ib2", "datagram", master="bond0"),
-    Target("ib3", "datagram", master="bond0"),
-    Target("bond0", "datagram", addresses=("10.23.0.1/24",), routes=(Route("0.0.0.0/0", "10.23.0.254", 300),), bond=Bond(("ib2", "ib3"))),
+    Interface("ib1", "connected", mtu=32000, addresses=("10.22.0.1/24",)),
+    Interface("ib2", "datagram", master="bond0"),
+    Interface("ib3", "datagram", master="bond0"),
+    Interface("bond0", "datagram", addresses=("10.23.0.1/24",), routes=(Route("0.0.0.0/0", "10.23.0.254", 300),), bond=Bond(("ib2", "ib3"))),
 )
 CASES = {
     "datagram": DATAGRAM,
@@ -69,11 +69,11 @@ CASES = {
 }
 
 
-def scripts(targets: t.Sequence[Target]) -> dict[str, str]:
-    return _ifcfg.render(targets, nm=False)
+def scripts(interfaces: t.Sequence[Interface]) -> dict[str, str]:
+    return _ifcfg.render(interfaces, nm=False)
 
 
-RENDERERS: dict[str, t.Callable[[t.Sequence[Target]], dict[str, str]]] = {
+RENDERERS: dict[str, t.Callable[[t.Sequence[Interface]], dict[str, str]]] = {
     "ifcfg": _ifcfg.render,
     "ifcfg_scripts": scripts,
     "wicked": _wicked.render,
@@ -100,8 +100,8 @@ def test_golden(backend: str, case: str) -> None:
 @pytest.mark.parametrize("backend", RENDERERS)
 def test_a_shell_reads_what_we_read(backend: str, shell: str, tmp_path: pathlib.Path) -> None:
     """network-scripts source the files: nothing may be run, and every variable has the value that our parser sees."""
-    for case, targets in CASES.items():
-        for path, text in RENDERERS[backend](targets).items():
+    for case, interfaces in CASES.items():
+        for path, text in RENDERERS[backend](interfaces).items():
             if not path.rsplit("/", 1)[1].startswith("ifcfg-"):
                 continue
             file = tmp_path / (case + "-" + path.rsplit("/", 1)[1])
@@ -138,13 +138,13 @@ ADDRESSES = st.one_of(
 )
 TARGETS = st.lists(
     st.builds(
-        lambda name, mode, mtu, addresses: Target(name, mode, mtu=mtu, addresses=tuple(addresses)),
+        lambda name, mode, mtu, addresses: Interface(name, mode, mtu=mtu, addresses=tuple(addresses)),
         st.sampled_from(["ib0", "ib1", "ibp65s0f1", "mlx5_ib3", "ib0.8001"]),
         st.sampled_from(["datagram", "connected"]),
         st.one_of(st.just(0), st.integers(68, 65520)),
         st.lists(ADDRESSES, max_size=6, unique=True),
     ),
-    unique_by=lambda target: target.name,
+    unique_by=lambda interface: interface.name,
     max_size=4,
 )
 
@@ -153,10 +153,10 @@ TARGETS = st.lists(
 def test_records_give_back_what_was_rendered(backend: str) -> None:
     @given(TARGETS)
     @settings(max_examples=settings.default.max_examples + 10)
-    def check(targets: list[Target]) -> None:
-        found = BACKENDS[backend].records(BACKENDS[backend].render(targets))
+    def check(interfaces: list[Interface]) -> None:
+        found = BACKENDS[backend].records(BACKENDS[backend].render(interfaces))
         assert {name: (sorted(record.addresses), record.mtu) for name, record in found.items()} == {
-            target.name: (sorted(target.addresses), target.mtu) for target in targets
+            interface.name: (sorted(interface.addresses), interface.mtu) for interface in interfaces
         }
 
     check()

@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply_networkd import NetworkdDriver
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NetworkdDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Tools
 
 RELOAD = ["networkctl", "reload"]
@@ -25,6 +25,6 @@ def test_a_daemon_that_is_not_on_the_bus_is_restarted(status: int, calls: list[l
         done.append(argv)
         return Output(status if argv == RELOAD else 0, "", "Failed to reload network settings: Connection timed out\n" if status else "")
 
-    tools: t.Any = Tools(t.cast("t.Any", run), t.cast("t.Any", None), t.cast("t.Any", None))
+    tools: t.Any = Tools(t.cast("t.Any", run), t.cast("t.Any", None))
     NetworkdDriver(tools).forget(["/etc/systemd/network/50-rdma-ib0.network"])
     assert done == calls

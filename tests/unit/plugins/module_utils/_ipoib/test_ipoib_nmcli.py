@@ -7,7 +7,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._nmcli import Active, fields, parse_active, parse_version
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._nmcli import fields, parse_active, parse_version
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active
 
 
 @pytest.mark.parametrize(

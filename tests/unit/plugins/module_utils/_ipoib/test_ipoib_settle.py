@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How long a network stack is waited for, and when it is told once more."""
+"""How long a back-end is waited for, and when it is told once more."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from unittest import mock
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._node import Decision
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
-LEFT = Plan((untyped("bond0 ports", "", "ib0"),))
+LEFT = Plan((Change(Kind.INTERFACE, "bond0", "ports", "", "ib0"),))
 
 
 class Node:
-    """A network stack that is done at a time, and needs a while for what it is told again."""
+    """A back-end that is done at a time, and needs a while for what it is told again."""
 
     def __init__(self, done_at: float, nudge: float = 0, busy_until: float = 0) -> None:
         self.time = 0.0
@@ -29,19 +30,19 @@ class Node:
     def busy(self, found: t.Any) -> bool:
         return self.time < self.busy_until
 
-    def nudge(self, again: Decision, found: t.Any) -> None:
+    def nudge(self, again: IpoibPlan, found: t.Any) -> None:
         self.nudges.append(self.time)
         self.time += self.duration
 
     def sleep(self, seconds: float) -> None:
         self.time += seconds
 
-    def judge(self, found: t.Any) -> Decision:
-        return Decision(Plan() if self.time >= self.done_at else LEFT, (), (), ())
+    def judge(self, found: t.Any) -> IpoibPlan:
+        return IpoibPlan(Plan() if self.time >= self.done_at else LEFT)
 
     def settle(self) -> None:
         stack: t.Any = self
-        applier = Applier(mock.Mock(), mock.Mock(), mock.Mock(), "networkmanager", mock.Mock(), self.judge, sleep=self.sleep, clock=lambda: self.time)
+        applier = Applier(mock.Mock(), mock.Mock(), mock.Mock(), NETWORKMANAGER, look=mock.Mock(), replan=self.judge, sleep=self.sleep, clock=lambda: self.time)
         applier._settle(self.judge(None), stack)
 
 

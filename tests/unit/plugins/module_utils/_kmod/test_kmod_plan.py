@@ -27,10 +27,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     parse_list,
     without_block,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
-    MODULE,
     Wanted,
     changed_options,
     conflicts,
@@ -41,7 +40,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     wanted_of,
     without_effect,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,18 +85,18 @@ def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
 def applied(found: Found, todo: Plan) -> Found:
     """The node after the plan."""
     fields = {
-        "file " + OPTIONS_PATH: "options_text",
-        "file " + DRACUT_PATH: "dracut_text",
-        "file " + HOOK_PATH: "hook_text",
-        "file " + RDMA_PATH: "rdma_text",
-        "file " + LOAD_PATH: "load_text",
+        OPTIONS_PATH: "options_text",
+        DRACUT_PATH: "dracut_text",
+        HOOK_PATH: "hook_text",
+        RDMA_PATH: "rdma_text",
+        LOAD_PATH: "load_text",
     }
     for change in todo.changes:
-        if change.what in fields:
-            after: dict[str, t.Any] = {fields[change.what]: change.after}
+        if change.kind == Kind.FILE:
+            after: dict[str, t.Any] = {fields[change.subject]: change.after}
             found = found._replace(**after)
-        elif change.what.startswith(MODULE):
-            found = found._replace(loaded={**found.loaded, change.what[len(MODULE) :]: False})
+        elif change.kind == Kind.MODULE:
+            found = found._replace(loaded={**found.loaded, change.subject: False})
     return found
 
 
@@ -180,16 +179,19 @@ def test_values_as_the_kernel_shows_them(one: str, other: str, same: bool) -> No
 def test_a_loaded_module_keeps_its_old_options_until_it_is_loaded_anew() -> None:
     wanted = declared(options={"ib_ipoib": {"send_queue_size": 512, "secret": 1}})
     node = NODE._replace(loaded={"ib_ipoib": False}, live={"ib_ipoib": {"send_queue_size": "128"}})
-    told = [change.words() for change in pending(wanted, node)]
-    assert told == ["ib_ipoib secret: unknown -> 1", "ib_ipoib send_queue_size: 128 -> 512"]
+    told = [entry.change.words() for entry in pending(wanted, node)]
+    assert told == ["module option ib_ipoib secret: unknown -> 1", "module option ib_ipoib send_queue_size: 128 -> 512"]
     after = applied(node, plan(wanted, node))
-    assert [(change.what, change.needs) for change in pending(wanted, after)] == [("ib_ipoib send_queue_size", "driver_reload")]
+    assert [entry.change[:3] + entry.change[5:6] for entry in pending(wanted, after)] == [(Kind.PARAMETER, "ib_ipoib", "send_queue_size", "driver_reload")]
     stuck = after._replace(loaded={"ib_ipoib": True})
-    assert pending(wanted, stuck)[0].needs == "reboot"
+    assert pending(wanted, stuck)[0].change.needs == "reboot"
     assert not pending(wanted, after._replace(live={"ib_ipoib": {"send_queue_size": "512"}}))
     assert not pending(wanted, NODE), "a module that is loaded by this run gets its options"
     removed = pending(declared(), after._replace(live={"ib_ipoib": {"send_queue_size": "512"}}))
-    assert [change.words() for change in removed] == ["ib_ipoib secret: 1 -> the driver's default", "ib_ipoib send_queue_size: 512 -> the driver's default"]
+    assert [(entry.change.aspect, entry.change.before, entry.change.after) for entry in removed] == [
+        ("secret", "1", "the driver's default"),
+        ("send_queue_size", "512", "the driver's default"),
+    ]
 
 
 def test_other_options_lines_are_named() -> None:

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, render_conf, with_key
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_effect import NOTHING, RESTART, SIGHUP
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, parse_conf, with_key
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, fabric_of, file_effect, rotation_text
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,12 +16,12 @@ values = st.from_regex(r"[A-Za-z0-9/._-]{1,20}", fullmatch=True)
 
 @given(st.dictionaries(keys, values))
 def test_what_is_written_is_read(wanted: dict[str, str]) -> None:
-    assert parse_conf(render_conf(wanted)) == wanted
+    assert parse_conf(render("", wanted)) == wanted
 
 
 @given(st.dictionaries(keys, values), keys, values)
 def test_one_key_is_changed_and_no_other(wanted: dict[str, str], key: str, value: str) -> None:
-    assert parse_conf(with_key(render_conf(wanted), key, value)) == {**wanted, key: value}
+    assert parse_conf(with_key(render("", wanted), key, value)) == {**wanted, key: value}
 
 
 def test_comments_and_blanks_are_nothing() -> None:
@@ -33,16 +33,17 @@ def test_comments_and_blanks_are_nothing() -> None:
 
 
 def test_files_of_an_instance_and_others() -> None:
-    assert file_effect("/x/partitions.conf", "a", "b") == SIGHUP
-    assert file_effect("/x/partitions.conf", "a", "a") == NOTHING
-    assert file_effect("/x/opensm.conf", "sm_priority 14\n", "sm_priority 13\n") == SIGHUP
+    for name in ("partitions.conf", "qos-policy.conf", "root-guids.conf"):
+        assert file_effect("/x/" + name, "a", "b") == RELOAD
+        assert file_effect("/x/" + name, "a", "a") == RUNNING
+    assert file_effect("/x/opensm.conf", "sm_priority 14\n", "sm_priority 13\n") == RELOAD
     assert file_effect("/x/opensm.conf", "guid 0x1\n", "guid 0x2\n") == RESTART
     assert file_effect("/x/other", "a", "b") == RESTART
 
 
 def test_units_and_their_fabrics() -> None:
     assert fabric_of("rdma-opensm@ib.1.service") == "ib.1"
-    assert fabric_of("opensm@0x1.service") == fabric_of("process opensm 7") == ""
+    assert fabric_of("opensm@0x1.service") == fabric_of("7") == ""
 
 
 def test_each_log_is_rotated_and_opened_anew() -> None:

@@ -11,9 +11,11 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric, _settle
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Known, View
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric, _master, _settle
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import View
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 OURS = "0x0000000000100002"
@@ -25,6 +27,10 @@ GOOD = View("ACTIVE", "LinkUp", US, (US,))
 MASTER = Instance("ib", OURS, 14)
 STANDBY = Instance("ib", OURS, 13, role="standby")
 KNOWN = Known(frozenset([OURS]), frozenset(), ("node1", "node2"))
+
+
+def bound(known: Known = KNOWN, instance: Instance = MASTER) -> Bound:
+    return Bound(instance._replace(known=known, designated="node1"), PORT)
 
 
 class Fabric:
@@ -88,32 +94,33 @@ THEY_STAND_BY = THEM._replace(state=2)
 
 
 @pytest.mark.parametrize(
-    ("instance", "answer", "others", "wait", "note"),
+    ("instance", "answer", "others", "wait", "note", "late"),
     [
-        (MASTER, US, [], "", ""),
-        (MASTER, US, [THEY_STAND_BY], "", ""),
-        (MASTER, US._replace(priority=3), [], "priority 3 still, not 14", ""),
-        (MASTER, THEM._replace(priority=13), [WE_STAND_BY], "has not handed over yet", ""),
-        (MASTER, THEM, [WE_STAND_BY], "", "another one"),
-        (MASTER, THEM._replace(priority=15), [WE_STAND_BY], "", "another one"),
-        (MASTER, THEM, [], "is not known to it", ""),
-        (MASTER, THEM, [US._replace(state=1)], "is in state DISCOVER", ""),
-        (STANDBY, THEM, [WE_STAND_BY], "", ""),
-        (STANDBY, THEM, [], "is not known to it", ""),
-        (STANDBY, US._replace(priority=13), [], "", "this standby is master of fabric ib, because the designated host node1 runs none"),
-        (STANDBY, US._replace(priority=13), [THEY_STAND_BY], "has not taken over yet", ""),
-        (STANDBY, US._replace(priority=13), [THEY_STAND_BY._replace(priority=12)], "", "this standby is master"),
+        (MASTER, US, [], "", "", False),
+        (MASTER, US, [THEY_STAND_BY], "", "", False),
+        (MASTER, US._replace(priority=3), [], "priority 3 still, not 14", "", False),
+        (MASTER, THEM._replace(priority=13), [WE_STAND_BY], "has not handed over yet", "", False),
+        (MASTER, THEM, [WE_STAND_BY], "", "", True),
+        (MASTER, THEM._replace(priority=15), [WE_STAND_BY], "", "", True),
+        (MASTER, THEM, [], "is not known to it", "", False),
+        (MASTER, THEM, [US._replace(state=1)], "is in state DISCOVER", "", False),
+        (STANDBY, THEM, [WE_STAND_BY], "", "", False),
+        (STANDBY, THEM, [], "is not known to it", "", False),
+        (STANDBY, US._replace(priority=13), [], "", "this standby is master of fabric ib, because the designated host node1 runs none", False),
+        (STANDBY, US._replace(priority=13), [THEY_STAND_BY], "has not taken over yet", "", False),
+        (STANDBY, US._replace(priority=13), [THEY_STAND_BY._replace(priority=12)], "", "this standby is master", False),
     ],
 )
-def test_the_verdict_of_one_look(instance: Instance, answer: SmInfo, others: list[SmInfo], wait: str, note: str) -> None:
-    found = _settle.verdict(View("ACTIVE", "LinkUp", answer, (answer, *others)), instance, "node1")
+def test_the_election_as_one_look_sees_it(instance: Instance, answer: SmInfo, others: list[SmInfo], wait: str, note: str, late: bool) -> None:
+    found = _settle.election(View("ACTIVE", "LinkUp", answer, (answer, *others)), instance._replace(designated="node1"))
+    assert found.late == late
     assert (wait in found.wait, bool(found.wait)) == (True, bool(wait))
     assert (note in found.note, bool(found.note)) == (True, bool(note))
 
 
 def test_the_election() -> None:
-    assert _fabric.outranks((14, THEIRS), (13, OURS)) and not _fabric.outranks((13, OURS), (14, THEIRS))
-    assert _fabric.outranks((14, THEIRS), (14, OURS)) and not _fabric.outranks((14, OURS), (14, THEIRS))
+    assert _master.outranks((14, THEIRS), (13, OURS)) and not _master.outranks((13, OURS), (14, THEIRS))
+    assert _master.outranks((14, THEIRS), (14, OURS)) and not _master.outranks((14, OURS), (14, THEIRS))
 
 
 @pytest.mark.parametrize(
@@ -128,17 +135,17 @@ def test_the_election() -> None:
     ],
 )
 def test_hosts_are_known_by_their_node_description(description: str, host: str) -> None:
-    assert _fabric.known_host(description, ["node1", "node2", "n3.cluster.example"]) == host
+    assert _master.host_of(description, ["node1", "node2", "n3.cluster.example"]) == host
 
 
 def test_nobody_or_ourselves_is_in_the_way() -> None:
-    assert _fabric.guard(Fabric(None), PORT, "ib", KNOWN) is None
-    assert _fabric.guard(Fabric(US), PORT, "ib", KNOWN) is None
+    assert _fabric.guard(Fabric(None), bound()) is None
+    assert _fabric.guard(Fabric(US), bound()) is None
 
 
 def test_a_stranger_is_refused_at_once_and_named() -> None:
     with pytest.raises(Refused) as caught:
-        _fabric.guard(Fabric(THEM, description="MF0;sw1:MQM8700/U1"), PORT, "ib", KNOWN)
+        _fabric.guard(Fabric(THEM, description="MF0;sw1:MQM8700/U1"), bound())
     assert all(word in caught.value.msg for word in (THEIRS, "LID 2", "MF0;sw1:MQM8700/U1", "opensm_allow_foreign_master: true"))
     assert caught.value.details["master"]["port_guid"] == THEIRS
 
@@ -146,17 +153,17 @@ def test_a_stranger_is_refused_at_once_and_named() -> None:
 def test_a_cable_in_the_wrong_fabric_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     swapped = KNOWN._replace(elsewhere=frozenset([THEIRS]), anyone=True)
     with pytest.raises(Refused, match="declared on fabric ib, and sees the master port GUID %s" % THEIRS):
-        _fabric.guard(Fabric(THEM), PORT, "ib", swapped)
+        _fabric.guard(Fabric(THEM), bound(swapped))
     with pytest.raises(Refused, match="a cable is in the wrong switch"):
         settle(monkeypatch, Fabric(THEM), STANDBY, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)), known=swapped)
 
 
 def test_hosts_of_the_inventory_are_no_strangers() -> None:
-    by_name = _fabric.guard(Fabric(THEM), PORT, "ib", KNOWN)
+    by_name = _fabric.guard(Fabric(THEM), bound())
     assert by_name is not None and by_name.name == "node2"
-    by_guid = _fabric.guard(Fabric(THEM, description="MT4119 ConnectX5"), PORT, "ib", KNOWN._replace(guids=frozenset([THEIRS])))
+    by_guid = _fabric.guard(Fabric(THEM, description="MT4119 ConnectX5"), bound(KNOWN._replace(guids=frozenset([THEIRS]))))
     assert by_guid is not None and by_guid.name == THEIRS
-    allowed = _fabric.guard(Fabric(THEM, description="MF0;sw1"), PORT, "ib", KNOWN._replace(anyone=True))
+    allowed = _fabric.guard(Fabric(THEM, description="MF0;sw1"), bound(KNOWN._replace(anyone=True)))
     assert allowed is not None and not allowed.known
 
 
@@ -164,7 +171,7 @@ def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, 
     """The views are what is seen one after the other; the last one stays."""
     left = list(views)
     monkeypatch.setattr(_settle, "see", lambda run, port: left.pop(0) if len(left) > 1 else left[0])
-    return _settle.settle(fabric, PORT, instance, known, 5, lambda told: fabric.told.append("announced %d" % told), "node1")
+    return _settle.settle(fabric, bound(known, instance), timeout=5, announce=lambda told: fabric.told.append("announced %d" % told))
 
 
 def test_it_waits_until_the_fabric_is_managed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +200,6 @@ def test_the_master_is_told_of_a_standby_that_it_does_not_know(monkeypatch: pyte
 def test_it_says_who_is_still_master(monkeypatch: pytest.MonkeyPatch) -> None:
     settled = settle(monkeypatch, Fabric(THEM), MASTER, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)))
     assert settled.note == "fabric ib is still managed by node2, with priority 14: it hands over when this role has run there, and this one stands by"
-    assert settled.host == "node2"
 
 
 def test_a_stranger_is_not_stood_by_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import Settings, fabric_problems, fabrics_of, settings_of, settings_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import instances_of, part_of, places_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, conflicts, line_of, priority_of, read_members
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, conflicts, line_of, priority_at, read_members
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,7 +84,7 @@ def test_a_rank_for_a_fabric_that_the_host_is_not_on() -> None:
 @given(st.lists(st.one_of(st.none(), st.integers(0, 5)), min_size=1, max_size=10))
 def test_priorities_fall_along_the_line(ranks: list[int | None]) -> None:
     line = line_of([Member("node%d" % index, "ib", rank, True) for index, rank in enumerate(ranks)], "ib")
-    priorities = [priority_of(member, position) for position, member in enumerate(line)]
+    priorities = [priority_at(member, position) for position, member in enumerate(line)]
     assert priorities == sorted(set(priorities), reverse=True)
 
 

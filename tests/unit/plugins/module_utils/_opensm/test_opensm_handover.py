@@ -15,14 +15,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 OURS = "0x0000000000100001"
 THEIRS = "0x0000000000100002"
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid=OURS, link_layer="InfiniBand", phys_state="LinkUp")
 OTHER = Port("mlx5_1/1", "mlx5_1", 1, port_guid="0x0000000000100009", link_layer="InfiniBand", phys_state="LinkUp")
 UNIT = "rdma-opensm@ib.service"
+STOP = Change(Kind.UNIT, UNIT, "state", "running", "stopped")
 RECORD = "SMInfoRecord dump:\n" + "".join("\t\t%s\n" % line for line in ("LID...%d", "GUID...%s", "ActCount...1", "Priority...%d", "SMState...%d"))
 
 
@@ -83,7 +85,7 @@ def conf(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
 
 def test_a_standby_takes_over_and_the_file_is_as_before(conf: pathlib.Path) -> None:
     fabric, before = Fabric(conf), conf.read_text()
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, [PORT], 30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
     assert fabric.master == THEIRS
     assert fabric.calls.count("systemctl reload " + UNIT) == 1
     assert read_text(str(conf)) == before
@@ -99,7 +101,7 @@ def test_a_standby_tells_of_itself_by_a_priority_that_rises(conf: pathlib.Path) 
     _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT)
     assert seen == [("systemctl reload " + UNIT, "0"), ("systemctl reload " + UNIT, "14")]
     assert conf.read_text() == before
-    _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT, 1)
+    _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT, told=1)
     assert seen[2:] == [("systemctl restart " + UNIT, "14")]
     # None can rise above the lowest, whose own is that.
     conf.write_text(before.replace("14", "0"))
@@ -109,29 +111,29 @@ def test_a_standby_tells_of_itself_by_a_priority_that_rises(conf: pathlib.Path) 
 
 def test_without_a_standby_nothing_is_given_away(conf: pathlib.Path) -> None:
     fabric = Fabric(conf, standby=None)
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, [PORT], 30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
 def test_who_is_not_master_has_nothing_to_give(conf: pathlib.Path) -> None:
     fabric = Fabric(conf)
     fabric.master = THEIRS
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, [PORT], 30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
 def test_a_unit_of_a_package_is_not_told_anything() -> None:
     fabric = Fabric()
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, "opensm.service", [PORT], 30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, "opensm.service", ports=[PORT], patience=30)
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
 def test_the_ports_that_a_unit_can_be_bound_to() -> None:
     found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
     free = {OTHER.port_guid}
-    assert _handover.bound_to(UNIT, found, [PORT, OTHER], free) == [PORT]
-    assert _handover.bound_to("opensm.service", found, [PORT, OTHER], free) == [OTHER]
-    assert _handover.bound_to("process opensm 7", found, [PORT, OTHER._replace(phys_state="Polling")], free) == []
+    assert _handover.bound_to(UNIT, found, [PORT, OTHER], free=free) == [PORT]
+    assert _handover.bound_to("opensm.service", found, [PORT, OTHER], free=free) == [OTHER]
+    assert _handover.bound_to("7", found, [PORT, OTHER._replace(phys_state="Polling")], free=free) == []
 
 
 @pytest.mark.parametrize(
@@ -146,15 +148,15 @@ def test_the_ports_that_a_unit_can_be_bound_to() -> None:
 )
 def test_the_only_master_stays(fabric: Fabric, taken: list[str], kept: bool) -> None:
     found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
-    result = _handover.without_heir(fabric, [UNIT], found, [PORT], taken, 30)
-    assert list(result) == ([UNIT] if kept else [])
+    result = _handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=taken, patience=30)
+    assert list(result) == ([STOP] if kept else [])
 
 
 def test_a_standby_that_was_missed_is_found() -> None:
     fabric = Fabric(standby=None)
     fabric.missed = 13
     found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
-    assert _handover.without_heir(fabric, [UNIT], found, [PORT], [], 30) == {}
+    assert _handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=[], patience=30) == {}
     assert fabric.calls.count("systemctl reload " + UNIT) == 1
 
 
@@ -174,10 +176,10 @@ class Stopped(Fabric):
 
 
 def test_what_is_stopped_and_was_master_is_waited_for() -> None:
-    found, stray = Found(strays=(7,)), ["process opensm 7"]
-    assert _handover.masters(Fabric(), stray, found, [PORT, OTHER], {OURS, OTHER.port_guid}) == [PORT]
-    assert _handover.masters(Fabric(answers=False), stray, found, [PORT], {OURS}) == []
-    assert _handover.masters(Fabric(), [], found, [PORT], {OURS}) == []
+    found, stray = Found(strays=(7,)), [Change(Kind.PROCESS, "7", "opensm", "running", "stopped")]
+    assert _handover.masters(Fabric(), stray, found, ports=[PORT, OTHER], taken=[]) == [PORT]
+    assert _handover.masters(Fabric(answers=False), stray, found, ports=[PORT], taken=[]) == []
+    assert _handover.masters(Fabric(), [], found, ports=[PORT], taken=[]) == []
     begun = time.monotonic()
     _handover.require_successors(Stopped(80), [PORT], 60)
     assert time.monotonic() - begun == 40

@@ -7,9 +7,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, port_problems, problems
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -94,11 +93,12 @@ def test_good_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("variables", "index"),
-    [({}, 1), ({"opensm_port": "mlx5_1/2"}, 2), ({"opensm_port_guid": "0xc42a10300000012"}, 2), ({"opensm_port": "", "opensm_port_guid": None}, 1)],
+    ("name", "guid", "index"),
+    [("", "", 1), ("mlx5_1/2", "", 2), ("", "0xc42a10300000012", 2)],
 )
-def test_the_port(variables: dict[str, t.Any], index: int) -> None:
-    assert choose_port(variables, PORTS) == index
+def test_the_port(name: str, guid: str, index: int) -> None:
+    assert choose_port(name, guid, PORTS) == index
+    assert port_problems(name, guid, PORTS) == []
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,7 @@ def test_the_port(variables: dict[str, t.Any], index: int) -> None:
     ],
 )
 def test_a_port_that_is_not_there(variables: dict[str, t.Any], ports: list[dict[str, t.Any]], text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        choose_port(variables, ports)
-    assert text in caught.value.msg
+    assert text in str(problems(variables, {"ports": ports}, manages=True)[0])
     # A host that does not run the subnet manager needs no such port.
     assert problems(variables, {"ports": ports}) == []
 

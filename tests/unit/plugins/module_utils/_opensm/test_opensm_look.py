@@ -11,7 +11,8 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found, look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD, TEMPLATE
 
 SHOW = """\
@@ -146,5 +147,6 @@ def test_strays_are_processes_of_this_node_outside_of_units(tmp_path: pathlib.Pa
 
 def test_an_administrators_own_unit_is_not_overwritten(tmp_path: pathlib.Path) -> None:
     put(tmp_path, SYSTEMD + "/opensm.service", "[Service]\n")
+    found = look(Nothing(), str(tmp_path))
     with pytest.raises(Refused, match=r"/etc/systemd/system/opensm\.service is a unit of your own"):
-        look(Nothing(), str(tmp_path))
+        found.require_maskable()

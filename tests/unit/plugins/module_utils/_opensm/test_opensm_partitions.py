@@ -11,10 +11,11 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import DEFAULT_PKEY, parse
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, port_guids, problems, render
 from hypothesis import given
 from hypothesis import strategies as st
+from partition_file import parse
 
 CORPUS = pathlib.Path(__file__).parents[4] / "corpus/opensm_partitions"
 
@@ -258,7 +259,7 @@ def test_what_needs_an_option_of_opensm() -> None:
     both = entry(members=[{"host": "node1", "membership": "both"}])
     assert "allow_both_pkeys" in only([DEFAULT, both], allow_both=False)
     assert "opensm_qos" in only([DEFAULT, entry(sl=3)], qos=False)
-    assert problems([DEFAULT, entry(sl=0)], INVENTORY, False, False) == []
+    assert problems([DEFAULT, entry(sl=0)], INVENTORY, allow_both=False, qos=False) == []
     assert problems([DEFAULT, both, entry(name="p2", pkey=2, sl=3)], INVENTORY) == []
 
 

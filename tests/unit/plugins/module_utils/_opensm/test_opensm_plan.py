@@ -7,17 +7,19 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan_absent, plan_present, started, stopped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END, Named
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import NodeNames, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 from hypothesis import given
 from hypothesis import strategies as st
 
 INSTANCE = Instance("ib", "0x0000000000100001", 14)
 SECOND = Instance("storage", "0x0000000000100003", 13, role="standby", subnet_prefix="0xfe80000000000001", partitions="Default=0x7fff : ALL=full;\n")
 OTHER = Instance("old", "0x0000000000100002", 3, "/var/log/opensm.old.log")
+ABSENT = Wanted(present=False)
 
 
 def files_of(*instances: Instance) -> dict[str, str]:
@@ -36,7 +38,13 @@ founds = st.builds(
     strays=st.lists(st.integers(2, 9), unique=True).map(tuple),
     files=files,
     node_names=st.just(""),
+    template=st.just(""),
+    unmaskable=st.just(()),
 )
+
+
+def planned(found: Found, *instances: Instance, stay: t.Sequence[str] = ()) -> Plan:
+    return plan(Wanted(instances), found, stay)
 
 
 def applied(found: Found, plan: Plan) -> Found:
@@ -48,17 +56,17 @@ def applied(found: Found, plan: Plan) -> Found:
         group.add(item) if wanted else group.discard(item)
 
     for change in plan.changes:
-        kind, name = change.what.split(" ", 1)
-        if kind == "file":
+        name = change.subject
+        if change.kind == Kind.FILE:
             texts.pop(name, None)
             if change.after:
                 texts[name] = change.after
-        elif kind == "process":
-            strays.discard(int(name.split()[-1]))
-        elif name.endswith(" masked"):
-            put(masked, name.split()[0], change.after == "yes")
-        elif name.endswith(" enabled"):
-            put(enabled, name.split()[0], change.after == "yes")
+        elif change.kind == Kind.PROCESS:
+            strays.discard(int(name))
+        elif change.aspect == "masked":
+            put(masked, name, change.after == "yes")
+        elif change.aspect == "enabled":
+            put(enabled, name, change.after == "yes")
         else:
             put(running, name, change.after == "running")
             replaced.discard(name)
@@ -68,38 +76,47 @@ def applied(found: Found, plan: Plan) -> Found:
 
 @given(founds)
 def test_a_resting_host_has_nothing_left_that_could_run(found: Found) -> None:
-    after = applied(found, plan_present(found))
+    after = applied(found, planned(found))
     assert after == Found(masked=tuple(sorted(PACKAGED)))
-    assert not plan_present(after)
+    assert not planned(after)
 
 
 @given(founds, st.sampled_from([[INSTANCE], [SECOND], [INSTANCE, SECOND]]))
 def test_a_host_runs_its_instances_and_nothing_else(found: Found, instances: list[Instance]) -> None:
-    after = applied(found, plan_present(found, instances))
+    after = applied(found, planned(found, *instances))
     names = tuple(sorted(instance.unit for instance in instances))
     assert after == Found(tuple(sorted(PACKAGED)), names, (), names, (), files_of(*instances))
-    assert not plan_present(after, instances)
+    assert not planned(after, *instances)
 
 
 @given(founds)
 def test_absent_leaves_nothing(found: Found) -> None:
-    after = applied(found, plan_absent(found))
+    after = applied(found, plan(ABSENT, found))
     assert after == Found()
-    assert not plan_absent(after)
+    assert not plan(ABSENT, after)
+
+
+@given(founds, st.sampled_from(["", '0x0000000000000009 "mine"\n', BEGIN + END, BEGIN]))
+def test_less_tells_whether_a_resting_host_has_anything_to_do(found: Found, names: str) -> None:
+    found = found._replace(node_names=names, template="secret", files=dict.fromkeys(found.files, "sm_key 0xsecret\n"))
+    for wanted in (Wanted(), ABSENT):
+        assert bool(plan(wanted, found.public())) == bool(plan(wanted, found))
+    assert "secret" not in str(found.public())
 
 
 @given(founds)
 def test_no_change_without_a_difference(found: Found) -> None:
-    for plan in (plan_present(found), plan_absent(found), plan_present(found, [INSTANCE, SECOND])):
-        assert all(change.before != change.after for change in plan.changes)
+    for each in (planned(found), plan(ABSENT, found), planned(found, INSTANCE, SECOND)):
+        assert all(change.before != change.after for change in each.changes)
 
 
 @given(founds)
 def test_what_stays_is_not_touched(found: Found) -> None:
-    for stay in stopped(plan_present(found, [INSTANCE])):
-        after = applied(found, plan_present(found, [INSTANCE], [stay]))
-        if stay.startswith("process"):
-            assert int(stay.split()[-1]) in after.strays
+    for stop in stopped(planned(found, INSTANCE)):
+        stay = stop.subject
+        after = applied(found, planned(found, INSTANCE, stay=[stay]))
+        if stop.kind == Kind.PROCESS:
+            assert int(stay) in after.strays
             continue
         assert stay in after.running
         assert (stay in after.enabled) == (stay in found.enabled)
@@ -111,7 +128,7 @@ def test_what_stays_is_not_touched(found: Found) -> None:
 
 @given(founds)
 def test_others_stop_before_ours_starts(found: Found) -> None:
-    afters = [change.after for change in plan_present(found, [INSTANCE, SECOND]).changes if change.what.startswith(("service", "process"))]
+    afters = [change.after for change in planned(found, INSTANCE, SECOND).changes if change.kind in (Kind.UNIT, Kind.PROCESS)]
     if "running" in afters:
         assert "stopped" not in afters[afters.index("running") :]
 
@@ -119,40 +136,50 @@ def test_others_stop_before_ours_starts(found: Found) -> None:
 @pytest.mark.parametrize(
     ("change", "state"),
     [
-        ({"priority": 5}, "running, files to be read again"),
-        ({"partitions": "Default=0x7fff : ALL=full;"}, "running, files to be read again"),
-        ({"options": {"routing_engine": "ftree"}}, "running with other settings"),
-        ({"log_file": "/var/log/sm.log"}, "running with other settings"),
-        ({"subnet_prefix": "0xfe80000000000001", "priority": 5}, "running with other settings"),
-        ({"root_guids": "0x1\n"}, "running with other settings"),
+        ({"priority": 5}, "reload"),
+        ({"partitions": "Default=0x7fff : ALL=full;"}, "reload"),
+        ({"options": {"routing_engine": "ftree"}}, "restart"),
+        ({"log_file": "/var/log/sm.log"}, "restart"),
+        ({"subnet_prefix": "0xfe80000000000001", "priority": 5}, "restart"),
+        ({"root_guids": "0x1\n"}, "restart"),
     ],
 )
 def test_what_a_change_of_the_files_takes(change: dict[str, t.Any], state: str) -> None:
-    found = applied(Found(), plan_present(Found(), [INSTANCE]))
-    plan = plan_present(found, [INSTANCE._replace(**change)])
-    service = [each for each in plan.changes if each.what == "service rdma-opensm@ib.service"]
+    found = applied(Found(), planned(Found(), INSTANCE))
+    new = planned(found, INSTANCE._replace(**change))
+    service = [each for each in new.changes if each.is_about(Kind.UNIT, INSTANCE.unit, "state")]
     assert [each.before for each in service] == ([state] if state else [])
-    assert plan
-    assert started(plan) == ([INSTANCE.unit] if "other settings" in state else [])
+    assert new
+    assert started(new) == ([INSTANCE.unit] if state == "restart" else [])
+
+
+def test_states_in_words() -> None:
+    found = Found(running=(INSTANCE.unit,), enabled=(INSTANCE.unit,), strays=(7,), files=files_of(INSTANCE))
+    plans = [planned(found, INSTANCE._replace(priority=5)), planned(found, INSTANCE._replace(log_file="/var/log/sm.log"))]
+    assert [plan.changes[-1].words() for plan in plans] == [
+        "service rdma-opensm@ib.service: running, files to be read again -> running",
+        "service rdma-opensm@ib.service: running with other settings -> running",
+    ]
+    assert "process opensm 7: running -> stopped" in [change.words() for change in plans[0].changes]
 
 
 def test_a_new_unit_file_restarts() -> None:
-    found = applied(Found(), plan_present(Found(), [INSTANCE]))
-    plan = plan_present(found._replace(files={**found.files, TEMPLATE: "old"}), [INSTANCE])
-    assert started(plan) == [INSTANCE.unit]
+    found = applied(Found(), planned(Found(), INSTANCE))
+    new = planned(found._replace(files={**found.files, TEMPLATE: "old"}), INSTANCE)
+    assert started(new) == [INSTANCE.unit]
 
 
 def test_a_program_that_was_replaced_restarts() -> None:
-    found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(replaced=(INSTANCE.unit,))
+    found = applied(Found(), planned(Found(), INSTANCE))._replace(replaced=(INSTANCE.unit,))
     for instance in (INSTANCE, INSTANCE._replace(priority=5)):
-        plan = plan_present(found, [instance])
-        assert plan.changes[-1].words() == "service rdma-opensm@ib.service: running a program that was replaced -> running"
-        assert started(plan) == [INSTANCE.unit]
-    assert not plan_present(applied(found, plan_present(found, [INSTANCE])), [INSTANCE])
+        new = planned(found, instance)
+        assert new.changes[-1].words() == "service rdma-opensm@ib.service: running a program that was replaced -> running"
+        assert started(new) == [INSTANCE.unit]
+    assert not planned(applied(found, planned(found, INSTANCE)), INSTANCE)
 
 
 def test_a_fresh_node() -> None:
-    assert [change.words() for change in plan_present(Found(), [INSTANCE]).changes] == [
+    assert [change.words() for change in planned(Found(), INSTANCE).changes] == [
         "service opensm.service masked: no -> yes",
         "service opensmd.service masked: no -> yes",
         "service opensm@.service masked: no -> yes",
@@ -172,10 +199,12 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
 
 
 def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:
-    fresh = plan_present(Found(), [INSTANCE], (), BEGIN + '0x0000000000000001 "leaf 1"\n' + END)
+    wanted = Wanted((INSTANCE,), NodeNames({"node1": Named({}), "node2": Named({}, False)}, {"0x0000000000000001": "leaf 1"}))
+    fresh = plan(wanted, Found())
     assert fresh.changes[-3].words() == "create file /etc/rdma/ib-node-name-map"
     named = '0x0000000000000009 "mine"\n' + fresh.changes[-3].after
-    found = applied(Found(), plan_present(Found(), [INSTANCE]))._replace(node_names=named)
-    assert not plan_present(found, [INSTANCE], (), named)
-    (change,) = [change for change in plan_present(found).changes if "name-map" in change.what]
+    found = applied(Found(), planned(Found(), INSTANCE))._replace(node_names=named)
+    assert not plan(wanted, found)
+    assert not planned(found, INSTANCE)
+    (change,) = [change for change in planned(found).changes if "name-map" in change.subject]
     assert change.after == '0x0000000000000009 "mine"\n'

@@ -9,9 +9,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import fold, render
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import fold, merge, pending_of, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+VFS = Pending(Change(Kind.FIRMWARE_PARAMETER, "0000:03:00.0", "NUM_OF_VFS", "0", "16", "reboot"))
+DRIVER = Pending(Change(Kind.DRIVER, "", "", "as loaded", "as installed", "driver_reload"), ("in use by /scratch",))
 
 FOLDED = [
     ([], ""),
@@ -50,12 +55,11 @@ def test_folded_names_are_all_there(names: set[str]) -> None:
 
 
 def test_hosts_that_wait_for_the_same_share_a_line() -> None:
-    both = "0000:03:00.0 NUM_OF_VFS: 0 -> 16 (needs reboot)"
-    assert render({"node2": [both], "node1": [both, "a second thing"], "node3": []}).splitlines() == [
+    assert render({"node2": [VFS], "node1": [VFS, DRIVER], "node3": []}).splitlines() == [
         "hosts      pending",
         "---------  -------",
-        "node[1-2]  " + both,
-        "node1      a second thing",
+        "node[1-2]  0000:03:00.0 NUM_OF_VFS: 0 -> 16 (needs reboot)",
+        "node1      driver: as loaded -> as installed (needs driver_reload; in use by /scratch)",
         "",
         "A reload, reset or reboot is pending on 2 of 3 hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot.",
     ]
@@ -63,3 +67,34 @@ def test_hosts_that_wait_for_the_same_share_a_line() -> None:
 
 def test_nothing_is_no_table() -> None:
     assert render({"node1": [], "node2": []}) == ""
+
+
+def test_what_several_modules_report_is_there_once_and_the_last_one_knows_what_it_needs() -> None:
+    reset = VFS._replace(change=VFS.change._replace(needs="device_reset"))
+    assert merge([VFS, DRIVER], [reset]) == (reset, DRIVER)
+    other = VFS._replace(change=VFS.change._replace(after="8"))
+    assert merge([VFS], [DRIVER], [other]) == (VFS, DRIVER, other)
+    assert merge() == merge([], []) == ()
+
+
+def test_entries_are_read_back() -> None:
+    assert pending_of([VFS.result(), DRIVER.result()]) == (VFS, DRIVER)
+    assert pending_of([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ("driver", "rdma_pending is 'driver'; allowed: a list of pending changes"),
+        (None, "rdma_pending is not set; allowed: a list of pending changes"),
+        (["driver: a -> b (needs reboot)"], "rdma_pending[0] is 'driver: a -> b (needs reboot)'; allowed: a mapping with the keys kind, subject, "),
+        ([VFS.result(), {}], "rdma_pending[1] is {}"),
+        ([{**VFS.result(), "needs": "patience"}], "needs (interface_bounce, driver_reload, device_reset, reboot, cold_boot)"),
+        ([{**VFS.result(), "kind": "thing"}], "'thing'"),
+        ([{**VFS.result(), "why": "because"}], "'because'"),
+    ],
+)
+def test_what_is_no_pending_change_is_refused(entries: object, words: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        pending_of(entries)
+    assert words in caught.value.msg

@@ -12,7 +12,8 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.filter.activation import FilterModule
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
-from ansible_collections.rdma.ofed.plugins.module_utils._site._activation import activation, needs
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._site._activation import activation
 from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import Batch, batches, problems, sizes
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,25 +81,12 @@ def test_groups_that_have_all_hosts_are_fine() -> None:
 
 
 RELOAD, RESET, REBOOT, COLD = (
-    "driver: as loaded -> as installed (needs driver_reload; in use by /scratch)",
-    "x: 1 -> 2 (needs device_reset)",
-    "kernel: 1 -> 2 (needs reboot)",
-    "y: 1 -> 2 (needs cold_boot)",
+    Pending(Change(Kind.DRIVER, "", "", "as loaded", "as installed", needs)).result() for needs in ("driver_reload", "device_reset", "reboot", "cold_boot")
 )
 
 
-def test_what_a_line_needs() -> None:
-    assert [needs(line) for line in (RELOAD, RESET, REBOOT, COLD, "/boot/initrd.img: rebuild it")] == [
-        "driver_reload",
-        "device_reset",
-        "reboot",
-        "cold_boot",
-        "",
-    ]
-
-
 @pytest.mark.parametrize(
-    ("lines", "reload", "reboot", "prefer", "expected"),
+    ("entries", "reload", "reboot", "prefer", "expected"),
     [
         ([], True, True, False, ""),
         ([RELOAD], False, False, False, ""),
@@ -113,11 +101,12 @@ def test_what_a_line_needs() -> None:
         ([COLD], True, True, True, ""),
     ],
 )
-def test_one_thing_makes_everything_effective_that_is_allowed(lines: list[str], reload: bool, reboot: bool, prefer: bool, expected: str) -> None:
-    assert activation(lines, reload, reboot, prefer) == expected
-    assert FilterModule().filters()["activation"](lines, reload, reboot, prefer) == expected
+def test_one_thing_makes_everything_effective_that_is_allowed(entries: list[dict[str, t.Any]], reload: bool, reboot: bool, prefer: bool, expected: str) -> None:
+    assert activation({entry["needs"] for entry in entries}, allow_reload=reload, allow_reboot=reboot, prefer_reboot=prefer) == expected
+    assert FilterModule().filters()["activation"](entries, reload, reboot, prefer) == expected
 
 
-def test_a_text_in_place_of_lines_is_an_error() -> None:
-    with pytest.raises(AnsibleFilterError):
-        FilterModule().filters()["activation"](RELOAD)
+@pytest.mark.parametrize("entries", ["driver_reload", ["driver: a -> b (needs driver_reload)"]])
+def test_what_is_no_pending_change_is_an_error(entries: t.Any) -> None:
+    with pytest.raises(AnsibleFilterError, match="allowed: "):
+        FilterModule().filters()["activation"](entries)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _dependants as dependants
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _package_names as names
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _removals as removals
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _repository as repository
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,12 +176,12 @@ def test_command_lines_for_rpm() -> None:
 def test_foreign_packages_are_listed_and_refused() -> None:
     removed = ["libpcap0.8", "libibverbs1", "doca-ofed", "mlnx-tools", "tcpdump"]
     versions = {"libpcap0.8": "1.10", "doca-ofed": "2.9.1", "mlnx-tools": "1", "libibverbs1": "44.0-2"}
-    assert dependants.foreign(removed, versions, ["libibverbs1"]) == ["libpcap0.8", "tcpdump"]
-    assert dependants.foreign(removed, versions, [], replaced=True) == ["libpcap0.8", "tcpdump"]
-    assert dependants.foreign(["libopensm9", "libosmcomp5", "libosmvendor5t64", "libopenmpi3", "opensm"], {}, []) == ["libopenmpi3", "opensm"]
-    dependants.refuse(["libpcap0.8"], ["libpcap0.8", "other"], "x")
-    with pytest.raises(Refused, match=r"1 package is no part of the RDMA stack .* when doca is installed: tcpdump") as refused:
-        dependants.refuse(["libpcap0.8", "tcpdump"], ["libpcap0.8"], "doca is installed")
+    assert removals.foreign(removed, versions, expected=["libibverbs1"]) == ["libpcap0.8", "tcpdump"]
+    assert removals.foreign(removed, versions, expected=[], by_name=True) == ["libpcap0.8", "tcpdump"]
+    assert removals.foreign(["libopensm9", "libosmcomp5", "libosmvendor5t64", "libopenmpi3", "opensm"], {}, expected=[]) == ["libopenmpi3", "opensm"]
+    removals.refuse(["libpcap0.8"], ["libpcap0.8", "other"], "x")
+    with pytest.raises(Refused, match=r"1 package is not part of the RDMA stack .* when doca is installed: tcpdump") as refused:
+        removals.refuse(["libpcap0.8", "tcpdump"], ["libpcap0.8"], "doca is installed")
     assert refused.value.details == {"dependants": ["tcpdump"]}
 
 

@@ -12,12 +12,13 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _doca_plan as doca
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _mlnx_plan as mlnx
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._draft import Draft, Found, Place, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import interruption
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository, files_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +28,7 @@ DEBIAN = OperatingSystem("Debian", "debian", "12", "Debian 12")
 RELEASE = "23.10-0.5.5.0"
 INBOX = {"rdma-core": Package("44.0-2"), "libibverbs1": Package("44.0-2"), "bash": Package("5.2-1")}
 OFED = {"mlnx-ofa_kernel": Package("23.10-OFED.23.10.0.5.5.1"), "rdma-core": Package("2310mlnx47-1.2310055"), "bash": Package("5.2-1")}
+ABSENT = Wanted(state="absent")
 SITE = Repository("https://mirror.example.org/x", "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", ("doca-ofed",), "2.9.1")
 
 
@@ -35,17 +37,17 @@ def node(system: OperatingSystem, kind: str = "inbox", **fields: t.Any) -> Found
     return Found(os=system, stack=stack, packages=INBOX if kind == "inbox" else OFED)._replace(**fields)
 
 
-def argvs(draft: Draft) -> list[tuple[str, ...]]:
-    return [step.argv for step in draft.steps]
+def argvs(todo: StackPlan) -> list[tuple[str, ...]]:
+    return [step.argv for step in todo.steps]
 
 
 def test_installer_on_red_hat() -> None:
     wanted = Wanted(version=RELEASE, packages="hpc", installer_options=("--add-kernel-support", "--kmp", "--kernel 5.14.0-362.el9.x86_64"))
-    draft = mlnx.plan_installer(wanted, node(ROCKY), Place("/b"))
+    todo = plan(wanted, node(ROCKY), Place("/b"))
     argv = ("/b/mlnxofedinstall", "--hpc", "--add-kernel-support", "--kmp", "--kernel", "5.14.0-362.el9.x86_64", "--without-fw-update", "-q")
-    assert argvs(draft) == [("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", RELEASE, "/b/.mlnx"), argv]
-    assert draft.steps[-1].stage == "building and installing MLNX_OFED " + RELEASE
-    assert draft.simulate == (("rpm", "--erase", "--test", "libibverbs1", "rdma-core"),)
+    assert argvs(todo) == [("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", RELEASE, "/b/.mlnx"), argv]
+    assert todo.steps[-1].stage == "building and installing MLNX_OFED " + RELEASE
+    assert todo.simulate == (("rpm", "--erase", "--test", "libibverbs1", "rdma-core"),)
 
 
 @pytest.mark.parametrize(
@@ -61,52 +63,52 @@ def test_the_installer_is_forced_where_it_would_stop_at_a_library_of_the_distrib
     system: OperatingSystem, installed: t.Mapping[str, Package], last: str
 ) -> None:
     found = node(system, packages=installed)
-    draft = mlnx.plan_installer(Wanted(version=RELEASE, packages="all"), found, Place("/b"))
-    assert argvs(draft)[-1][-1] == last
+    todo = plan(Wanted(version=RELEASE, packages="all"), found, Place("/b"))
+    assert argvs(todo)[-1][-1] == last
 
 
 def test_doca_on_red_hat_and_suse() -> None:
     wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE, firmware_update=True)
-    assert argvs(doca.plan_doca(wanted, node(ROCKY))) == [
+    assert argvs(plan(wanted, node(ROCKY))) == [
         ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache"),
         ("dnf", "--assumeyes", "--allowerasing", "install", "doca-ofed-2.9.1[!0-9]*", "mlnx-fw-updater"),
     ]
-    draft = doca.plan_doca(wanted, node(SLES))
-    assert argvs(draft)[-1][-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
-    assert draft.steps[-1].environment == (("RUN_FW_UPDATER", "yes"),)
-    assert [change.what for change in draft.changes] == [
-        "file /etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed",
-        "file /etc/zypp/repos.d/rdma-ofed.repo",
-        "stack",
-        "package doca-ofed",
-        "package mlnx-fw-updater",
+    todo = plan(wanted, node(SLES))
+    assert argvs(todo)[-1][-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
+    assert todo.steps[-1].environment == (("RUN_FW_UPDATER", "yes"),)
+    assert [change.key()[:2] for change in todo.changes] == [
+        ("file", "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"),
+        ("file", "/etc/zypp/repos.d/rdma-ofed.repo"),
+        ("stack", ""),
+        ("package", "doca-ofed"),
+        ("package", "mlnx-fw-updater"),
     ]
 
 
 def test_from_mlnx_ofed_to_doca_on_red_hat_goes_through_the_uninstaller() -> None:
     wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE)
-    draft = doca.plan_doca(wanted, node(ROCKY, "mlnx_ofed", uninstaller=True))
-    assert argvs(draft)[0] == ("/usr/sbin/ofed_uninstall.sh", "--force")
-    assert draft.simulate == (("rpm", "--erase", "--test", "mlnx-ofa_kernel", "rdma-core"),)
+    todo = plan(wanted, node(ROCKY, "mlnx_ofed", uninstaller=True))
+    assert argvs(todo)[0] == ("/usr/sbin/ofed_uninstall.sh", "--force")
+    assert todo.simulate == (("rpm", "--erase", "--test", "mlnx-ofa_kernel", "rdma-core"),)
 
 
 def test_back_to_the_distribution_on_red_hat_and_suse() -> None:
-    assert argvs(doca.plan_absent(node(ROCKY, "doca"))) == [("dnf", "--assumeyes", "remove", "--noautoremove", "mlnx-ofa_kernel", "rdma-core")]
-    assert argvs(doca.plan_absent(node(SLES, "mlnx_ofed"))) == [("zypper", "--non-interactive", "remove", "mlnx-ofa_kernel", "rdma-core")]
-    assert not doca.plan_absent(node(ROCKY))
+    assert argvs(plan(ABSENT, node(ROCKY, "doca"))) == [("dnf", "--assumeyes", "remove", "--noautoremove", "mlnx-ofa_kernel", "rdma-core")]
+    assert argvs(plan(ABSENT, node(SLES, "mlnx_ofed"))) == [("zypper", "--non-interactive", "remove", "mlnx-ofa_kernel", "rdma-core")]
+    assert not plan(ABSENT, node(ROCKY))
 
 
 def test_the_user_space_alone_needs_no_other_driver() -> None:
     wanted = Wanted(version=RELEASE, packages="user-space-only")
-    assert [change.needs for change in mlnx.plan_installer(wanted, node(DEBIAN), Place("/b")).changes] == [""]
-    assert [change.needs for change in mlnx.plan_installer(wanted._replace(packages="all"), node(DEBIAN), Place("/b")).changes] == ["driver_reload"]
+    assert [change.needs for change in plan(wanted, node(DEBIAN), Place("/b")).changes] == [""]
+    assert [change.needs for change in plan(wanted._replace(packages="all"), node(DEBIAN), Place("/b")).changes] == ["driver_reload"]
 
 
 def test_what_was_cut_off_while_files_were_replaced_is_dropped_first() -> None:
     found = node(DEBIAN, packages={**INBOX, "ibverbs-providers": Package("44.0-2", "half-installed", lost=True)})
-    draft = mlnx.plan_installer(Wanted(version=RELEASE, packages="all"), found, Place("/b"))
-    assert argvs(draft)[1] == ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", "ibverbs-providers")
-    assert argvs(draft)[2][:3] == ("dpkg", "--configure", "-a")
+    todo = plan(Wanted(version=RELEASE, packages="all"), found, Place("/b"))
+    assert argvs(todo)[1] == ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", "ibverbs-providers")
+    assert argvs(todo)[2][:3] == ("dpkg", "--configure", "-a")
 
 
 @pytest.mark.parametrize(
@@ -143,16 +145,8 @@ WANTED = st.one_of(
     wishes(version=st.just(RELEASE), packages=st.sampled_from(["all", "hpc"])),
     wishes(version=st.sampled_from([RELEASE, ""]), packages=st.just("all"), **SITES),
     wishes(source=st.just("doca"), version=st.sampled_from(["2.9.1", ""]), packages=st.sampled_from(["doca-ofed", "doca-all"]), **SITES),
-    st.just(Wanted(state="absent")),
+    st.just(ABSENT),
 )
-
-
-def plan(wanted: Wanted, found: Found) -> Draft:
-    if wanted.state == "absent":
-        return doca.plan_absent(found)
-    if wanted.source == "doca":
-        return doca.plan_doca(wanted, found)
-    return mlnx.plan_repository(wanted, found) if wanted.method == "repository" else mlnx.plan_installer(wanted, found, Place("/b"))
 
 
 def carried_out(wanted: Wanted, found: Found) -> Found:
@@ -163,9 +157,9 @@ def carried_out(wanted: Wanted, found: Found) -> Found:
         packages = {name: package for name, package in packages.items() if name not in found.vendors}
         return found._replace(stack=Stack("inbox", "44.0"), packages=packages, files=files, interrupted="")
     if wanted.source == "doca":
-        packages[doca.profile_of(wanted)] = Package((wanted.version or "3.0.0") + "-1")
+        packages[wanted.metapackage] = Package((wanted.version or "3.0.0") + "-1")
         return found._replace(stack=Stack("doca", wanted.version or "3.0.0", ofed_version="24.10-1.1.4"), packages=packages, files=files, interrupted="")
-    packages[mlnx.metapackage(wanted.packages)] = Package(wanted.version or RELEASE)
+    packages[wanted.metapackage] = Package(wanted.version or RELEASE)
     stack = Stack("mlnx_ofed", RELEASE, ofed_version=RELEASE)
     return found._replace(stack=stack, packages=packages, files=files, interrupted="", record=wanted.selection())
 
@@ -173,12 +167,12 @@ def carried_out(wanted: Wanted, found: Found) -> Found:
 @given(WANTED, PACKAGES, st.sampled_from(["inbox", "mlnx_ofed", "doca"]), st.sampled_from(["", "interrupted while installing MLNX_OFED"]))
 def test_a_plan_that_was_carried_out_is_empty(wanted: Wanted, packages: dict[str, Package], kind: str, interrupted: str) -> None:
     found = node(DEBIAN, kind, packages=packages, interrupted=interrupted)
-    draft = plan(wanted, found)
-    assert all(change.before != change.after for change in draft.changes)
-    if draft:
-        assert draft.steps or all(change.what.startswith("file ") for change in draft.changes)
+    todo = plan(wanted, found, Place("/b"))
+    assert all(change.before != change.after for change in todo.changes)
+    if todo:
+        assert todo.steps or all(change.is_about(Kind.FILE) for change in todo.changes)
     else:
-        assert not draft.steps
+        assert not todo.steps
     after = plan(wanted, carried_out(wanted, found))
     assert after.changes == ()
     assert after.steps == ()

@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module rdma_facts, and keeps what it found for the planners. The documentation is in the module of the same name."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.errors import AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+
+# By concern: what the look needs to know of the host's variables, and the variables that it reads.
+_HINTS: t.Mapping[str, tuple[t.Callable[[t.Mapping[str, t.Any]], t.Mapping[str, t.Any]], tuple[str, ...]]] = {
+    "kernel_modules": (kernel_modules.hints, kernel_modules.VARIABLES),
+}
+
+
+class ActionModule(ActionBase):
+    """One module execution."""
+
+    _supports_check_mode = True
+    _supports_async = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        host = str(task_vars.get("inventory_hostname", ""))
+        arguments = dict(self._task.args)
+        if plain(arguments.get("keep_look")) in (True, "true", "yes"):
+            arguments["look"] = {name: dict(hints(self._variables(task_vars, names))) for name, (hints, names) in _HINTS.items()}
+        # Whatever was kept is older than what is found now.
+        _looks.forget(host)
+        answer = self._execute_module(module_name="rdma.ofed.rdma_facts", module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
+        looks = answer.pop("look", None)
+        if looks and not self._task.delegate_to:
+            _looks.keep(host, looks)
+        result.update(answer)
+        return result
+
+    def _variables(self, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> dict[str, t.Any]:
+        """Those of the named variables that are set and can be evaluated; the validation reports the others."""
+        variables = {}
+        for name in names:
+            if name in task_vars:
+                try:
+                    variables[name] = plain(self._templar.template(task_vars[name]))
+                except AnsibleError:
+                    continue
+        return variables

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Pending changes of several sources as one list."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: merge_pending
+short_description: Merge lists of pending changes
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Merges lists of pending changes, as modules return them in C(pending), into one for the fact C(rdma_pending).
+  - Each change is in the result once. Where lists disagree on what a change needs, the last one counts.
+positional: _input, more
+options:
+  _input:
+    description: The pending changes that are known already.
+    type: list
+    elements: dict
+    required: true
+  more:
+    description: Further lists, as further arguments.
+    type: list
+    elements: dict
+"""
+
+EXAMPLES = r"""
+- name: Remember what is pending
+  ansible.builtin.set_fact:
+    rdma_pending: "{{ rdma_pending | default([]) | rdma.ofed.merge_pending(gpudirect_outcome.pending) }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The pending changes, in the order in which they became known.
+  type: list
+  elements: dict
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import merge, pending_of
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+
+def merge_pending(entries: t.Any, *more: t.Any) -> list[dict[str, t.Any]]:
+    """The entries of all lists."""
+    try:
+        return [entry.result() for entry in merge(*(pending_of(plain(one)) for one in (entries, *more)))]
+    except InvalidInput as exc:
+        raise AnsibleFilterError(exc.msg) from exc
+
+
+class FilterModule:
+    """Registers the filter."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"merge_pending": merge_pending}

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Pending changes in words."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: pending_words
+short_description: Pending changes in words, for people
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Turns each pending change into one line of text, for messages. Decide on the entries themselves.
+positional: _input
+options:
+  _input:
+    description: The pending changes, as modules return them in C(pending).
+    type: list
+    elements: dict
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Show what is pending
+  ansible.builtin.debug:
+    msg: "{{ rdma_pending | default([]) | rdma.ofed.pending_words }}"
+"""
+
+RETURN = r"""
+_value:
+  description: "Lines such as C(0000:03:00.0 NUM_OF_VFS: 0 -> 16 (needs reboot))."
+  type: list
+  elements: str
+"""
+
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+
+def pending_words(entries: t.Any) -> list[str]:
+    """One line for each entry."""
+    try:
+        return [entry.words() for entry in pending_of(plain(entries))]
+    except InvalidInput as exc:
+        raise AnsibleFilterError(exc.msg) from exc
+
+
+class FilterModule:
+    """Registers the filter."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"pending_words": pending_words}

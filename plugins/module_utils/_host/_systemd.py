@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The verbs of systemctl."""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+
+TIMEOUT = 120.0
+
+
+class Systemd:
+    """Changes units. A verb raises CommandFailed where systemctl fails, unless it is only an `attempt`."""
+
+    def __init__(self, run: Runner, *, timeout: float = TIMEOUT) -> None:
+        self._run = run
+        self._timeout = timeout
+
+    def _call(self, verb: str, units: t.Sequence[str], attempt: bool) -> Output:
+        return self._run(["systemctl", verb, *units], ok=None if attempt else (0,), timeout=self._timeout)
+
+    def daemon_reload(self) -> None:
+        """Read the unit files again."""
+        self._call("daemon-reload", (), False)
+
+    def start(self, *units: str, attempt: bool = False) -> None:
+        self._call("start", units, attempt)
+
+    def stop(self, *units: str, attempt: bool = False) -> None:
+        self._call("stop", units, attempt)
+
+    def restart(self, *units: str, attempt: bool = False) -> None:
+        self._call("restart", units, attempt)
+
+    def reload(self, *units: str, attempt: bool = False) -> None:
+        """Let the services read their configuration again."""
+        self._call("reload", units, attempt)
+
+    def enable(self, *units: str) -> None:
+        self._call("enable", units, False)
+
+    def disable(self, *units: str, attempt: bool = False) -> None:
+        self._call("disable", units, attempt)
+
+    def is_active(self, *units: str) -> bool:
+        """Whether one of the units is active."""
+        return self._run(["systemctl", "is-active", "--quiet", *units], ok=None).rc == 0

@@ -1,0 +1,221 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""Red Hat's ifcfg files: what describes IPoIB interfaces to NetworkManager's ifcfg reader and to network-scripts. Pure.
+
+Both read the same files and differ in a few points, so there is one renderer with a switch (`nm`):
+
+- A P_Key without the membership bit: network-scripts (ifup-ib) add the bit, want the name that results from it, and so
+  can't do limited membership. NetworkManager adds it to PKEY_ID as well, and takes PKEY_ID_NM as it is since 1.44.
+- A default route in a route file: NetworkManager before 1.20, which is RHEL 7, passes over it and wants GATEWAY;
+  ifup-ib takes GATEWAY only where it lies in the network of the first address.
+- The ports of a bond: network-scripts start them with the bond. NetworkManager does as well where the bond says so, and
+  ports that are started on their own then leave and re-enter it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import posixpath
+import re
+import typing as t
+import uuid
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+
+DIRECTORY = "/etc/sysconfig/network-scripts"
+
+# route-NAME and route6-NAME belong to ifcfg-NAME.
+_OURS = re.compile(r"^%s/(?P<kind>ifcfg|route6?)-(?P<name>[^/]+)$" % re.escape(DIRECTORY))
+# Neither network-scripts nor NetworkManager read these.
+_LEFTOVER = re.compile(r"(~|\.(bak|orig|rej|rpmorig|rpmnew|rpmsave|augnew|augtmp))$")
+
+FULL = 0x8000
+# The least NetworkManager that takes a P_Key of limited membership from an ifcfg file.
+LIMITED_SINCE = (1, 44)
+SCRIPTS_DATAGRAM_MTU = 2044
+
+
+def path_of(name: str, kind: str = "ifcfg") -> str:
+    """`kind` is `ifcfg`, `route` or `route6`."""
+    return "%s/%s-%s" % (DIRECTORY, kind, name)
+
+
+def is_ours(path: str, text: str) -> bool:
+    """A file that belongs to this collection: by its name and its first line."""
+    return _OURS.match(path) is not None and text.startswith(HEADER)
+
+
+def uuid_of(name: str) -> str:
+    """The UUID of the profile, by which nmcli finds it whatever other profiles are called."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, "rdma.ofed:" + path_of(name)))
+
+
+def render(interfaces: t.Sequence[Interface], nm: bool = True) -> dict[str, str]:
+    """The ifcfg file of every interface and the files of its routes, by path. `nm`: NetworkManager reads them."""
+    files: dict[str, str] = {}
+    for interface in interfaces:
+        files[path_of(interface.name)] = HEADER + "\n".join(lines_of(_ifcfg(interface, nm))) + "\n"
+        gateways = _gateways(interface, nm)
+        for kind, version in (("route", 4), ("route6", 6)):
+            routes = [route for route in interface.routes if _version(route) == version and route not in gateways]
+            if routes:
+                files[path_of(interface.name, kind)] = HEADER + "".join(_route(route, interface.name) + "\n" for route in routes)
+    return files
+
+
+def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
+    port = bool(interface.master)
+    yield "DEVICE", interface.name
+    yield "NAME", interface.name
+    if nm:
+        yield "UUID", uuid_of(interface.name)
+    else:
+        # Where both are installed, NetworkManager would configure the interface as well.
+        yield "NM_CONTROLLED", "no"
+    yield "TYPE", "Bond" if interface.bond else "InfiniBand"
+    yield "ONBOOT", "no" if port and nm else "yes"
+    yield "BOOTPROTO", "none"
+    if interface.bond:
+        yield from _bond(interface.bond, nm)
+    else:
+        yield "CONNECTED_MODE", "yes" if interface.mode == "connected" else "no"
+    if interface.is_child:
+        yield from _child(interface)
+    if interface.mtu:
+        yield "MTU", str(interface.mtu)
+    if port:
+        yield "MASTER", interface.master
+        yield "SLAVE", "yes"
+    else:
+        yield from _addresses(interface)
+        yield from ((("IPV6_DEFAULTGW" if _version(route) == 6 else "GATEWAY"), route.via) for route in _gateways(interface, nm))
+
+
+def _bond(bond: Bond, nm: bool) -> t.Iterator[tuple[str, str]]:
+    options = ["mode=active-backup", "miimon=%d" % bond.miimon, "fail_over_mac=active"]
+    if bond.primary:
+        options.append("primary=%s" % bond.primary)
+    yield "BONDING_MASTER", "yes"
+    yield "BONDING_OPTS", " ".join(options)
+    if nm:
+        yield "AUTOCONNECT_SLAVES", "yes"
+
+
+def _child(interface: Interface) -> t.Iterator[tuple[str, str]]:
+    yield "PKEY", "yes"
+    yield "PHYSDEV", interface.parent
+    # With 0x: the shell of ifup-ib would take it for a decimal number.
+    yield "PKEY_ID", "0x%04x" % interface.pkey
+    if not interface.pkey & FULL:
+        yield "PKEY_ID_NM", "0x%04x" % interface.pkey
+
+
+def _addresses(interface: Interface) -> t.Iterator[tuple[str, str]]:
+    addresses = [ipaddress.ip_interface(address) for address in interface.addresses]
+    for position, address in enumerate(item for item in addresses if item.version == 4):
+        # Without a number, the first: every release of both readers knows it.
+        suffix = str(position) if position else ""
+        yield "IPADDR" + suffix, str(address.ip)
+        yield "PREFIX" + suffix, str(address.network.prefixlen)
+    addresses6 = [str(address) for address in addresses if address.version == 6]
+    # The addresses are the declared ones: none from router advertisements.
+    yield "IPV6INIT", "yes"
+    yield "IPV6_AUTOCONF", "no"
+    if addresses6:
+        yield "IPV6ADDR", addresses6[0]
+    if addresses6[1:]:
+        yield "IPV6ADDR_SECONDARIES", " ".join(addresses6[1:])
+
+
+def _version(route: Route) -> int:
+    return ipaddress.ip_network(route.to, strict=False).version
+
+
+def _gateways(interface: Interface, nm: bool) -> list[Route]:
+    """The default routes, one of each version, that are written as a gateway of the interface."""
+    found: dict[int, Route] = {}
+    for route in interface.routes:
+        if nm and route.via and not route.metric and ipaddress.ip_network(route.to, strict=False).prefixlen == 0:
+            found.setdefault(_version(route), route)
+    return [found[version] for version in sorted(found)]
+
+
+def _route(route: Route, name: str) -> str:
+    """A line that network-scripts hand to `ip route add`, and that NetworkManager reads the same way."""
+    words = [route.to, *(["via", route.via] if route.via else []), "dev", name, *(["metric", str(route.metric)] if route.metric else [])]
+    return " ".join(words)
+
+
+def records(files: t.Mapping[str, str]) -> dict[str, Record]:
+    """What our ifcfg files say."""
+    found = {}
+    for path, text in files.items():
+        match = _OURS.match(path)
+        if match is None or match.group("kind") != "ifcfg" or not text.startswith(HEADER):
+            continue
+        variables = assignments(text)
+        addresses = [
+            "%s/%s" % (value, variables.get("PREFIX" + key[len("IPADDR") :], "32")) for key, value in variables.items() if re.match(r"^IPADDR\d*$", key)
+        ]
+        addresses += [*variables.get("IPV6ADDR", "").split(), *variables.get("IPV6ADDR_SECONDARIES", "").split()]
+        mtu = variables.get("MTU", "")
+        found[match.group("name")] = Record(match.group("name"), tuple(addresses), int(mtu) if mtu.isdigit() else 0)
+    return found
+
+
+def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign files that configure `name` or an alias of it, by DEVICE or by their own name, and routes of it."""
+    found = []
+    for path, text in sorted(files.items()):
+        match = _OURS.match(path)
+        if match is None or is_ours(path, text) or _LEFTOVER.search(path):
+            continue
+        named = match.group("name")
+        devices = {named} if match.group("kind") != "ifcfg" else {named, assignments(text).get("DEVICE", named)}
+        if name in {device.split(":", 1)[0] for device in devices}:
+            found.append(path)
+    return tuple(found)
+
+
+def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """The administrator's ifcfg files, but for the loopback's: the sign that they are in use here."""
+    return tuple(
+        path
+        for path, text in sorted(files.items())
+        if posixpath.basename(path).startswith("ifcfg-") and posixpath.basename(path) != "ifcfg-lo" and _OURS.match(path) and not is_ours(path, text)
+    )
+
+
+def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
+    """The interfaces to bring up (`ifup NAME`, `nmcli connection up UUID`): bonds bring up their ports themselves."""
+    return tuple(interface.name for interface in interfaces if not interface.master)
+
+
+def refused(interfaces: t.Sequence[Interface], nm: tuple[int, int] | None) -> tuple[str, ...]:
+    """What the reader can't do, in words. `nm` is the release of NetworkManager, None stands for network-scripts."""
+    reader = "network-scripts" if nm is None else "NetworkManager %d.%d" % nm
+    if nm is not None and nm >= LIMITED_SINCE:
+        return ()
+    return tuple(
+        "%s: P_Key 0x%04x is a limited membership, to which %s adds the bit of full membership in an ifcfg file; declare 0x%04x, or use another network stack"
+        % (interface.name, interface.pkey, reader, interface.pkey | FULL)
+        for interface in interfaces
+        if interface.is_child and not interface.pkey & FULL
+    )
+
+
+def remarks(interfaces: t.Sequence[Interface], nm: bool) -> tuple[str, ...]:
+    """What may turn out otherwise at boot."""
+    if nm:
+        return ()
+    return tuple(
+        "%s: releases of ifup-ib exist that lower the MTU of datagram mode to %d" % (interface.name, SCRIPTS_DATAGRAM_MTU)
+        for interface in interfaces
+        if interface.mode == "datagram" and interface.mtu > SCRIPTS_DATAGRAM_MTU and interface.bond is None
+    )

@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""The ifcfg files of Red Hat as a back-end: NetworkManager reads them where it runs, network-scripts elsewhere."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._scripts import ScriptsDriver
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import levelled
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+
+UNIT = "network.service"
+
+
+class NetworkScriptsDriver(ScriptsDriver):
+    """network-scripts keep no list: what is up by a file of ours is changed as it is."""
+
+    def give_up(self, names: t.Sequence[str], found: Found) -> None:
+        for name in names:
+            if name in found.netdevs and self._run.has("ifdown"):
+                self._run(["ifdown", name], ok=None)
+
+    def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
+        started = _ifcfg.to_start(todo.live)
+        for interface in todo.live:
+            netdev = found.netdevs.get(interface.name)
+            if netdev is not None and netdev.up:
+                self._live(interface, netdev, found)
+            elif interface.name in started:
+                if netdev is not None:
+                    self._clear(interface, netdev)
+                self._run(["ifup", interface.name], timeout=UP_TIMEOUT)
+
+
+def by_uuid(name: str) -> tuple[str, str]:
+    """How nmcli finds a profile from an ifcfg file: its name is that of the interface, which others may have too."""
+    return "uuid", _ifcfg.uuid_of(name)
+
+
+class Ifcfg(Backend):
+    name = "ifcfg"
+    format = _ifcfg
+    see = "'ip address', and 'nmcli device' where NetworkManager runs"
+    units = (UNIT,)
+    tools = ("ifup",)
+    patterns = tuple("%s/%s-*" % (_ifcfg.DIRECTORY, kind) for kind in ("ifcfg", "route", "route6"))
+    strips = True
+
+    def claim(self, evidence: Evidence) -> Claim | None:
+        own = _ifcfg.own_files(evidence.files)
+        if not own or not evidence.is_active(UNIT):
+            return None
+        # Where NetworkManager runs, it reads these files, and the service passes them over.
+        return Claim("%s is active and %s exists" % (UNIT, own[0]), 1 if evidence.is_active(NETWORKMANAGER.service) else 2)
+
+    def missing(self, evidence: Evidence) -> str:
+        if "ifup" in evidence.tools or evidence.is_active(NETWORKMANAGER.service):
+            return ""
+        return "ipoib_backend is ifcfg, but neither network-scripts (ifup) nor NetworkManager is here to read such files: name another back-end"
+
+    def in_use(self, evidence: Evidence) -> bool:
+        return bool(_ifcfg.own_files(evidence.files))
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        return _ifcfg.render(levelled(interfaces), NETWORKMANAGER.version(found) is not None)
+
+    def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
+        return _ifcfg.refused(interfaces, NETWORKMANAGER.version(found))
+
+    def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
+        return _ifcfg.remarks(interfaces, NETWORKMANAGER.version(found) is not None)
+
+    def held(self, found: Found) -> frozenset[str] | None:
+        return found.up.intersection(self.records(found.files))
+
+    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
+        if NETWORKMANAGER.version(found) is None:
+            return NetworkScriptsDriver(tools)
+        return NetworkManagerDriver(tools, NETWORKMANAGER.active, by_uuid)
+
+
+IFCFG = Ifcfg()

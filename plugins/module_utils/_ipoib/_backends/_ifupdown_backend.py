@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""ifupdown as a back-end."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Files, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._scripts import ScriptsDriver
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+
+UNIT = "networking.service"
+
+
+class IfupdownDriver(ScriptsDriver):
+    """ifupdown keeps a list of what it has up."""
+
+    def give_up(self, names: t.Sequence[str], found: Found) -> None:
+        for name in names:
+            if name in IFUPDOWN.active(found) and self._run.has("ifdown"):
+                self._run(["ifdown", "--force", name], ok=None)
+
+    def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
+        for interface in todo.live:
+            netdev = found.netdevs.get(interface.name)
+            if netdev is not None and interface.name in IFUPDOWN.active(found):
+                self._live(interface, netdev, found)
+                continue
+            if netdev is not None:
+                self._clear(interface, netdev)
+            # Without --force a stale entry in ifupdown's list would make this do nothing.
+            self._run(["ifup", "--force", interface.name], timeout=UP_TIMEOUT)
+
+
+class Ifupdown(Backend):
+    name = "ifupdown"
+    format = _ifupdown
+    see = "'ifquery --state' and 'ip address'"
+    tool = "ifup"
+    units = (UNIT,)
+    patterns = (_ifupdown.MAIN, _ifupdown.DIRECTORY + "/*")
+    shared = (_ifupdown.MAIN,)
+    lists_active = True
+
+    def claim(self, evidence: Evidence) -> Claim | None:
+        unit = evidence.units.get(UNIT)
+        if self.tool not in evidence.tools or unit is None or not (unit.active == "active" or unit.enabled == "enabled"):
+            return None
+        names = [name for name in _ifupdown.own_names(evidence.files) if name != "lo"]
+        because = "%s is %s" % (UNIT, "active" if unit.active == "active" else "enabled")
+        return Claim(because + (" and configures %s" % ", ".join(names) if names else ""), 2 if names else 0)
+
+    def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
+        up = _ifupdown.up_interfaces(read_text(os.path.join(root, _ifupdown.STATE[1:])))
+        return self.recognise(evidence)._replace(active={name: Active() for name in sorted(up)})
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        return _ifupdown.render(interfaces)
+
+    def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
+        main = files.get(_ifupdown.MAIN, "")
+        sourced = _ifupdown.sourced(main, [path for path in written if path.startswith(_ifupdown.DIRECTORY + "/")])
+        return {_ifupdown.MAIN: sourced} if main or sourced else {}
+
+    def outline(self, text: str) -> str:
+        return _ifupdown.outline(text)
+
+    def held(self, found: Found) -> frozenset[str] | None:
+        return frozenset(self.active(found))
+
+    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
+        return IfupdownDriver(tools)
+
+
+IFUPDOWN = Ifupdown()

@@ -1,0 +1,189 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""netplan: one file of ours with what netplan can say, and beside it files of its renderer for what it can't. Pure.
+
+netplan knows no P_Key children, and its bonds take no ports that it doesn't know. So children, bonds that have one
+among their ports, and all ports of such bonds are written for the renderer itself: systemd-networkd or NetworkManager.
+
+What whoever applies these files has to know:
+
+* netplan warns of a file that others can read: the mode is `MODE`, the owner root.
+* `netplan generate` reads everything and writes only below `/run`: the check to make before `netplan apply`, and
+  the one parser that is sure to be there. `conflicts` reads foreign files without one, see there.
+* systemd-networkd 252 takes no mode from what netplan writes: `boot_interfaces` are for the boot unit (_boot.py), which
+  sets their MTU as well.
+* Of bonds under NetworkManager only the bond is activated, never a port.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+
+DIRECTORY = "/etc/netplan"
+DIRECTORIES = (DIRECTORY, "/run/netplan", "/lib/netplan", "/usr/lib/netplan")
+PATH = DIRECTORY + "/90-rdma-ofed.yaml"
+MODE = 0o600
+
+NETWORKD = "networkd"
+NETWORKMANAGER = "NetworkManager"
+
+# Files that netplan makes of its own: they say what the YAML files say.
+_GENERATED = re.compile(r"^/run/(systemd/network/10-netplan-|NetworkManager/system-connections/netplan-)")
+_DROPIN = "/etc/systemd/network/10-netplan-%s.network.d/50-rdma-ofed.conf"
+_DROPIN_PATH = re.compile("^" + re.escape(_DROPIN).replace("%s", "[^/]+") + "$")
+
+
+def is_ours(path: str, text: str) -> bool:
+    """A file that belongs to this collection: by its name and its first line."""
+    return (path == PATH or _DROPIN_PATH.match(path) is not None) and text.startswith(HEADER)
+
+
+def outside(interfaces: t.Sequence[Interface]) -> frozenset[str]:
+    """The interfaces that netplan can't describe."""
+    children = {interface.name for interface in interfaces if interface.is_child}
+    found = set(children)
+    for interface in interfaces:
+        if interface.bond is not None and children.intersection(interface.bond.ports):
+            found.update((interface.name, *interface.bond.ports))
+    return frozenset(found)
+
+
+def boot_interfaces(interfaces: t.Sequence[Interface], renderer: str = NETWORKD) -> tuple[Interface, ...]:
+    """The interfaces whose mode at boot is the business of the boot unit."""
+    return _bonds.levelled(interfaces) if renderer == NETWORKD else ()
+
+
+def problems(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniband_mode: bool = True) -> list[Problem]:
+    """What netplan or its renderer can't do with these interfaces. `infiniband_mode`: whether netplan knows it; older releases refuse the whole file."""
+    if renderer == NETWORKD:
+        return []
+    found = _networkmanager.problems(interfaces)
+    inside = [interface.name for interface in interfaces if interface.name not in outside(interfaces)]
+    if inside and not infiniband_mode:
+        hint = "older ones make Ethernet profiles of InfiniBand interfaces; update netplan, or use its renderer networkd"
+        found.append(Problem("netplan of %s" % ", ".join(inside), "a release before 0.105", "0.105 or newer with the renderer NetworkManager", hint))
+    return found
+
+
+def render(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniband_mode: bool = True) -> dict[str, str]:
+    """The YAML file, and the files of the renderer, by path."""
+    interfaces = _bonds.levelled(interfaces)
+    beyond = outside(interfaces)
+    inside = [interface for interface in interfaces if interface.name not in beyond]
+    files = {PATH: _yaml(inside, renderer, infiniband_mode)} if inside else {}
+    rest = [interface for interface in interfaces if interface.name in beyond]
+    if renderer == NETWORKMANAGER:
+        files.update(_networkmanager.render(rest))
+        files.update(_networkmanager.carrier_file(interface.name for interface in interfaces))
+        return files
+    files.update(_networkd.render(rest))
+    for interface in inside:
+        children = sorted(other.name for other in rest if other.parent == interface.name)
+        if children:
+            files[_DROPIN % interface.name] = HEADER + "[Network]\n" + "".join("IPoIB=%s\n" % child for child in children)
+    return files
+
+
+def _yaml(interfaces: t.Sequence[Interface], renderer: str, infiniband_mode: bool) -> str:
+    """Strings are written as JSON has them, which YAML is a superset of: a name such as `1e3` stays one."""
+    lines = ["network:", "  version: 2"]
+    for kind, chosen in (("ethernets", [each for each in interfaces if each.bond is None]), ("bonds", [each for each in interfaces if each.bond is not None])):
+        if chosen:
+            lines.append("  %s:" % kind)
+        for interface in chosen:
+            lines.append("    %s:" % json.dumps(interface.name))
+            lines += ["      " + line for line in _interface(interface, renderer, infiniband_mode)]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _interface(interface: Interface, renderer: str, infiniband_mode: bool) -> list[str]:
+    # The renderer of this interface alone: a global one would be everybody's.
+    lines = ["renderer: %s" % renderer]
+    if interface.bond is not None:
+        lines += _bond(interface.bond)
+    elif infiniband_mode:
+        lines.append("infiniband-mode: %s" % interface.mode)
+    # networkd can't set the MTU of connected mode on an interface that it can't put into this mode.
+    if interface.mtu and (renderer == NETWORKMANAGER or interface.mode == "datagram" or interface.bond is not None):
+        lines.append("mtu: %d" % interface.mtu)
+    lines += ["optional: true", "accept-ra: false"]
+    if renderer == NETWORKD:
+        lines.append("ignore-carrier: true")
+    if interface.master or not interface.addresses:
+        lines.append("link-local: []")
+    if interface.addresses:
+        lines += ["addresses:", *("- %s" % json.dumps(address) for address in interface.addresses)]
+    if interface.routes:
+        lines += ["routes:", *(line for route in interface.routes for line in _route(route))]
+    return lines
+
+
+def _bond(bond: Bond) -> list[str]:
+    lines = ["interfaces:", *("- %s" % json.dumps(port) for port in bond.ports), "parameters:", "  mode: active-backup"]
+    lines += ["  mii-monitor-interval: %d" % bond.miimon, "  fail-over-mac-policy: active"]
+    return [*lines, "  primary: %s" % json.dumps(bond.primary)] if bond.primary else lines
+
+
+def _route(route: Route) -> list[str]:
+    lines = ["- to: %s" % json.dumps(route.to), "  via: %s" % json.dumps(route.via) if route.via else "  scope: link"]
+    return [*lines, "  metric: %d" % route.metric] if route.metric else lines
+
+
+def records(files: t.Mapping[str, str]) -> dict[str, Record]:
+    """What our YAML file says. What lies beside it is on record of its own back-end, and the boot unit."""
+    text = files.get(PATH, "")
+    if not is_ours(PATH, text):
+        return {}
+    found = {}
+    for block in re.split(r"^    (?=\")", text, flags=re.MULTILINE)[1:]:
+        head, _newline, body = block.partition("\n")
+        name = json.loads(head.rstrip(":"))
+        # Routes and ports are list items as well: those of addresses follow their key without a break.
+        listed = re.search(r"^      addresses:\n((?:      - .*\n)+)", body, re.MULTILINE)
+        addresses = tuple(json.loads(line.strip()[2:]) for line in listed.group(1).splitlines()) if listed else ()
+        mtu = re.search(r"^      mtu: (\d+)$", body, re.MULTILINE)
+        found[name] = Record(name, addresses, int(mtu.group(1)) if mtu else 0)
+    return found
+
+
+def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign YAML files that speak of `name`, and files of the renderers, other than what netplan makes, that configure it.
+
+    PyYAML need not be there, so this does not parse: a file speaks of an interface where the name is a word of it, in
+    whatever place but a comment, or where a `name:` of a `match:` covers it. It errs towards a conflict.
+    """
+    found = [path for path, text in sorted(files.items()) if _is_yaml(path) and not is_ours(path, text) and _speaks_of(name, text)]
+    others = {path: text for path, text in files.items() if not _GENERATED.match(path)}
+    ours = "10-netplan-%s.network" % name if name in records(files) else ""
+    return (*found, *_networkd.conflicts(name, others, ours), *_networkmanager.conflicts(name, others))
+
+
+def _is_yaml(path: str) -> bool:
+    return path.rpartition("/")[0] in DIRECTORIES and path.endswith(".yaml")
+
+
+def _speaks_of(name: str, text: str) -> bool:
+    bare = "\n".join(re.sub(r"(^|\s)#.*$", "", line) for line in text.splitlines())
+    # What may stand in a name does not end it: "ib0" is no word of "ib0.8001".
+    if re.search(r"(?<![\w.-])%s(?![\w.-])" % re.escape(name), bare):
+        return True
+    patterns = re.findall(r"\bname\"?\s*:\s*[\"']?([^\"'\s,}]+)", bare)
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
+    """The administrator's YAML files among `paths`: the sign that netplan is in use here."""
+    return tuple(sorted(path for path in paths if _is_yaml(path) and path != PATH))

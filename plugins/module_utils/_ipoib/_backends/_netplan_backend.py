@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""netplan as a back-end: its files are rendered again, and its renderer is told of them.
+
+`netplan apply` would restart the renderer and touch every interface of the node; `netplan generate` touches none, if
+what it writes is kept from being new (see _netplan_generated).
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Files, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _netplan_generated, _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+
+RENDERERS: t.Mapping[str, Backend] = {_netplan.NETWORKD: NETWORKD, _netplan.NETWORKMANAGER: NETWORKMANAGER}
+# One of the files that netplan writes for networkd.
+GENERATED = "/run/systemd/network/10-netplan.network"
+
+
+class NetplanDriver(Driver):
+    """Drives netplan, and C(renderer)."""
+
+    def __init__(self, tools: Tools, renderer: Driver, tells: bool) -> None:
+        """C(tells): the renderer has to be told that netplan has written files."""
+        super().__init__(tools)
+        self._renderer = renderer
+        self._tells = tells
+        self.kernel_first = renderer.kernel_first
+        self.makes_bonds = renderer.makes_bonds
+
+    def give_up(self, names: t.Sequence[str], found: Found) -> None:
+        self._renderer.give_up(names, found)
+
+    def forget(self, paths: t.Sequence[str]) -> None:
+        if _netplan.PATH in paths:
+            self.finish()
+
+    def finish(self) -> None:
+        if self._run.has("netplan"):
+            self._generate()
+            self._renderer.forget((GENERATED,))
+
+    def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
+        # Also without a change of files: the run that wrote them may have ended before this step.
+        self._generate()
+        # netplan has written files just now; those whose text is another are configured by the reload.
+        self._renderer.apply(todo, [*changed, GENERATED] if self._tells and _netplan.PATH in changed else changed, found)
+
+    def _generate(self) -> None:
+        self._tools.put_aside()
+        self._run(["netplan", "generate"])
+
+    def busy(self, found: Found) -> bool:
+        return self._renderer.busy(found)
+
+    def nudge(self, again: IpoibPlan, found: Found) -> None:
+        self._renderer.nudge(again, found)
+
+
+def renderer_of(files: Files) -> str:
+    """The word of `RENDERERS` that the administrator's files say."""
+    stated = [match for path in _netplan.own_files(files) for match in re.findall(r"^\s*renderer\s*:\s*[\"']?(\w+)", files[path], re.MULTILINE)]
+    return _netplan.NETWORKMANAGER if stated and stated[0] == _netplan.NETWORKMANAGER else _netplan.NETWORKD
+
+
+class Netplan(Backend):
+    name = "netplan"
+    format = _netplan
+    see = "'netplan get', 'networkctl status' or 'nmcli device'"
+    tool = "netplan"
+    patterns = (*(directory + "/*.yaml" for directory in _netplan.DIRECTORIES), _networkd.DIRECTORY + "/*.network.d/50-rdma-ofed.conf")
+    modes: t.Mapping[str, int] = {_netplan.DIRECTORY: _netplan.MODE}
+    renders_through = (NETWORKD.name, NETWORKMANAGER.name)
+    strips = True
+    # An interrupted run may have nothing else left to do, and netplan may not have written its files again.
+    leftover = Change(Kind.UNIT, NETWORKD.service, "generated_files", "put aside", "in place")
+
+    def claim(self, evidence: Evidence) -> Claim | None:
+        own = _netplan.own_files(evidence.files)
+        if not own or self.tool not in evidence.tools:
+            return None
+        return Claim("%s exists" % own[0], 2, renderer=RENDERERS[renderer_of(evidence.files)].name)
+
+    def missing(self, evidence: Evidence) -> str:
+        word = renderer_of(evidence.files)
+        service = RENDERERS[word].service
+        inactive = "" if evidence.is_active(service) else "netplan's renderer here is %s, but %s is not active: start and enable it" % (word, service)
+        return super().missing(evidence) or inactive
+
+    def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
+        found = self.recognise(evidence)
+        settings = {"renderer": renderer_of(evidence.files)}
+        # The list of features: not every release prints its version.
+        if found.claim is not None and not re.search(r"\binfiniband\b", run(["netplan", "info"], ok=None).stdout):
+            settings["infiniband_mode"] = "no"
+        return found._replace(settings=settings, unfinished=_netplan_generated.is_aside(root))
+
+    def renderer(self, found: Found) -> str:
+        return self.presence(found).settings.get("renderer", _netplan.NETWORKD)
+
+    def _infiniband_mode(self, found: Found) -> bool:
+        """Whether netplan knows `infiniband-mode`."""
+        return self.presence(found).settings.get("infiniband_mode", "yes") == "yes"
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        return _netplan.render(interfaces, self.renderer(found), self._infiniband_mode(found))
+
+    def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
+        return tuple(str(problem) for problem in _netplan.problems(interfaces, self.renderer(found), self._infiniband_mode(found)))
+
+    def boots(self, interfaces: Interfaces, found: Found) -> tuple[Interface, ...]:
+        return _netplan.boot_interfaces(interfaces, self.renderer(found))
+
+    def held(self, found: Found) -> frozenset[str] | None:
+        return RENDERERS[self.renderer(found)].held(found)
+
+    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
+        if self.renderer(found) == _netplan.NETWORKD:
+            return NetplanDriver(tools, NETWORKD.drive(tools, found), tells=True)
+        # Which profiles are netplan's, and which are written beside it.
+        beside = _netplan.outside(interfaces)
+
+        def calls(name: str) -> tuple[str, str]:
+            return "id", (_networkmanager.connection_id if name in beside else _networkmanager.generated_id)(name)
+
+        return NetplanDriver(tools, NetworkManagerDriver(tools, NETWORKMANAGER.active, calls), tells=False)
+
+    def tells(self, found: Found) -> tuple[str, ...]:
+        # As the renderer, networkd is told once, in the end: told before, it would make the new bond by itself, and with ports that
+        # can't have its MTU yet. A bond that a port was refused by has an Ethernet's largest MTU from then on.
+        return (self.name, NETWORKD.name) if self.renderer(found) == _netplan.NETWORKD else (self.name,)
+
+    def put_aside(self, root: str) -> None:
+        _netplan_generated.put_aside(root)
+
+    def put_back(self, root: str) -> None:
+        _netplan_generated.put_back(root)
+
+    def shell_before(self, touched: t.Collection[str]) -> list[str]:
+        return [_netplan_generated.SHELL_PUT_ASIDE] if self.name in touched else []
+
+    def shell_generate(self, touched: t.Collection[str]) -> list[str]:
+        return ["netplan generate", _netplan_generated.SHELL_PUT_BACK] if self.name in touched else []
+
+
+NETPLAN = Netplan()

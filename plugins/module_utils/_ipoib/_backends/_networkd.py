@@ -1,0 +1,164 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""systemd-networkd: the files that describe IPoIB interfaces. Pure.
+
+networkd 252 ignores `[IPoIB]` in .network files, so the mode of a parent comes from a unit of our own (_boot.py),
+which sets its MTU as well: networkd can't set 65520 before the mode is connected. A child is made by networkd, with
+its mode.
+
+The kernel gives a port the MTU of its bond when it enters it, and lets it in only if the port can have it: one that
+is to be connected must be so by then. networkd waits with an interface until udev has it in its database, before which
+a rule of ours sets the mode (_boot.py). A bond that is there already gets another MTU from whoever applies these
+files: networkd changes no bond that exists. One that is gone comes back with `networkctl reload`, but without its
+ports, even where they are told to reconfigure (seen with 252): that takes a start of networkd.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+
+DIRECTORY = "/etc/systemd/network"
+DIRECTORIES = (DIRECTORY, "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network")
+PREFIX = "50-rdma-"
+
+_OURS = re.compile(r"^%s/%s(?P<name>[^/]+)\.(network|netdev)$" % (re.escape(DIRECTORY), PREFIX))
+# Match keys that say nothing against an IPoIB interface by themselves.
+_DECIDABLE = {"Name", "Type"}
+
+
+def path_of(name: str, suffix: str) -> str:
+    return "%s/%s%s.%s" % (DIRECTORY, PREFIX, name, suffix)
+
+
+def is_ours(path: str, text: str) -> bool:
+    """A file that belongs to this collection: by its name and its first line."""
+    return _OURS.match(path) is not None and text.startswith(HEADER)
+
+
+def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
+    """The .network file of every interface and the .netdev file of every child and bond, by path."""
+    files: dict[str, str] = {}
+    interfaces = _bonds.levelled(interfaces)
+    for interface in interfaces:
+        children = sorted(other.name for other in interfaces if other.parent == interface.name)
+        files[path_of(interface.name, "network")] = _network(interface, children, _bonds.is_primary(interface, interfaces))
+        if interface.bond is not None:
+            files[path_of(interface.name, "netdev")] = _netdev(interface.name, "bond", _bond(interface.bond))
+        elif interface.is_child:
+            files[path_of(interface.name, "netdev")] = _netdev(interface.name, "ipoib", _ipoib(interface))
+    return files
+
+
+def _network(interface: Interface, children: t.Sequence[str], primary: bool) -> str:
+    lines = ["[Match]", "Name=%s" % interface.name, "", "[Link]", "RequiredForOnline=no"]
+    if interface.mtu and (interface.is_child or interface.bond is not None or interface.mode == "datagram"):
+        lines.append("MTUBytes=%d" % interface.mtu)
+    # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
+    # The addresses are the declared ones: none from router advertisements.
+    lines += ["", "[Network]", "ConfigureWithoutCarrier=yes", "IPv6AcceptRA=no"]
+    if interface.master:
+        lines += ["LinkLocalAddressing=no", "Bond=%s" % interface.master]
+        lines += ["PrimarySlave=yes"] if primary else []
+    lines += ["IPoIB=%s" % child for child in children]
+    lines += ["Address=%s" % address for address in interface.addresses]
+    for route in interface.routes:
+        lines += _route(route)
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _route(route: Route) -> list[str]:
+    lines = ["", "[Route]", "Destination=%s" % route.to]
+    lines += ["Gateway=%s" % route.via] if route.via else []
+    lines += ["Metric=%d" % route.metric] if route.metric else []
+    return lines
+
+
+def _netdev(name: str, kind: str, settings: t.Sequence[str]) -> str:
+    # Left alone, networkd invents a hardware address for a child: its GUID is no port's, and no other node finds a path to it.
+    address = ["MACAddress=none"] if kind == "ipoib" else []
+    return HEADER + "\n".join(["[NetDev]", "Name=%s" % name, "Kind=%s" % kind, *address, "", *settings]) + "\n"
+
+
+def _ipoib(interface: Interface) -> list[str]:
+    return ["[IPoIB]", "PartitionKey=0x%04x" % interface.pkey, "Mode=%s" % interface.mode]
+
+
+def _bond(bond: Bond) -> list[str]:
+    return ["[Bond]", "Mode=active-backup", "MIIMonitorSec=%dms" % bond.miimon, "FailOverMACPolicy=active"]
+
+
+def sections(text: str) -> dict[str, list[tuple[str, str]]]:
+    """`[Section]` -> its assignments in order. Repeated sections are one, as systemd has it."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    current: list[tuple[str, str]] = []
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            current = found.setdefault(line[1:-1], [])
+        elif "=" in line:
+            key, value = line.split("=", 1)
+            current.append((key.strip(), value.strip()))
+    return found
+
+
+def records(files: t.Mapping[str, str]) -> dict[str, Record]:
+    """What our .network files say. The MTU of a connected parent is on record in the boot unit."""
+    found = {}
+    for path, text in files.items():
+        match = _OURS.match(path)
+        if match is None or not path.endswith(".network") or not text.startswith(HEADER):
+            continue
+        parsed = sections(text)
+        addresses = tuple(value for key, value in parsed.get("Network", []) if key == "Address")
+        mtu = [value for key, value in parsed.get("Link", []) if key == "MTUBytes" and value.isdigit()]
+        name = match.group("name")
+        found[name] = Record(name, addresses, int(mtu[-1]) if mtu else 0)
+    return found
+
+
+def conflicts(name: str, files: t.Mapping[str, str], wanted: str = "") -> tuple[str, ...]:
+    """Foreign .network files that apply to `name`: by its exact name, or sorted before ours by a pattern or by type.
+
+    networkd takes the first file that matches, in the order of the file names, whatever their directories. `wanted` is
+    the name of the file that shall be the one, where it is not ours.
+    """
+    found = []
+    for path, text in sorted(files.items()):
+        if not path.endswith(".network") or is_ours(path, text):
+            continue
+        match = sections(text).get("Match", [])
+        if not match or {key for key, _value in match} - _DECIDABLE:
+            continue
+        names = [word for key, value in match if key == "Name" for word in value.split()]
+        types = [word for key, value in match if key == "Type" for word in value.split()]
+        ahead = posixpath.basename(path) <= (wanted or "%s%s.network" % (PREFIX, name))
+        if _matches(name, names) and _matches("infiniband", types) and (ahead or name in names):
+            found.append(path)
+    return tuple(found)
+
+
+def _matches(word: str, patterns: t.Sequence[str]) -> bool:
+    """systemd's lists of patterns: an empty one accepts everything, a leading `!` inverts the whole list."""
+    if not patterns:
+        return True
+    if patterns[0].startswith("!"):
+        return not any(fnmatch.fnmatchcase(word, pattern.lstrip("!")) for pattern in patterns)
+    return any(fnmatch.fnmatchcase(word, pattern) for pattern in patterns)
+
+
+def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
+    """The administrator's .network files among `paths`: the sign that networkd is in use here."""
+    return tuple(sorted(path for path in paths if path.startswith(DIRECTORY + "/") and path.endswith(".network") and not _OURS.match(path)))

@@ -1,0 +1,108 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""systemd-networkd as a back-end: a reload, and where that has no effect, a word on single interfaces."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import levelled
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+
+UNIT = "systemd-networkd.service"
+ASPECTS = ("addresses", "routes", "state")
+
+
+class NetworkdDriver(Driver):
+    """networkd changes no bond that exists, and makes one with an MTU that keeps ports out: the kernel part makes it."""
+
+    makes_bonds = False
+
+    def forget(self, paths: t.Sequence[str]) -> None:
+        if is_read(paths):
+            self._reload()
+
+    def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
+        """A reload makes new children and configures the interfaces whose files it finds changed; others are told to."""
+        # A child that somebody has deleted comes back when its parent is configured again.
+        orphaned = {interface.parent for interface in todo.live if interface.is_child and todo.touches(interface.name, ("device",))}
+        astray = [
+            interface.name
+            for interface in todo.live
+            if interface.name in found.netdevs
+            and not any(path.endswith(("-%s.network" % interface.name, "-%s.network.d/50-rdma-ofed.conf" % interface.name)) for path in changed)
+            and (interface.name in orphaned or todo.touches(interface.name, ASPECTS))
+        ]
+        # Also without a change of files: the run that wrote them may have ended before this step.
+        if orphaned or astray or is_read(changed):
+            self._reload()
+        if astray:
+            self._run(["networkctl", "reconfigure", *astray])
+
+    def _reload(self) -> None:
+        """networkd 252, seen after a slow boot, may never get its name on the message bus. It reads its files at a restart
+        as well, which leaves addresses where they are; a DHCP lease is requested again.
+        """
+        self._tools.put_back()
+        if self._run(["networkctl", "reload"], ok=None).rc:
+            self._run(["systemctl", "restart", UNIT])
+
+    def nudge(self, again: IpoibPlan, found: Found) -> None:
+        """Tell networkd once more; a child that does not exist comes, if at all, with its parent.
+
+        Whatever it answers, what is left to do in the end is the better message.
+        """
+        late = [interface for interface in again.live if again.touches(interface.name, ("device", *ASPECTS))]
+        names = {interface.name if interface.name in found.netdevs else interface.parent for interface in late}
+        there = sorted(name for name in names if name in found.netdevs)
+        if there:
+            self._run(["networkctl", "reconfigure", *there], ok=None)
+
+
+def is_read(paths: t.Iterable[str]) -> bool:
+    """Whether one of the files is networkd's."""
+    return any(path.endswith((".network", ".netdev", ".network.d/50-rdma-ofed.conf")) for path in paths)
+
+
+class Networkd(Backend):
+    name = "systemd-networkd"
+    format = _networkd
+    see = "'networkctl status' and 'journalctl -u systemd-networkd'"
+    service = UNIT
+    patterns = tuple("%s/*.%s" % (directory, suffix) for directory in _networkd.DIRECTORIES for suffix in ("network", "netdev"))
+    # Through a /proc of its own (ProtectProc=), which is writable even in containers.
+    enables_ipv6 = True
+
+    def claim(self, evidence: Evidence) -> Claim | None:
+        if not evidence.is_active(UNIT):
+            return None
+        own = _networkd.own_files(evidence.files)
+        return Claim("%s is active" % UNIT + (" and %s exists" % own[0] if own else ""), 2 if own else 1)
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        return _networkd.render(interfaces)
+
+    def boots(self, interfaces: Interfaces, found: Found) -> tuple[Interface, ...]:
+        return levelled(interfaces)
+
+    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
+        return NetworkdDriver(tools)
+
+    def listens(self, found: Found) -> bool:
+        return self.presence(found).claim is not None
+
+    def shell_reload(self, touched: t.Collection[str], found: Found) -> list[str]:
+        return ["networkctl reload"] if self.name in touched and self.listens(found) else []
+
+
+NETWORKD = Networkd()

@@ -1,0 +1,238 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""NetworkManager: keyfiles for IPoIB interfaces, their P_Key children and bonds of them. Pure.
+
+What whoever applies these files has to know:
+
+* NetworkManager ignores a keyfile that others can read: the mode is `MODE`, the owner root.
+* `nmcli connection load PATH...` reads the keyfiles, `nmcli general reload conf` the file `CARRIER_PATH`; both
+  before anything is activated.
+* Of a bond only the bond is activated, never a port: a port that is activated by hand leaves its bond and enters it
+  again without end (seen with 1.42).
+* Activating an interface takes it down for a moment, and its children with it. A change of addresses, routes or MTU
+  needs none of that: `nmcli device reapply`. A change of the mode does.
+* Neither deactivating nor deleting a profile puts the mode or the MTU back.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import ipaddress
+import re
+import typing as t
+import uuid
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+
+DIRECTORY = "/etc/NetworkManager/system-connections"
+DIRECTORIES = (DIRECTORY, "/run/NetworkManager/system-connections", "/usr/lib/NetworkManager/system-connections")
+PREFIX = "rdma-"
+SUFFIX = ".nmconnection"
+MODE = 0o600
+
+CARRIER_PATH = "/etc/NetworkManager/conf.d/90-rdma-ofed.conf"
+
+# Of the UUIDs of our profiles: the same interface has the same one on every node and in every run.
+NAMESPACE = uuid.UUID("5b0e2f6c-6a35-4c0b-9d0e-3f1c1d7a9b42")
+
+_OURS = re.compile(r"^%s/%s(?P<name>[^/]+)%s$" % (re.escape(DIRECTORY), PREFIX, re.escape(SUFFIX)))
+# What NetworkManager leaves alone beside its profiles: hidden files, and what editors and package managers leave behind.
+_NO_PROFILE = re.compile(r"/\.[^/]*$|(~|\.bak|\.dpkg-[a-z]+|\.rpmnew|\.rpmsave|\.rpmorig)$")
+
+
+def path_of(name: str) -> str:
+    return "%s/%s%s%s" % (DIRECTORY, PREFIX, name, SUFFIX)
+
+
+def connection_id(name: str) -> str:
+    """How nmcli calls the profile of an interface."""
+    return PREFIX + name
+
+
+def generated_id(name: str) -> str:
+    """The same for a profile that netplan makes."""
+    return "netplan-" + name
+
+
+def connection_uuid(name: str) -> str:
+    return str(uuid.uuid5(NAMESPACE, name))
+
+
+def is_ours(path: str, text: str) -> bool:
+    """A file of this collection: by its name, and by its first line or, once nmcli has written it anew, its UUID."""
+    if path == CARRIER_PATH:
+        return text.startswith(HEADER)
+    match = _OURS.match(path)
+    return match is not None and (text.startswith(HEADER) or ("connection", "uuid", connection_uuid(match.group("name"))) in entries(text))
+
+
+def problems(interfaces: t.Sequence[Interface]) -> list[Problem]:
+    """What NetworkManager can't do with these interfaces."""
+    found = []
+    for interface in interfaces:
+        if interface.is_child:
+            found += _child_problems(interface)
+        for route in interface.routes:
+            version = _version(route.to)
+            if version not in {_version(address) for address in interface.addresses}:
+                hint = "NetworkManager drops the routes of an interface that has no address of their family"
+                found.append(Problem("routes of %s" % interface.name, route.to, "routes of a family that the interface has an address of", hint))
+    return found
+
+
+def _child_problems(interface: Interface) -> list[Problem]:
+    whole = "%s.%04x" % (interface.parent, interface.pkey)
+    if len(interface.parent) > _wanted.PARENT_KEPT:
+        hint = "the kernel shortens the parent's name in that of the child, and NetworkManager looks for %s" % whole
+        return [Problem("parent of %s" % interface.name, interface.parent, "names of at most %d characters" % _wanted.PARENT_KEPT, hint)]
+    if interface.name != whole:
+        return [Problem("name of a P_Key child", interface.name, whole, "NetworkManager can't rename P_Key children")]
+    return []
+
+
+def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
+    """One keyfile an interface, and the file that says that these interfaces are managed without a carrier too, by path."""
+    interfaces = _bonds.levelled(interfaces)
+    files = {path_of(interface.name): _keyfile(interface) for interface in interfaces}
+    files.update(carrier_file([interface.name for interface in interfaces]))
+    return files
+
+
+def carrier_file(names: t.Iterable[str]) -> dict[str, str]:
+    """Without it an interface loses its static addresses some seconds after the carrier, and gets none before it has one.
+
+    The carrier of IPoIB comes with the subnet manager. Bonds are managed without a carrier by default.
+    """
+    devices = ",".join("interface-name:=%s" % name for name in sorted(names))
+    if not devices:
+        return {}
+    return {CARRIER_PATH: HEADER + "[device-rdma-ofed]\nmatch-device=%s\nignore-carrier=yes\n" % devices}
+
+
+def _keyfile(interface: Interface) -> str:
+    lines = ["[connection]", "id=%s" % connection_id(interface.name), "uuid=%s" % connection_uuid(interface.name)]
+    lines += ["type=%s" % ("infiniband" if interface.bond is None else "bond"), "interface-name=%s" % interface.name]
+    # Also ports: their driver may be late, and nothing else makes such a port join its bond.
+    lines.append("autoconnect=true")
+    if interface.bond is not None:
+        lines.append("autoconnect-slaves=1")
+    if interface.master:
+        # The newer names of these keys (controller, port-type) are not known before 1.46; these still are.
+        lines += ["master=%s" % connection_uuid(interface.master), "slave-type=bond"]
+    lines += ["", *(_infiniband(interface) if interface.bond is None else _bond(interface.bond, interface.mtu))]
+    if not interface.master:
+        lines += [*_addresses(interface, 4), *_addresses(interface, 6)]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _infiniband(interface: Interface) -> list[str]:
+    # A profile without a mode is not valid.
+    lines = ["[infiniband]", "transport-mode=%s" % interface.mode]
+    if interface.mtu:
+        lines.append("mtu=%d" % interface.mtu)
+    if interface.is_child:
+        lines += ["p-key=%d" % interface.pkey, "parent=%s" % interface.parent]
+    return lines
+
+
+def _bond(bond: Bond, mtu: int) -> list[str]:
+    lines = ["[bond]", "mode=active-backup", "miimon=%d" % bond.miimon, "fail_over_mac=active"]
+    if bond.primary:
+        lines.append("primary=%s" % bond.primary)
+    # The MTU of a bond is in the section of Ethernet, whatever its ports are. That of the ports does not suffice.
+    return [*lines, "", "[ethernet]", "mtu=%d" % mtu]
+
+
+def _addresses(interface: Interface, version: int) -> list[str]:
+    addresses = [address for address in interface.addresses if _version(address) == version]
+    lines = ["", "[ipv%d]" % version, "method=%s" % ("manual" if addresses else "disabled")]
+    lines += ["address%d=%s" % pair for pair in enumerate(addresses, 1)]
+    if addresses:
+        routes = [route for route in interface.routes if _version(route.to) == version]
+        lines += ["route%d=%s" % (number, _route(route)) for number, route in enumerate(routes, 1)]
+        # Duplicate address detection does not end without a carrier: one family must not bring down the other.
+        lines.append("may-fail=true")
+    return lines
+
+
+def _route(route: Route) -> str:
+    fields = [route.to, route.via or ("::" if _version(route.to) == 6 else "0.0.0.0")]
+    if not route.metric:
+        return ",".join(fields) if route.via else route.to
+    return ",".join([*fields, str(route.metric)])
+
+
+def _version(address: str) -> int:
+    return ipaddress.ip_interface(address).version
+
+
+def entries(text: str) -> tuple[tuple[str, str, str], ...]:
+    """A keyfile as (section, key, value), in order."""
+    found = []
+    section = ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1]
+        elif line and not line.startswith("#") and "=" in line:
+            key, value = line.split("=", 1)
+            found.append((section, key.strip(), value.strip()))
+    return tuple(found)
+
+
+def records(files: t.Mapping[str, str]) -> dict[str, Record]:
+    """What our keyfiles say."""
+    found = {}
+    for path, text in files.items():
+        match = _OURS.match(path)
+        if match is None or not is_ours(path, text):
+            continue
+        addresses = tuple(value for section, key, value in entries(text) if section in ("ipv4", "ipv6") and re.match(r"^address\d*$", key))
+        mtu = [value for section, key, value in entries(text) if section in ("infiniband", "ethernet") and key == "mtu" and value.isdigit()]
+        name = match.group("name")
+        found[name] = Record(name, addresses, int(mtu[-1]) if mtu else 0)
+    return found
+
+
+def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign keyfiles that apply to `name`: by its name, or any InfiniBand interface's that are activated unasked.
+
+    NetworkManager makes default profiles for Ethernet devices only. A profile that names a hardware address can't be
+    judged here: it is that of an interface whose 20 bytes are not the same after the next start.
+    """
+    found = []
+    for path, text in sorted(files.items()):
+        if path.rpartition("/")[0] in DIRECTORIES and not _NO_PROFILE.search(path) and not is_ours(path, text) and _applies(name, text):
+            found.append(path)
+    return tuple(found)
+
+
+def _applies(name: str, text: str) -> bool:
+    values = {(section, key): value for section, key, value in entries(text)}
+    interface = values.get(("connection", "interface-name"), "")
+    parent, pkey = values.get(("infiniband", "parent"), ""), values.get(("infiniband", "p-key"), "-1")
+    if parent and re.match(r"^(0x[0-9a-fA-F]+|\d+)$", pkey):
+        interface = interface or "%s.%04x" % (parent, int(pkey, 0) if pkey.startswith("0x") else int(pkey))
+    if interface:
+        return interface == name
+    if values.get(("connection", "type")) != "infiniband" or ("infiniband", "mac-address") in values:
+        return False
+    if values.get(("connection", "autoconnect"), "true").lower() in ("false", "no", "off", "0"):
+        return False
+    return _matched(name, [word for word in re.split(r"[;,\s]+", values.get(("match", "interface-name"), "")) if word])
+
+
+def _matched(name: str, patterns: t.Sequence[str]) -> bool:
+    """`match.interface-name`: one of the positive patterns, if there are any, and none of the inverted ones."""
+    inverted = [pattern.lstrip("&|!") for pattern in patterns if "!" in pattern[:2]]
+    positive = [pattern.lstrip("&|") for pattern in patterns if "!" not in pattern[:2]]
+    if any(fnmatch.fnmatchcase(name, pattern) for pattern in inverted):
+        return False
+    return not positive or any(fnmatch.fnmatchcase(name, pattern) for pattern in positive)

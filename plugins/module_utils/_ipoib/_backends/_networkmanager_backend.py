@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""NetworkManager as a back-end, driven through nmcli.
+
+Ports of bonds are never activated: one that is leaves its bond and enters it again without end (seen with 1.42). Their
+bond brings them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkmanager, _nmcli
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+
+# What no running interface takes without being activated again.
+HARD = ("device", "mode", "bond", "bonding_mode", "fail_over_mac", "miimon", "ports", "primary")
+SOFT = ("addresses", "routes", "mtu", "state")
+
+
+def _by_id(name: str) -> tuple[str, str]:
+    return "id", _networkmanager.connection_id(name)
+
+
+class NetworkManagerDriver(Driver):
+    """`calls` gives the words by which nmcli finds the profile of an interface: `(id, rdma-ib0)`, `(uuid, ...)`."""
+
+    kernel_first = False
+
+    def __init__(self, tools: Tools, active: t.Callable[[Found], t.Mapping[str, Active]], calls: t.Callable[[str], tuple[str, str]] = _by_id) -> None:
+        super().__init__(tools)
+        self._active = active
+        self._calls = calls
+
+    def give_up(self, names: t.Sequence[str], found: Found) -> None:
+        """Deactivating stops what would bring the interface back. The mode and the MTU it leaves to others."""
+        for name in names:
+            active = self._active(found).get(name)
+            if active is not None and self._is_ours(name, active):
+                self._run(["nmcli", "connection", "down", "uuid", active.uuid], ok=None, timeout=UP_TIMEOUT)
+
+    def _is_ours(self, name: str, active: Active) -> bool:
+        kind, value = self._calls(name)
+        return value == (active.uuid if kind == "uuid" else active.profile)
+
+    def forget(self, paths: t.Sequence[str]) -> None:
+        """Failures are ignored: NetworkManager may have been stopped."""
+        if self._run.has("nmcli"):
+            self._run(["nmcli", "general", "reload", "conf"], ok=None)
+            self._run(["nmcli", "connection", "reload"], ok=None)
+
+    def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
+        if _networkmanager.CARRIER_PATH in changed:
+            self._run(["nmcli", "general", "reload", "conf"], ok=None)
+        # Also without a change of files: the run that wrote them may have ended before this step.
+        self._run(["nmcli", "connection", "reload"])
+        active = _nmcli.read_active(self._run)
+        for interface in todo.live:
+            if not interface.master:
+                self._bring(interface, todo, active.get(interface.name))
+
+    def _bring(self, interface: Interface, todo: IpoibPlan, active: Active | None) -> None:
+        ports = interface.bond.ports if interface.bond is not None else ()
+        hard = todo.touches(interface.name, HARD) or any(todo.touches(port, (*HARD, "state")) for port in ports)
+        if active is not None and self._is_ours(interface.name, active) and not hard:
+            soft = todo.touches(interface.name, SOFT) or any(todo.touches(port, ("mtu",)) for port in ports)
+            if not soft or self._run(["nmcli", "device", "reapply", interface.name], ok=None, timeout=UP_TIMEOUT).rc == 0:
+                return
+        self._up(interface.name)
+
+    def _up(self, name: str, ok: t.Collection[int] | None = (0,)) -> None:
+        self._run(["nmcli", "--wait", "60", "connection", "up", *self._calls(name)], ok=ok, timeout=UP_TIMEOUT)
+
+    def busy(self, found: Found) -> bool:
+        return any(active.activating and self._is_ours(name, active) for name, active in self._active(found).items())
+
+    def nudge(self, again: IpoibPlan, found: Found) -> None:
+        bonds = {interface.master for interface in again.live if interface.master and again.touches(interface.name, (*HARD, *SOFT))}
+        for interface in again.live:
+            if not interface.master and (interface.name in bonds or again.touches(interface.name, (*HARD, *SOFT))):
+                self._up(interface.name, None)
+
+
+class NetworkManager(Backend):
+    name = "networkmanager"
+    format = _networkmanager
+    see = "'nmcli device' and 'journalctl -u NetworkManager'"
+    service = "NetworkManager.service"
+    tool = "nmcli"
+    patterns = (*(directory + "/*" for directory in _networkmanager.DIRECTORIES), _networkmanager.CARRIER_PATH)
+    modes: t.Mapping[str, int] = {_networkmanager.DIRECTORY: _networkmanager.MODE}
+    strips = True
+
+    def claim(self, evidence: Evidence) -> Claim | None:
+        return Claim("%s is active" % self.service, 2, presumed=True) if evidence.is_active(self.service) else None
+
+    def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
+        found = self.recognise(evidence)
+        if found.missing:
+            return found
+        version = _nmcli.read_version(run)
+        # It brings up what it manages, whether it has a profile for it or not.
+        return found._replace(raises=True, settings={"version": "%d.%d" % version} if version else {}, active=_nmcli.read_active(run))
+
+    def version(self, found: Found) -> tuple[int, int] | None:
+        """None where it does not run."""
+        return _nmcli.parse_version(self.presence(found).settings.get("version", ""))
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        return _networkmanager.render(interfaces)
+
+    def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
+        return tuple(str(problem) for problem in _networkmanager.problems(interfaces))
+
+    def held(self, found: Found) -> frozenset[str] | None:
+        profiles = {name: active.profile for name, active in self.active(found).items()}
+        return frozenset(name for name, profile in profiles.items() if profile in (_networkmanager.connection_id(name), _networkmanager.generated_id(name)))
+
+    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
+        return NetworkManagerDriver(tools, self.active)
+
+    def shell_reload(self, touched: t.Collection[str], found: Found) -> list[str]:
+        presence = self.presence(found)
+        return ["nmcli connection reload"] if presence.active or presence.settings else []
+
+    def shell_resume(self, names: t.Sequence[str], found: Found) -> list[str]:
+        active = self.active(found)
+        return ["nmcli connection up uuid %s" % active[name].uuid for name in names if name in active and not found.netdevs[name].master]
+
+
+NETWORKMANAGER = NetworkManager()

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""wicked, of SLES and openSUSE: the files that describe IPoIB interfaces. Pure.
+
+wicked sets mode and MTU itself, and makes P_Key children through create_child. IPOIB_MODE marks a file as one of IPoIB
+to every release, whatever the interface is called; IPOIB, IPOIB_DEVICE and IPOIB_PKEY are known since 0.6.76, and
+earlier releases take parent and P_Key from the name PARENT.PKEY.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+
+DIRECTORY = "/etc/sysconfig/network"
+SHARED_ROUTES = DIRECTORY + "/routes"
+
+# ifcfg-NAME describes an interface, ifroute-NAME its routes and ifsysctl-NAME how the kernel treats it.
+_OURS = re.compile(r"^%s/(?P<kind>ifcfg|ifroute|ifsysctl)-(?P<name>[^/]+)$" % re.escape(DIRECTORY))
+# ifcfg(5): files that wicked does not read.
+_LEFTOVER = re.compile(r"(~|\.(old|bak|orig|scpmbackup|rpmnew|rpmsave|rpmorig))$")
+
+FULL = 0x8000
+
+
+def path_of(name: str, kind: str = "ifcfg") -> str:
+    """`kind` is `ifcfg`, `ifroute` or `ifsysctl`."""
+    return "%s/%s-%s" % (DIRECTORY, kind, name)
+
+
+def is_ours(path: str, text: str) -> bool:
+    """A file that belongs to this collection: by its name and its first line."""
+    return _OURS.match(path) is not None and text.startswith(HEADER)
+
+
+def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
+    """The files of every interface, by path."""
+    files: dict[str, str] = {}
+    for interface in interfaces:
+        files[path_of(interface.name)] = HEADER + "\n".join(lines_of(_ifcfg(interface))) + "\n"
+        if not interface.master:
+            # The addresses are the declared ones: none from router advertisements, which BOOTPROTO does not speak of.
+            # Slashes, because names of children have a dot.
+            files[path_of(interface.name, "ifsysctl")] = HEADER + "net/ipv6/conf/%s/accept_ra = 0\n" % interface.name
+        if interface.routes:
+            files[path_of(interface.name, "ifroute")] = HEADER + "".join(_route(route, interface.name) + "\n" for route in interface.routes)
+    return files
+
+
+def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
+    # A port belongs to its bond, which waits for the ports, has their IP configuration and sets their MTU.
+    yield "STARTMODE", "hotplug" if interface.master else "auto"
+    yield "BOOTPROTO", "none" if interface.master else "static"
+    if interface.bond:
+        yield from _bond(interface.bond)
+    else:
+        yield "IPOIB", "yes"
+        yield "IPOIB_MODE", interface.mode
+    if interface.is_child:
+        yield "IPOIB_DEVICE", interface.parent
+        yield "IPOIB_PKEY", "%04x" % interface.pkey
+    if interface.mtu:
+        yield "MTU", str(interface.mtu)
+    if interface.master:
+        return
+    # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
+    yield "LINK_REQUIRED", "no"
+    for position, address in enumerate(interface.addresses):
+        yield "IPADDR_%d" % position, str(ipaddress.ip_interface(address))
+
+
+def _bond(bond: Bond) -> t.Iterator[tuple[str, str]]:
+    options = ["mode=active-backup", "miimon=%d" % bond.miimon, "fail_over_mac=active"]
+    if bond.primary:
+        options.append("primary=%s" % bond.primary)
+    yield "BONDING_MASTER", "yes"
+    for position, port in enumerate(bond.ports):
+        yield "BONDING_SLAVE_%d" % position, port
+    yield "BONDING_MODULE_OPTS", " ".join(options)
+
+
+def _route(route: Route, name: str) -> str:
+    """Destination, gateway, netmask (not used any more), interface, options. `default` has no version without a gateway."""
+    default = ipaddress.ip_network(route.to, strict=False).prefixlen == 0
+    columns = ["default" if default and route.via else route.to, route.via or "-", "-", name]
+    return " ".join([*columns, *(["metric", str(route.metric)] if route.metric else [])])
+
+
+def records(files: t.Mapping[str, str]) -> dict[str, Record]:
+    """What our ifcfg files say."""
+    found = {}
+    for path, text in files.items():
+        match = _OURS.match(path)
+        if match is None or match.group("kind") != "ifcfg" or not text.startswith(HEADER):
+            continue
+        variables = assignments(text)
+        addresses = tuple(value for key, value in variables.items() if re.match(r"^IPADDR_\d+$", key))
+        mtu = variables.get("MTU", "")
+        found[match.group("name")] = Record(match.group("name"), addresses, int(mtu) if mtu.isdigit() else 0)
+    return found
+
+
+def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign files of the interface, bonds of others that take it as a port, and the shared routes where they name it."""
+    found = []
+    for path, text in sorted(files.items()):
+        if path == SHARED_ROUTES:
+            if any(line.split()[3:4] == [name] for line in text.splitlines() if not line.lstrip().startswith("#")):
+                found.append(path)
+            continue
+        match = _OURS.match(path)
+        if match is None or is_ours(path, text) or _LEFTOVER.search(path):
+            continue
+        ports = {value for key, value in assignments(text).items() if key.startswith("BONDING_SLAVE")} if match.group("kind") == "ifcfg" else set()
+        if match.group("name") == name or name in ports:
+            found.append(path)
+    return tuple(found)
+
+
+def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """The administrator's ifcfg files, but for the loopback's: the sign that wicked is in use here."""
+    matches = ((path, text, _OURS.match(path)) for path, text in sorted(files.items()))
+    return tuple(path for path, text, match in matches if match and match.group("kind") == "ifcfg" and match.group("name") != "lo" and not is_ours(path, text))
+
+
+def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
+    """The interfaces to hand to `wicked ifup` and `wicked ifreload`: bonds bring up their ports themselves."""
+    return tuple(interface.name for interface in interfaces if not interface.master)
+
+
+def refused(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
+    """What wicked can't do, in words: it takes P_Keys from 0x8000 on only."""
+    return tuple(
+        "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (interface.name, interface.pkey, interface.pkey | FULL)
+        for interface in interfaces
+        if interface.is_child and not interface.pkey & FULL
+    )

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""wicked as a back-end."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _wicked
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import levelled
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+
+
+class WickedDriver(Driver):
+    """wicked sets modes, makes children and bonds, all by itself."""
+
+    kernel_first = False
+
+    def give_up(self, names: t.Sequence[str], found: Found) -> None:
+        there = [name for name in names if name in found.netdevs]
+        if there and self._run.has("wicked"):
+            self._run(["wicked", "ifdown", *there], ok=None, timeout=UP_TIMEOUT)
+
+    def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
+        names = self._late(todo, changed)
+        if names:
+            self._run(["wicked", "ifreload", *names], timeout=UP_TIMEOUT)
+
+    @staticmethod
+    def _late(todo: IpoibPlan, changed: t.Sequence[str]) -> list[str]:
+        """The interfaces of which a file or the state differs; a bond stands for its ports."""
+
+        def is_late(name: str) -> bool:
+            return todo.touches(name) or any(_wicked.path_of(name, kind) in changed for kind in ("ifcfg", "ifroute", "ifsysctl"))
+
+        late = {interface.master or interface.name for interface in todo.live if is_late(interface.name)}
+        return [name for name in _wicked.to_start(todo.live) if name in late]
+
+    def nudge(self, again: IpoibPlan, found: Found) -> None:
+        names = self._late(again, ())
+        if names:
+            self._run(["wicked", "ifup", *names], ok=None, timeout=UP_TIMEOUT)
+
+
+class Wicked(Backend):
+    name = "wicked"
+    format = _wicked
+    see = "'wicked show all' and 'journalctl -u wickedd'"
+    service = "wickedd.service"
+    tool = "wicked"
+    patterns = (*("%s/%s-*" % (_wicked.DIRECTORY, kind) for kind in ("ifcfg", "ifroute", "ifsysctl")), _wicked.SHARED_ROUTES)
+    strips = True
+
+    def claim(self, evidence: Evidence) -> Claim | None:
+        return Claim("%s is active" % self.service, 2) if evidence.is_active(self.service) else None
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        return _wicked.render(levelled(interfaces))
+
+    def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
+        return _wicked.refused(interfaces)
+
+    def held(self, found: Found) -> frozenset[str] | None:
+        return found.up.intersection(self.records(found.files))
+
+    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
+        return WickedDriver(tools)
+
+    def shell_resume(self, names: t.Sequence[str], found: Found) -> list[str]:
+        held = [name for name in names if name in (self.held(found) or ())]
+        return ["wicked ifreload %s" % " ".join(held)] if held else []
+
+
+WICKED = Wicked()

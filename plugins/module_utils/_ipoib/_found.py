@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The state of a node's IPoIB interfaces as one look found it. Pure; _record.py carries it to the controller."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import Hca
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import BOND_MIIMON, BOND_MODE, BOND_POLICY, KERNEL_MODE, KERNEL_MTU, Route
+
+# A netdev that ib_ipoib, or the bonding driver, has not made yet.
+UNBORN = Netdev("", "ipoib", mode=KERNEL_MODE, mtu=KERNEL_MTU)
+UNBORN_BOND = Netdev("", "bond", mtu=1500)
+
+
+class BondState(t.NamedTuple):
+    """The options of an existing bond, from /sys/class/net/BOND/bonding."""
+
+    mode: str = BOND_MODE
+    miimon: int = BOND_MIIMON
+    primary: str = ""
+    fail_over_mac: str = BOND_POLICY
+
+
+class Record(t.NamedTuple):
+    """What a file of this collection says of an interface: how a later run knows what an earlier one did."""
+
+    name: str
+    addresses: tuple[str, ...] = ()
+    mtu: int = 0
+
+
+class Claim(t.NamedTuple):
+    """A back-end manages interfaces of the node."""
+
+    because: str
+    """How that is known, in words."""
+    weight: int
+    """2: it has interfaces of its own; 1: it runs, and manages nothing yet; 0: it was installed with the system."""
+    presumed: bool = False
+    """Interfaces of its own are presumed, because it runs. As the renderer of another back-end it counts as having none."""
+    renderer: str = ""
+    """The back-end that it hands its files to."""
+
+
+class Active(t.NamedTuple):
+    """What a back-end has in force on an interface."""
+
+    profile: str = ""
+    uuid: str = ""
+    activating: bool = False
+    """It is still being brought up."""
+
+
+class Presence(t.NamedTuple):
+    """One back-end on the node."""
+
+    claim: Claim | None = None
+    missing: str = ""
+    """Why it can't be used, in words."""
+    in_use: bool = False
+    """Its files matter, whoever reads them."""
+    raises: bool = False
+    """It brings up every interface that appears."""
+    unfinished: bool = False
+    """A run that was interrupted has left its `leftover` to do."""
+    settings: t.Mapping[str, str] = {}
+    """What rendering depends on. Only the back-end itself knows the keys."""
+    active: t.Mapping[str, Active] = {}
+    """By interface."""
+
+
+class Found(t.NamedTuple):
+    """Everything that planning needs to know of a node."""
+
+    netdevs: t.Mapping[str, Netdev] = {}
+    files: t.Mapping[str, str] = {}
+    """By path: what back-ends read, and the files of _boot and _rename."""
+    backends: t.Mapping[str, Presence] = {}
+    boot_unit: Unit = Unit("")
+    """The unit of _boot."""
+    ssh_path: frozenset[str] = frozenset()
+    """The interfaces that the connection of this run goes through."""
+    bonds: t.Mapping[str, BondState] = {}
+    routes: t.Mapping[str, tuple[Route, ...]] = {}
+    """The static routes, by interface."""
+    hcas: tuple[Hca, ...] = ()
+    ports: tuple[Port, ...] = ()
+    stack: Stack = Stack("")
+    loaded: bool = False
+    """ib_ipoib is loaded."""
+    ipv6_refused: t.Mapping[str, str] = {}
+    """See _ipv6."""
+    armed: bool = False
+    """An earlier run has armed a rollback that neither went off nor was confirmed."""
+    foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None
+    """In a condensed state, instead of the foreign files: by back-end and interface, those that configure it."""
+
+    @property
+    def facts(self) -> dict[str, t.Any]:
+        """The parts of the `rdma` facts that validation reads, and `ipv6_refused`."""
+        return {
+            "hcas": [hca._asdict() for hca in self.hcas],
+            "ports": [port._asdict() for port in self.ports],
+            "netdevs": [netdev._asdict() for netdev in self.netdevs.values()],
+            "modules": [{"name": "ib_ipoib"}] if self.loaded else [],
+            "stack": self.stack._asdict(),
+            "ipv6_refused": self.ipv6_refused,
+        }
+
+    @property
+    def up(self) -> frozenset[str]:
+        return frozenset(netdev.name for netdev in self.netdevs.values() if netdev.up)
+
+    @property
+    def raised(self) -> bool:
+        """Whether something brings up every interface that appears."""
+        return any(presence.raises for presence in self.backends.values())
+
+    def pkeys(self, port: str) -> tuple[str, ...]:
+        """The P_Key table of a port, by the port's name."""
+        return next((each.pkeys for each in self.ports if each.name == port), ())

@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The ways to a driver for a kernel that came after it: DKMS, the bundle of MLNX_OFED, or DOCA's own builder. Pure.
+
+What was installed with ready-made modules has no source in DKMS. Its vendor builds packages of modules for another
+kernel with mlnx_add_kernel_support.sh of the bundle, or with doca-kernel-support. Of what these make, only the packages
+of modules are installed: the installer would remove the whole stack first, and put it back.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import is_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found, is_prebuilt, lacking
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
+
+BUILDING = "building the driver for kernel "
+INSTALLING = "installing the driver for kernel "
+WORK = "/var/lib/rdma.ofed/kernel-support"
+DOCA_TOOL = "/opt/mellanox/doca/tools/doca-kernel-support"
+SCRIPT = "kernel_packages.py"
+_DOCA_PACKAGE = "doca-extra"
+_SUPPORTER = "mlnx_add_kernel_support.sh"
+_NAME = "bundle"
+_DEBIAN = {"DEBIAN_FRONTEND": "noninteractive"}
+_KMP = re.compile(r"^kmod-|-kmp-")
+_BUILT_BY: t.Mapping[str, str] = {"dkms": "DKMS", "bundle": _SUPPORTER, "doca": "doca-kernel-support"}
+
+
+class Build(t.NamedTuple):
+    """How the driver comes to a kernel."""
+
+    way: str
+    """C(dkms), C(bundle) or C(doca)."""
+    changes: tuple[Change, ...]
+    prerequisites: tuple[str, ...]
+    """Packages that have to be installed first."""
+
+
+def release_of(found: Found) -> str:
+    """The release of MLNX_OFED, in full where that is known."""
+    recorded = str(found.record.get("version") or "")
+    return recorded if recorded.startswith(found.stack.ofed_version) else found.stack.ofed_version
+
+
+def ways_out(found: Found) -> str:
+    """The next steps, where nothing can be built."""
+    others = [kernel.release for kernel in found.kernels if kernel.stack == "ofed"]
+    ways = ["install the driver with its DKMS packages, without --without-dkms and --add-kernel-support, and ofed_kernel_policy: build"]
+    if found.stack.kind == "mlnx_ofed":
+        ways.insert(0, "declare ofed_bundle, the bundle of MLNX_OFED %s, whose %s builds it for that kernel" % (release_of(found), _SUPPORTER))
+    if others:
+        ways.append("let %s boot next, and keep new kernels away with ofed_kernel_policy: pin" % ", ".join(others))
+    return ", or ".join(ways)
+
+
+def _way(found: Found, has_bundle: bool) -> str:
+    if any(is_driver(source) for source in found.sources):
+        return "dkms"
+    if is_prebuilt(found) and found.stack.kind == "doca":
+        return "doca"
+    if is_prebuilt(found) and found.stack.kind == "mlnx_ofed" and has_bundle:
+        return "bundle"
+    raise Refused("%s. DKMS has no source of the driver to build it from: %s" % (lacking(found), ways_out(found)))
+
+
+def _headers(found: Found) -> tuple[str, ...]:
+    if found.target in found.headers:
+        return ()
+    if found.manager == "zypper":
+        raise Refused("the headers of kernel %s are not installed, without which the driver can't be built: install kernel-default-devel for it" % found.target)
+    return (("linux-headers-%s" if found.manager == "apt" else "kernel-devel-%s") % found.target,)
+
+
+def _left_behind(found: Found) -> list[str]:
+    """The kernels whose ready-made modules go, because dpkg has a package in one version only. RPM has one beside the other."""
+    if found.manager != "apt":
+        return []
+    versions = " ".join("%s " % version for version in found.prebuilt.values())
+    return [kernel.release for kernel in found.kernels if kernel.release != found.target and "kver.%s " % kernel.release in versions]
+
+
+def build(found: Found, has_bundle: bool) -> Build | None:
+    """What there is to be done, None where the kernel has its driver; raises Refused where it can't be had."""
+    wrong = lacking(found)
+    if not wrong:
+        return None
+    way = _way(found, has_bundle)
+    if not any(kernel.release == found.target for kernel in found.kernels):
+        raise Refused("%s: reinstall its package, or remove it" % wrong)
+    made = Change(Kind.KERNEL, found.target, "", "without the driver", "driver built by %s" % _BUILT_BY[way])
+    if way == "dkms":
+        return Build(way, (made,), _headers(found))
+    # The one that runs has the driver in memory then, and nowhere else.
+    needs = {found.running: "reboot"}
+    gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in _left_behind(found)]
+    tools = tuple(tool for tool in TOOLS if tool not in found.tools)
+    extra = (_DOCA_PACKAGE,) if way == "doca" and not found.doca_tool else ()
+    return Build(way, (made, *gone), (*_headers(found), *tools, *extra))
+
+
+def prerequisites_argv(manager: str, names: t.Sequence[str]) -> tuple[str, ...]:
+    """Install what building takes."""
+    if manager == "apt":
+        return ("apt-get", "-y", "--no-install-recommends", "install", *names)
+    return ("dnf", "-y", "install", *names) if manager == "dnf" else ("zypper", "--non-interactive", "install", *names)
+
+
+def _support_argv(found: Found, tree: str) -> tuple[str, ...]:
+    options = [str(option) for option in found.record.get("installer_options") or ()]
+    distro = value_of(options, "--distro")
+    return (
+        "%s/%s" % (tree, _SUPPORTER),
+        *("--mlnx_ofed", tree, "--make-tgz", "--yes", "--skip-repo"),
+        *("--kernel", found.target, "--kernel-sources", "/lib/modules/%s/build" % found.target),
+        *("--tmpdir", WORK, "--name", _NAME),
+        *(("--kmp",) if "--kmp" in names_of(options) or any(_KMP.search(name) for name in found.prebuilt) else ()),
+        *(("--distro", distro) if distro else ()),
+    )
+
+
+def steps_of(made: Build, found: Found, place: Place) -> tuple[Step, ...]:
+    """The job."""
+    first: tuple[Step, ...] = ()
+    if made.prerequisites:
+        argv = prerequisites_argv(found.manager, made.prerequisites)
+        first = (Step("installing " + ", ".join(made.prerequisites), argv, environment=tuple(_DEBIAN.items())),)
+    stage = BUILDING + found.target
+    if made.way == "dkms":
+        # 11 says that one of several sources was not built: what counts is looked at afterwards.
+        return (*first, Step(stage, ("dkms", "autoinstall", "-k", found.target), ok=(0, 11)))
+    clean = Step("cleaning up", ("rm", "-rf", "--", WORK))
+    install = (found.manager, found.target, WORK, *sorted(found.prebuilt))
+    if made.way == "doca":
+        builder = Step(stage, script_argv(SCRIPT, "doca", DOCA_TOOL, found.target, WORK))
+        return (*first, builder, Step(INSTALLING + found.target, script_argv(SCRIPT, "install", "", *install)), clean)
+    # 30 says that the bundle has modules for this kernel as it is.
+    builder = Step(stage, _support_argv(found, place.tree), ok=(0, 30), directory=place.tree)
+    installer = Step(INSTALLING + found.target, script_argv(SCRIPT, "install", place.tree, *install))
+    return (*place.unpack, checking(release_of(found), place), *first, builder, installer, *place.clean, clean)

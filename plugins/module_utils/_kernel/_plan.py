@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The kernel that boots next must have the modules of the vendor's driver: what each policy does for that. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, has_driver, lacking
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+
+_LOCKS: t.Mapping[str, tuple[str, ...]] = {"dnf": ("dnf", "-y", "versionlock", "add"), "zypper": ("zypper", "--non-interactive", "addlock")}
+
+
+class KernelPlan(t.NamedTuple):
+    """What is to be done."""
+
+    plan: Plan = Plan()
+    steps: tuple[Step, ...] = ()
+    way: str = ""
+    """How the driver is built: C(dkms), C(bundle), C(doca); "" where it is not."""
+    prerequisites: tuple[str, ...] = ()
+    """Packages that the steps install first."""
+
+
+def _build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
+    made = building.build(found, has_bundle)
+    if made is None:
+        return KernelPlan()
+    return KernelPlan(Plan(made.changes), building.steps_of(made, found, place), made.way, made.prerequisites)
+
+
+def _pin(found: Found) -> KernelPlan:
+    wrong = lacking(found)
+    if wrong:
+        raise Refused("%s, and holding kernels back does not help any more: %s" % (wrong, building.ways_out(found)))
+    loose = [name for name in found.kernel_packages if name not in found.held]
+    if not loose or not has_driver(found):
+        return KernelPlan()
+    if not found.can_lock:
+        raise Unsupported("kernels can't be kept as they are without the plugin versionlock of dnf: install python3-dnf-plugin-versionlock")
+    changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
+    argv = ("apt-mark", "hold", *loose) if found.manager == "apt" else (*_LOCKS[found.manager], *loose)
+    return KernelPlan(Plan(changes), (Step("holding the kernels", argv),))
+
+
+def plan(policy: str, found: Found, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
+    """What the policy asks for; raises Refused where it can't be had. C(place) is where the bundle is, or will be."""
+    if policy == "build":
+        return _build(found, has_bundle, place or Place(""))
+    if policy == "pin":
+        return _pin(found)
+    wrong = lacking(found)
+    if wrong:
+        raise Refused("%s: %s" % (wrong, building.ways_out(found)))
+    return KernelPlan()

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Kernel modules in the one look at a node, and the planning on the controller. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import parse_list
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
+    Wanted,
+    conflicts,
+    is_loaded,
+    kernel_names,
+    pending,
+    persisted_by,
+    plan,
+    wanted_of,
+    without_effect,
+)
+
+VARIABLES = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
+
+# The modules that the roles load where an inventory declares none.
+USUAL = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
+
+
+class Seen(t.NamedTuple):
+    """What the one look reports of a node: all that a plan for these modules needs, and nothing of others. Names are canonical."""
+
+    names: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
+    """The modules whose parameters were looked at."""
+    found: Found = Found()
+
+
+def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
+    """The modules that the variables of a host name: `names`, and `options` for those with declared options.
+
+    What has another form is left out here: the validation reports it.
+    """
+    names = set(USUAL)
+    for variable in (VARIABLES[0], VARIABLES[2]):
+        value = variables.get(variable)
+        names.update(name for name in (value if isinstance(value, list) else ()) if isinstance(name, str))
+    options = variables.get("kernel_modules_options")
+    declared = [name for name in options if isinstance(name, str)] if isinstance(options, dict) else []
+    return {"names": sorted({canonical(name) for name in names.union(declared)}), "options": sorted({canonical(name) for name in declared})}
+
+
+def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
+    """What is known of each declared module."""
+    ours = {entry.name for text in (found.load_text, found.rdma_text) for entry in parse_list("", text)}
+    return [
+        {
+            "name": name,
+            "module": module,
+            "loaded": is_loaded(module, found),
+            "persisted_by": persisted_by(module, found) or ("rdma.ofed" if name in ours else ""),
+        }
+        for module, name in sorted(kernel_names(wanted, found).items())
+    ]
+
+
+def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | None:
+    """The result of the module where nothing is to be done on the node; None where the module has to visit it.
+
+    `options` are those of the module, `seen` is what the look found.
+    """
+    if not options["load_now"] or problems({"kernel_modules_" + name: value for name, value in options.items()}):
+        return None
+    wanted, found = wanted_of(options), seen.found
+    known = {*wanted.load, *wanted.options, *wanted.initramfs_drivers} <= seen.names and set(wanted.options) <= seen.options
+    if not known or (options["assume_rdma_core"] and not found.rdma_core):
+        return None
+    if check(wanted, found) or plan(wanted, found):
+        return None
+    result = plan(wanted, found).result(pending(wanted, found))
+    return {**result, "modules": describe(wanted, found), "warnings": conflicts(wanted, found) + without_effect(wanted, found)}

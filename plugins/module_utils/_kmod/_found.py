@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The kernel modules of a node as one look found them. Pure data."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive, Entry
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical
+
+
+class Interest(t.NamedTuple):
+    """What a look is for."""
+
+    options: tuple[str, ...] = ()
+    """The modules whose parameters are of interest."""
+    load_now: bool = True
+    """False in an image build, where the kernels on the disk count and not the running one."""
+    assume_rdma_core: bool = False
+    """A node without the package is shown as it will be once the package is there."""
+
+
+class Found(t.NamedTuple):
+    """What the planner needs to know of a node."""
+
+    release: str = ""
+    """The running kernel."""
+    installed: tuple[str, ...] = ()
+    """All kernels that have modules on the disk."""
+    catalogue: Catalogue = Catalogue()
+    loaded: t.Mapping[str, bool] = {}
+    """Loaded modules; true for those that can't be unloaded."""
+    live: t.Mapping[str, t.Mapping[str, str]] = {}
+    """The parameters of loaded modules that the kernel shows, for the modules of interest."""
+    parameters: t.Mapping[str, t.Mapping[str, str]] = {}
+    """The parameters that modules have, with their types ("" where unknown), for the modules of interest that the kernel has."""
+    rdma_core: bool = False
+    """Whether rdma-core loads its lists on this node."""
+    rdma_text: str = ""
+    options_text: str = ""
+    dracut: bool = False
+    """Whether dracut builds the node's initramfs."""
+    dracut_text: str = ""
+    dracut_network: bool = False
+    """Whether dracut has its part for networks, which is a package of its own on most distributions."""
+    initramfs_tools: bool = False
+    """Whether initramfs-tools builds the node's initramfs."""
+    hook_text: str = ""
+    load_text: str = ""
+    entries: tuple[Entry, ...] = ()
+    """The modules that files of others load at boot."""
+    directives: tuple[Directive, ...] = ()
+    """The lines of others in modprobe.d."""
+    container: bool = False
+
+
+def narrowed(found: Found, names: t.Iterable[str]) -> Found:
+    """The same state, for a planner that is interested in no other modules than `names`: a few kB instead of a catalogue of thousands."""
+    wanted = {canonical(name) for name in names}
+    whole = found.catalogue
+    listed = {entry.name for entry in found.entries}
+    aliases = {name: whole.aliases[name] for name in wanted | listed if name in whole.aliases}
+    modules = wanted | frozenset(aliases.values())
+    catalogue = Catalogue(whole.loadable & modules, whole.builtin & modules, aliases, whole.by_device & modules)
+    return found._replace(
+        catalogue=catalogue,
+        loaded={name: permanent for name, permanent in found.loaded.items() if name in modules},
+        directives=tuple(directive for directive in found.directives if directive.module in modules),
+    )

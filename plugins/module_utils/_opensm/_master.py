@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Who a subnet manager is, and which of two wins the election. Pure.
+
+A port GUID says it where it is known. Otherwise the node description does: rdma-ndd begins it with the name of the host.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+# What an HCA says of itself until rdma-ndd gives it the name of its host: the board or the driver.
+_NAMELESS = re.compile(r"^(MT\d+\b|ConnectX|Mellanox|NVIDIA|Connect-IB|HFI)", re.IGNORECASE)
+
+
+class Known(t.NamedTuple):
+    """Who may be master besides this very port."""
+
+    own: frozenset[str] = frozenset()
+    """Port GUIDs of this host."""
+    guids: frozenset[str] = frozenset()
+    """Port GUIDs of other hosts that may run a subnet manager."""
+    hosts: tuple[str, ...] = ()
+    """The hosts of the inventory."""
+    anyone: bool = False
+    elsewhere: frozenset[str] = frozenset()
+    """Port GUIDs on other fabrics: a master on one of them means that a cable is in the wrong one."""
+
+
+class Master(t.NamedTuple):
+    """A master subnet manager that is not on this host."""
+
+    guid: str
+    lid: int
+    priority: int
+    description: str
+    """Node description; "" where the node did not answer."""
+    host: str = ""
+    """Of the inventory; "" for a stranger, and where only the GUID is known."""
+    known: bool = False
+    """Whether it is on a host of the inventory."""
+
+    def __str__(self) -> str:
+        return "port GUID %s, LID %d, node description %r" % (self.guid, self.lid, self.description or "(no answer)")
+
+    @property
+    def name(self) -> str:
+        return self.host or self.guid
+
+    def details(self) -> dict[str, t.Any]:
+        """In the shape that a module returns."""
+        return {"port_guid": self.guid, "lid": self.lid, "priority": self.priority, "node_description": self.description, "host": self.host}
+
+
+def names_host(description: str) -> bool:
+    """Whether a node description has the name of a host."""
+    return bool(description) and not _NAMELESS.match(description)
+
+
+def host_of(description: str, hosts: t.Iterable[str]) -> str:
+    """The one of `hosts` that a node description such as `node1 mlx5_0` belongs to, with or without domain; "" for a stranger."""
+    words = description.split()
+    if not words:
+        return ""
+    name = words[0].lower()
+    by_name = {host.lower(): host for host in hosts}
+    by_short = {host.split(".", 1)[0]: full for host, full in by_name.items()}
+    return by_name.get(name) or by_short.get(name.split(".", 1)[0], "")
+
+
+def runs_on(guid: str, description: str, *, guids: t.Collection[str], names: t.Iterable[str]) -> bool | None:
+    """Whether a subnet manager runs on the host with these port GUIDs and names; None where nothing tells."""
+    if guids:
+        return guid in guids
+    hosts = [name for name in names if name]
+    return bool(host_of(description, hosts)) if hosts and names_host(description) else None
+
+
+def outranks(one: tuple[int, str], other: tuple[int, str]) -> bool:
+    """Whether the first wins the election. Each is `(priority, port GUID)`; of equal priorities the lower GUID wins."""
+    return one[0] > other[0] or (one[0] == other[0] and int(one[1], 16) < int(other[1], 16))

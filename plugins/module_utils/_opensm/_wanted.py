@@ -1,0 +1,159 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The options of the module, checked and in the form that the planner compares. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, port_problems, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Named
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import is_set
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+
+Options = t.Mapping[str, t.Any]
+
+# Options whose values are checked as the variables of the role that they come from; those of an entry of `instances` next.
+_CHECKED = ("wait_timeout", "options", "qos_policy", "root_guids", "secret_options", *FIRST_CLASS)
+_CHECKED_PER_INSTANCE = ("port", "port_guid", "priority", "log_file")
+
+
+class NodeNames(t.NamedTuple):
+    """Names of nodes by node GUID."""
+
+    hosts: t.Mapping[str, Named]
+    names: t.Mapping[str, str]
+
+
+class Wanted(t.NamedTuple):
+    """What shall run on a node."""
+
+    instances: tuple[Instance, ...] = ()
+    node_names: NodeNames | None = None
+    """None where the file stays as it is."""
+    present: bool = True
+    """False where nothing of ours shall be left."""
+    wait_timeout: float = 60
+    """Seconds."""
+
+
+class Bound(t.NamedTuple):
+    """An instance with its port."""
+
+    instance: Instance
+    port: Port
+
+
+def _variables(options: Options, names: t.Sequence[str]) -> dict[str, t.Any]:
+    """Options by the names of the role's variables, which people write and problems name."""
+    return {"opensm_%s" % name: options[name] for name in names if options.get(name) is not None}
+
+
+def _problems(options: Options) -> list[Problem]:
+    """What is wrong with the options, beyond their types."""
+    found = problems(_variables(options, _CHECKED))
+    seen: set[str] = set()
+    for item in options["instances"] or ():
+        prefix = {item["fabric"]: {"subnet_prefix": item["subnet_prefix"]}}
+        found += problems({**_variables(item, _CHECKED_PER_INSTANCE), "fabric": item["fabric"], "opensm_fabrics": prefix})
+        if item["fabric"] in seen:
+            found.append(Problem("instances", item["fabric"], "each fabric once"))
+        seen.add(item["fabric"])
+    return found
+
+
+def _root_guids_text(guids: t.Iterable[str]) -> str:
+    """The file of checked GUIDs, one a line; "" (no file) without any."""
+    unique = sorted({normal_guid(guid) for guid in guids})
+    return HEADER + "".join(guid + "\n" for guid in unique) if unique else ""
+
+
+def _qos_policy_text(policy: str) -> str:
+    """The file of a policy; "" (no file) without one."""
+    return HEADER + policy.rstrip() + "\n" if policy.strip() else ""
+
+
+def _keys(options: Options) -> dict[str, t.Any]:
+    """The declared keys of opensm.conf."""
+    own = {key: options[key] for key in FIRST_CLASS if is_set(options.get(key))}
+    return {**own, **(options.get("options") or {}), **(options.get("secret_options") or {})}
+
+
+def _instance(item: Options, options: Options) -> Instance:
+    return Instance(
+        fabric=item["fabric"],
+        guid=item["port_guid"] or "",
+        priority=item["priority"],
+        log_file=item["log_file"] or "",
+        role=item["role"],
+        subnet_prefix=item["subnet_prefix"].lower(),
+        port=item["port"] or "",
+        designated=item["designated_host"] or "",
+        options=_keys(options),
+        partitions=(options.get("partitions") or {}).get(item["fabric"], ""),
+        root_guids=_root_guids_text(options.get("root_guids") or ()),
+        qos_policy=_qos_policy_text(options.get("qos_policy") or ""),
+        known=Known(
+            guids=frozenset(item["peer_guids"]),
+            hosts=tuple(options["known_hosts"]),
+            anyone=options["allow_foreign_master"],
+            elsewhere=frozenset(item["other_guids"]),
+        ),
+    )
+
+
+def _node_names(given: Options | None) -> NodeNames | None:
+    if given is None:
+        return None
+    hosts = {host: Named(hcas or {}, hcas is not None) for host, hcas in (given.get("hosts") or {}).items()}
+    return NodeNames(hosts, given.get("names") or {})
+
+
+def read_wanted(options: Options) -> Wanted:
+    """The wanted state. Raises InvalidInput with everything that is wrong, by the names of the role's variables."""
+    if options["state"] == "absent":
+        return Wanted(present=False)
+    wrong = _problems(options)
+    if wrong:
+        raise InvalidInput(wrong)
+    instances = tuple(_instance(item, options) for item in options["instances"])
+    return Wanted(instances, _node_names(options.get("node_names")), wait_timeout=options["wait_timeout"])
+
+
+def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound]:
+    """Each instance with its port. Raises InvalidInput with everything that has none."""
+    found: list[Bound] = []
+    wrong: list[Problem] = []
+    facts = [port._asdict() for port in ports]
+    for instance in instances:
+        missing = port_problems(instance.port, instance.guid, facts)
+        if missing:
+            wrong += missing
+            continue
+        port = ports[choose_port(instance.port, instance.guid, facts)]
+        holder = next((bound for bound in found if bound.port.name == port.name), None)
+        if holder is not None:
+            hint = "fabric %s has it: give each fabric its ports with rdma_fabrics" % holder.instance.fabric
+            wrong.append(Problem("port of fabric %s" % instance.fabric, port.name, "a port of its own", hint))
+        found.append(Bound(instance._replace(guid=port.port_guid), port))
+    if wrong:
+        raise InvalidInput(wrong)
+    own, taken = frozenset(port.port_guid for port in ports), frozenset(bound.instance.guid for bound in found)
+    return [bound._replace(instance=_knowing(bound.instance, own, taken)) for bound in found]
+
+
+def _knowing(instance: Instance, own: frozenset[str], taken: frozenset[str]) -> Instance:
+    """The other ports of this host with an instance are on other fabrics."""
+    return instance._replace(known=instance.known._replace(own=own, elsewhere=instance.known.elsewhere | taken - {instance.guid}))

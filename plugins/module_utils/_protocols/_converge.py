@@ -1,0 +1,180 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Look at the upper-layer protocols of a node, plan, make the changes, and look again."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import RECORD, Record, read_record, record_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _look as kernel
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import load
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as KernelModules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Interest
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as Modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, inbox_packages, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
+    Found,
+    Wanted,
+    conf_values,
+    is_active,
+    is_enabled,
+    pending,
+    plan,
+    record_after,
+    record_meanwhile,
+    runs,
+    unit_names,
+    units_off,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import PATH as CONF_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import edited
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+# srp_daemon starts on one port after the other.
+_TIMEOUT = 120.0
+
+
+def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
+    """From the options of the module."""
+    return Wanted(
+        names=tuple(sorted(parameters["protocols"])),
+        source=parameters["source"],
+        declared_conf=frozenset(parameters["openib_conf"]),
+        renewed=parameters["renewed"],
+        start=parameters["start"],
+    )
+
+
+def look(run: Runner, wanted: Wanted, modules: KernelModules, root: str = "/") -> Found:
+    """The node."""
+    record = read_record(root)
+    return Found(
+        record=record,
+        units=show_units(run, unit_names(wanted, record)),
+        loaded=frozenset(name for name in modules_of(wanted.names) if is_loaded(modules.catalogue.resolve(name) or name, modules)),
+        load_text=read_text(root.rstrip("/") + ULPS_PATH),
+        conf_text=read_text(root.rstrip("/") + CONF_PATH),
+    )
+
+
+def _named(problem: Problem, wanted: Wanted) -> Problem:
+    """What is wrong with a module, as what is wrong with the protocol that was declared."""
+    name = next((name for name in wanted.names if problem.value in PROTOCOLS[name].modules), "")
+    if not name:
+        return problem._replace(variable=VARIABLE)
+    hint = "; ".join(words for words in ("%s is its module" % problem.value, problem.hint) if words)
+    return Problem(VARIABLE, name, "a protocol whose module is %s" % problem.allowed, hint)
+
+
+def node_problems(wanted: Wanted, found: Found, modules: KernelModules, dry: bool, root: str = "/") -> list[Problem]:
+    """What the declared protocols lack on this node. In check mode, packages may still be to come."""
+    if dry and wanted.renewed:
+        return []
+    kernel_wanted = Modules(load=frozenset(modules_of(wanted.names)), load_now=wanted.start)
+    need_modules(kernel_wanted, modules)
+    wrong = [_named(problem, wanted) for problem in check(kernel_wanted, modules)]
+    for name in wanted.names:
+        for service in PROTOCOLS[name].services:
+            unit = found.unit(service.name)
+            if unit.load == "masked":
+                wrong.append(Problem(VARIABLE, name, "protocols whose units may run", "%s is masked: systemctl unmask it" % service.name))
+            elif not unit.exists and not service.optional and not dry:
+                words = " ".join(inbox_packages([name], read_os(root).family))
+                wrong.append(Problem(VARIABLE, name, "protocols whose packages are installed", "there is no unit %s; it comes with %s" % (service.name, words)))
+    return wrong
+
+
+def _write(module: AnsibleModule, path: str, before: str, after: str, root: str, backup: bool = False) -> None:
+    change = file_change(root.rstrip("/") + path, before, after)
+    if change is not None:
+        apply_file(module, change, backup=backup)
+
+
+def _write_record(module: AnsibleModule, record: Record, root: str) -> None:
+    path = "/" + RECORD
+    _write(module, path, read_text(root.rstrip("/") + path), record_text(record), root)
+
+
+def _systemctl(run: Runner, verb: t.Sequence[str], units: t.Sequence[str]) -> None:
+    if units:
+        run(["systemctl", *verb, "--", *units], timeout=_TIMEOUT)
+
+
+def apply(module: AnsibleModule, run: Runner, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
+    """Make the node as wanted. The record is ahead of what is turned on, and behind what is turned off."""
+    _write_record(module, record_meanwhile(wanted, found), root)
+    _systemctl(run, ["disable", "--now"], units_off(wanted, found))
+    _write(module, ULPS_PATH, found.load_text, load_text(modules_of(wanted.names)), root)
+    if found.conf_text:
+        _write(module, CONF_PATH, found.conf_text, edited(found.conf_text, conf_values(wanted, found)), root, backup=True)
+    missing = sorted({modules.catalogue.resolve(name) or name for name in modules_of(wanted.names) if name not in found.loaded})
+    if wanted.start and missing:
+        load(run, missing, modules, root)
+    services = [service for name in wanted.names for service in PROTOCOLS[name].services if found.unit(service.name).exists]
+    _systemctl(run, ["enable"], [service.name for service in services if not is_enabled(found.unit(service.name))])
+    _systemctl(run, ["start"], [service.name for service in services if runs(service, wanted, found) and not is_active(found.unit(service.name))])
+    _write_record(module, record_after(wanted, found), root)
+
+
+def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
+    """What is known of each declared protocol."""
+    return [
+        {
+            "name": name,
+            "modules": {module: module in found.loaded for module in PROTOCOLS[name].modules},
+            "services": {service.name: is_active(found.unit(service.name)) for service in PROTOCOLS[name].services},
+        }
+        for name in wanted.names
+    ]
+
+
+def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") -> dict[str, t.Any]:
+    """Look, plan, apply, look again; returns the result of the module."""
+    variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox"}
+    wrong = ulp_problems(variables, {"machine": read_machine(root)._asdict()})
+    if wrong:
+        raise InvalidInput(wrong)
+    wanted = wanted_of(module.params)
+    record = read_record(root)
+    if not os.path.isdir(os.path.join(root, "run/systemd/system")) and record.protocols:
+        raise Unsupported("%s can't be turned off: systemd does not run here, and their services are units of it" % ", ".join(sorted(record.protocols)))
+
+    def observe() -> tuple[KernelModules, Found]:
+        modules = kernel.look(run, release, Interest(load_now=wanted.start), root)
+        return modules, look(run, wanted, modules, root)
+
+    if not wanted.names and not record.protocols:
+        return {**Plan().result(), "protocols": []}
+    if wanted.start and not module.check_mode and any(name not in record.protocols for name in wanted.names):
+        settle(run, root)
+    modules, found = observe()
+    wrong = node_problems(wanted, found, modules, module.check_mode, root)
+    if wrong:
+        raise InvalidInput(wrong)
+    todo = plan(wanted, found)
+    if todo and not module.check_mode:
+        apply(module, run, wanted, found, modules, root)
+        modules, found = observe()
+        left = plan(wanted._replace(renewed=False), found)
+        if left:
+            raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
+    return {**todo.result(pending(wanted, found)), "protocols": describe(wanted, found)}

@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What may be declared about upper-layer protocols. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import ALIASES, GONE, NAMES, PROTOCOLS, TARGETS, Protocol
+
+if t.TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VARIABLE = "ofed_ulps"
+
+
+def part(facts: Mapping[str, t.Any] | None, name: str) -> Mapping[str, t.Any]:
+    """A part of the facts; empty where it is not there."""
+    found = facts.get(name) if isinstance(facts, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _name_problem(where: str, name: t.Any) -> Problem | None:
+    if isinstance(name, str) and name in NAMES:
+        return None
+    allowed = ", ".join(NAMES)
+    if not isinstance(name, str):
+        return Problem(where, name, allowed)
+    low = name.lower()
+    if low in GONE:
+        return Problem(where, name, allowed, GONE[low])
+    if low in TARGETS:
+        return Problem(
+            where,
+            name,
+            allowed,
+            "these are the initiators; what serves storage to others is configured by itself, and its module is loaded with kernel_modules_load",
+        )
+    near = [ALIASES[low]] if low in ALIASES else difflib.get_close_matches(low, NAMES, 1, 0.6)
+    return Problem(where, name, allowed, "did you mean %s?" % near[0] if near else "")
+
+
+def name_problems(value: t.Any) -> list[Problem]:
+    if not isinstance(value, (list, tuple)):
+        return [Problem(VARIABLE, value, "a list of names out of %s" % ", ".join(NAMES))]
+    found = [_name_problem("%s[%d]" % (VARIABLE, index), name) for index, name in enumerate(value)]
+    twice = [index for index, name in enumerate(value) if name in value[:index]]
+    found += [Problem("%s[%d]" % (VARIABLE, index), value[index], "each name once") for index in twice]
+    return [problem for problem in found if problem]
+
+
+def _inbox_problems(protocol: Protocol, facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    """Does the running kernel have the modules? What the facts don't tell is judged on the node."""
+    kernels = part(facts, "kernels").get("installed")
+    running = [kernel for kernel in kernels if isinstance(kernel, dict) and kernel.get("running")] if isinstance(kernels, list) else []
+    known = running[0].get("modules") if running else None
+    lacking = [module for module in protocol.modules if isinstance(known, dict) and known.get(module) is False]
+    if not lacking:
+        return []
+    hint = (
+        "kernel %s is without %s; a kernel or a package of its modules that has it must be there first: linux-modules-extra-* on Ubuntu, "
+        "kernel-modules-extra on Red Hat, kernel-default-extra on SUSE; or take %s out of ofed_ulps"
+    )
+    words = hint % (running[0].get("release", ""), ", ".join(lacking), protocol.name)
+    return [Problem(VARIABLE, protocol.name, "protocols that the running kernel has modules for", words)]
+
+
+def ulp_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """What is wrong with the declared protocols, whatever a vendor's stack has of them."""
+    value = variables.get(VARIABLE)
+    if value is None:
+        return []
+    found = name_problems(value)
+    if found or not value or variables.get("ofed_state", "present") == "absent":
+        return found
+    if part(facts, "machine").get("systemd") is False:
+        found.append(Problem(VARIABLE, list(value), "nothing on a node without systemd", "their services are units of systemd"))
+    if variables.get("ofed_source", "inbox") == "inbox":
+        found += [problem for name in value for problem in _inbox_problems(PROTOCOLS[name], facts)]
+    return found

@@ -1,0 +1,209 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The configuration of openibd, /etc/infiniband/openib.conf, edited key by key. Pure.
+
+bash sources the file, so the last assignment of a key counts. Nothing is ever dropped: without the C(..._LOAD) lines that
+the package brings, openibd loads nothing at all.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, quoted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+
+PATH = "/etc/infiniband/openib.conf"
+
+# The keys that openibd of any release from 4.9 on reads, with yes or no.
+SWITCHES = (
+    "ALLOW_STOP",
+    "CX3_ETH_ONLY",
+    "ENABLE_FW_TRACER",
+    "ESP_OFFLOAD_LOAD",
+    "FORCE_MODE",
+    "IPOIB_LOAD",
+    "LOAD_EIPOIB",
+    "MLX4_EN_LOAD",
+    "MLX4_LOAD",
+    "MLX5_FPGA_LOAD",
+    "MLX5_LOAD",
+    "ONBOOT",
+    "RDMA_CM_LOAD",
+    "RDMA_UCM_LOAD",
+    "RENICE_IB_MAD",
+    "RUN_AFFINITY_TUNER",
+    "RUN_FW_UPDATER_ONBOOT",
+    "RUN_MLNX_TUNE",
+    "RUN_SYSCTL",
+    "SRP_DAEMON_ENABLE",
+    "SRP_LOAD",
+    "SRP_TARGET_LOAD",
+    "UCM_LOAD",
+    "UMAD_LOAD",
+    "UVERBS_LOAD",
+)
+NUMBERS = ("IPOIB_MTU", "NODE_DESC_TIME_BEFORE_UPDATE", "NODE_DESC_UPDATE_TIMEOUT", "POST_START_DELAY")
+CHOICES: t.Mapping[str, tuple[str, ...]] = {"SET_IPOIB_CM": ("yes", "no", "auto")}
+TEXTS = ("NODE_DESC", "OPENIBD_POST_START", "OPENIBD_POST_STOP", "OPENIBD_PRE_START", "OPENIBD_PRE_STOP", "SMARTNIC_PF_MAC_CONF")
+KEYS = tuple(sorted((*SWITCHES, *NUMBERS, *CHOICES, *TEXTS)))
+
+# One assignment that has its line for itself: what stands before the value, the value, and what follows it.
+_SIMPLE = re.compile(r"""^((?:export\s+)?[A-Za-z_][A-Za-z0-9_]*=)((?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;&|<>()])*)(\s*|\s+#.*)\Z""")
+# Any assignment that surely has its line for itself: NODE_DESC=$(hostname -s).
+_ASSIGNMENT = re.compile(r"""^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?:\S*|"[^"]*"|\$\([^()]*\))\s*(?:\s#.*)?\Z""")
+_EXPANSION = re.compile(r"""(?<!\\)[$`*?\[{~]""")
+
+
+class _Line(t.NamedTuple):
+    text: str
+    whole: bool
+    """Does it begin and end outside of quotes, and is neither it nor the one before it continued?"""
+
+
+def _lines(text: str) -> list[_Line]:
+    """The lines, with what bash thinks of their beginning and end."""
+    found = []
+    quote, continued = "", False
+    for line in text.split("\n"):
+        begins = not quote and not continued
+        continued, position, word = False, 0, False
+        while position < len(line):
+            char = line[position]
+            if char == "\\" and quote != "'":
+                continued = position + 1 == len(line)
+                position += 1
+            elif quote:
+                quote = "" if char == quote else quote
+            elif char in "'\"":
+                quote = char
+            elif char == "#" and not word:
+                break
+            word = not char.isspace() and char not in ";&|()<>"
+            position += 1
+        found.append(_Line(line, begins and not quote and not continued))
+    return found
+
+
+def _mentions(line: str, key: str) -> bool:
+    return re.search(r"(?<![A-Za-z0-9_])%s(?![A-Za-z0-9_])" % key, line) is not None and not line.lstrip().startswith("#")
+
+
+def _is_plain(line: _Line) -> bool:
+    """A comment or an assignment: nothing that could make the lines around it a part of something."""
+    text = line.text.strip()
+    if not text or text.startswith("#"):
+        return line.whole
+    return line.whole and (_SIMPLE.match(line.text) or _ASSIGNMENT.match(line.text)) is not None and not text.endswith(("&", "|"))
+
+
+def _place(lines: t.Sequence[_Line], key: str) -> int | None:
+    """The line whose assignment counts, if it can be changed where it is: nothing after it is more than an assignment."""
+    for index in range(len(lines) - 1, -1, -1):
+        if not _is_plain(lines[index]):
+            return None
+        if _mentions(lines[index].text, key):
+            match = _SIMPLE.match(lines[index].text)
+            before = match.group(1) if match else ""
+            return index if re.match(r"(?:export\s+)?%s=\Z" % key, before) else None
+    return None
+
+
+def value_of(text: str, key: str) -> str | None:
+    """The value of a key; None where it has none, or where only bash can tell it."""
+    lines = _lines(text)
+    place = _place(lines, key)
+    match = _SIMPLE.match(lines[place].text) if place is not None else None
+    if match is None or _EXPANSION.search(re.sub(r"'[^']*'", "", match.group(2))):
+        return None
+    return assignments(lines[place or 0].text)[key]
+
+
+def edited(text: str, wanted: t.Mapping[str, str]) -> str:
+    """The file with the wanted values. A line is changed where that has the same effect, else one is added at the end."""
+    for key, value in sorted(wanted.items()):
+        if value_of(text, key) == value:
+            continue
+        lines = _lines(text)
+        place = _place(lines, key)
+        rows = [line.text for line in lines]
+        match = _SIMPLE.match(rows[place]) if place is not None else None
+        if match is not None and place is not None:
+            rows[place] = match.group(1) + quoted(value) + match.group(3)
+            text = "\n".join(rows)
+        else:
+            text += "%s%s=%s\n" % ("\n" if text and not text.endswith("\n") else "", key, quoted(value))
+    return text
+
+
+def _needs(key: str) -> str:
+    """What makes a new value effective. Most are read when openibd starts the next time, and no driver is unloaded for them."""
+    return "driver_reload" if key.endswith("_LOAD") or key == "SET_IPOIB_CM" else ""
+
+
+def key_changes(text: str, wanted: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
+    """The keys whose value is another one than declared."""
+    found = {key: value_of(text, key) for key in wanted}
+    values = {key: value_text(value) for key, value in sorted(wanted.items())}
+    return tuple(Change(Kind.OPENIB_CONF, key, "", found[key] or "", value, _needs(key)) for key, value in values.items() if found[key] != value)
+
+
+def edit(text: str, wanted: t.Mapping[str, t.Any]) -> Change | None:
+    """The change of the file that gives it the declared values."""
+    return file_change(PATH, text, edited(text, {key: value_text(value) for key, value in wanted.items()}))
+
+
+def value_text(value: t.Any) -> str:
+    """A declared value as the file has it; YAML makes booleans of yes and no."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _allowed(key: str, value: t.Any) -> str:
+    """What is allowed instead; "" where the value is fine."""
+    if isinstance(value, bool):
+        return "" if key in SWITCHES or key in CHOICES else "a number from 0 on" if key in NUMBERS else "a text"
+    if not isinstance(value, (str, int)):
+        return "a text, a number, yes or no"
+    text = str(value)
+    if key in SWITCHES:
+        return "" if text in ("yes", "no") else "yes, no"
+    if key in CHOICES:
+        return "" if text in CHOICES[key] else ", ".join(CHOICES[key])
+    if key in NUMBERS:
+        return "" if re.match(r"^[0-9]{1,9}\Z", text) else "a number from 0 on"
+    return "" if re.match(r"^[^\0\n\r\ud800-\udfff]*\Z", text) else "a text of one line"
+
+
+def conf_problems(variable: str, value: t.Any) -> list[Problem]:
+    """What is wrong with declared keys and values."""
+    if value is None:
+        return []
+    if not isinstance(value, dict):
+        return [Problem(variable, value, "a mapping of keys of openib.conf to values, such as {IPOIB_LOAD: yes}")]
+    found = []
+    for key, item in value.items():
+        where = "%s.%s" % (variable, label(key))
+        if not isinstance(key, str) or key not in KEYS:
+            near = difflib.get_close_matches(str(key).upper(), KEYS, 1, 0.6) if isinstance(key, str) else []
+            found.append(Problem(where, item, "a key that openibd reads: %s" % ", ".join(KEYS), "did you mean %s?" % near[0] if near else ""))
+        elif _allowed(key, item):
+            hint = "bash reads the file, and the value is written so that it means itself" if key in TEXTS else ""
+            found.append(Problem(where, item, _allowed(key, item), hint))
+    return found
+
+
+def stop_allowed(text: str) -> bool:
+    """Does the site let openibd stop the driver? What only bash can tell counts as no."""
+    if not any(_mentions(line, "ALLOW_STOP") for line in text.splitlines()):
+        return True
+    return value_of(text, "ALLOW_STOP") in ("yes", "")

@@ -1,0 +1,238 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Whether the driver has to be loaded anew, and what stands in the way. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module, in_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import stop_allowed
+
+RELOAD = "reload"
+WAIT = "wait"
+REBOOT = "reboot"
+REFUSE = "refuse"
+# Nothing waits here: in a container, it is the host's driver that would.
+LEAVE = "leave"
+OPENIBD = "/etc/init.d/openibd"
+# openibd stops these even where it refuses to unload in the end.
+SERVICES = ("ibacm.service", "srp_daemon.service")
+# The cache of addresses. The kernel itself has it started, through a socket that holds ib_core as long as it is there.
+CACHE = ("ibacm.socket", "ibacm.service")
+# Goes with the vendor's stack, so it is no loss that a stack of the distribution has none.
+_COMPAT = "mlx_compat"
+_WAYS_OUT: t.Mapping[str, str] = {
+    "mount": "unmount it",
+    "process": "stop it",
+    "sm": "stop it, after another subnet manager has taken over",
+    "ulp": "end the session, or unload the module",
+    "module": "stop what uses it, and unload it",
+    "vf": "take them from the machines that have them",
+    "ssh": "manage the node over another adapter, or set cut_ssh_connection: true with policy: force",
+    "root": "only a reboot helps",
+}
+
+
+class Found(t.NamedTuple):
+    """The node."""
+
+    modules: tuple[Module, ...] = ()
+    """The loaded modules of the stack and those that use it, with what is on disk."""
+    users: tuple[User, ...] = ()
+    ssh: SshPath = SshPath()
+    available: frozenset[str] = frozenset()
+    """The modules that the running kernel has on disk, or built in."""
+    listed: tuple[str, ...] = ()
+    """What rdma-core loads for an adapter."""
+    openibd: bool = False
+    conf: str = ""
+    """The content of openib.conf."""
+    aliases: bool = False
+    """Is there a file in which openibd comments out the aliases of IPoIB?"""
+    services: tuple[str, ...] = ()
+    """Those of CACHE that run, and of SERVICES where openibd unloads the driver."""
+    gpudirect: str = ""
+    """The unit that loads the module for GPU memory, where there is one."""
+    enclosed: str = ""
+    """C(container) or C(chroot), where it is one."""
+    interfaces: tuple[str, ...] = ()
+    """The network interfaces that go down with the driver."""
+    drivers: frozenset[str] = frozenset()
+    """The modules that drive the RDMA devices of the node, whatever their names are."""
+    meant_for: str = ""
+    """The kernel that boots next, where the vendor's driver is loaded and on disk for that kernel, and not for the running one."""
+    failed_before: str = ""
+    """Why the last attempt failed that was made since the node booted, with the same modules; "" where there was none."""
+
+
+class Wish(t.NamedTuple):
+    """The options."""
+
+    policy: str = "if_idle"
+    because: tuple[str, ...] = ()
+    """Reasons to load the driver anew even if it is the installed one."""
+    cut_ssh_connection: bool = False
+    allow_container: bool = False
+    assume_changed: bool = False
+    """Is another driver going to be installed by a run of which this is the check mode?"""
+
+
+class Verdict(t.NamedTuple):
+    """What is to be done."""
+
+    action: str = ""
+    """RELOAD, WAIT for another run, REBOOT, REFUSE, LEAVE, or "" where the loaded driver is the right one."""
+    why: tuple[str, ...] = ()
+    """Why it is not done now."""
+    users: tuple[User, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether a reload is due and does not come."""
+        return self.action in (WAIT, REBOOT, LEAVE)
+
+    @property
+    def pending(self) -> tuple[Pending, ...]:
+        """What becomes effective later, and why not now."""
+        if self.action == REBOOT:
+            return (Pending(loading(needs="reboot"), self.why),)
+        return (Pending(loading(needs="driver_reload"), tuple(words(user) for user in self.users)),) if self.action == WAIT else ()
+
+
+def loading(after: str = "as installed", needs: str = "") -> Change:
+    """The change of the loaded driver."""
+    return Change(Kind.DRIVER, "", "", "as loaded", after, needs)
+
+
+def differing(found: Found) -> tuple[Module, ...]:
+    """The modules of which another build is loaded than modprobe would load."""
+    return tuple(module for module in found.modules if module.differs)
+
+
+def lost(found: Found) -> tuple[str, ...]:
+    """The loaded modules of the stack that are on disk no more, so that nothing could load them again."""
+    if not found.available:
+        return ()
+    names = [module.name for module in found.modules if in_stack(module.name) and module.name != _COMPAT]
+    return tuple(name for name in names if name not in found.available)
+
+
+def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """The modules in the order in which they can be unloaded, users first; and those that can't be, with what holds them."""
+    left = {module.name: set(module.used_by) for module in modules}
+    # What something holds comes as early as it can: if it fails, the others have not gone yet.
+    urgent = {module.name: (module.name not in PEERS, not module.own_users, module.name) for module in modules}
+    order: list[str] = []
+    while True:
+        free = sorted((name for name, users in left.items() if users <= set(order)), key=urgent.__getitem__)
+        if not free:
+            break
+        order += free
+        for name in free:
+            del left[name]
+    held = {name: tuple(sorted(users - {module.name for module in modules})) for name, users in left.items()}
+    return tuple(order), {name: users for name, users in held.items() if users}
+
+
+def real_users(found: Found) -> tuple[User, ...]:
+    """Who would suffer. The adapter's own driver, a module for GPU memory that nobody uses, and the cache of addresses go along."""
+    peers = {module.name for module in found.modules if module.name in PEERS and not module.own_users}
+    along = {*(("module", name) for name in peers | found.drivers), *([("process", "ibacm")] if set(CACHE) & set(found.services) else [])}
+    return tuple(user for user in found.users if (user.kind, user.name) not in along)
+
+
+def words(user: User) -> str:
+    """One user, and the way out."""
+    detail = " (%s)" % user.detail if user.detail else ""
+    return "%s %s%s: %s" % (user.kind, user.name, detail, _WAYS_OUT[user.kind])
+
+
+def ssh_user(found: Found) -> tuple[User, ...]:
+    """The connection that manages the node, where it runs over the driver."""
+    if not found.ssh.over_rdma and not (found.ssh.client and not found.ssh.device):
+        return ()
+    device = found.ssh.device or "an interface that can't be told"
+    return (User("ssh", device, "the connection from %s runs over it" % found.ssh.client),)
+
+
+def _only_reboot(found: Found) -> tuple[str, ...]:
+    """Why no unloading helps."""
+    reasons = []
+    gone = lost(found)
+    if found.meant_for:
+        reasons.append("the installed driver is for kernel %s, which boots next, and not for the running one" % found.meant_for)
+    elif gone:
+        reasons.append("%s of the loaded driver is not on disk any more, and could not be loaded again" % ", ".join(gone))
+    for name, holders in sorted(unloading(found.modules)[1].items()):
+        permanent = "[permanent]" in holders
+        reasons.append("%s can't be unloaded from this kernel" % name if permanent else "%s is held by %s" % (name, ", ".join(holders)))
+    return tuple(reasons)
+
+
+def _never(found: Found) -> tuple[str, ...]:
+    """What not even force overrides."""
+    reasons = [words(user) for user in found.users if user.kind == "root"]
+    if found.openibd and not stop_allowed(found.conf):
+        reasons.append("openib.conf says ALLOW_STOP=no, which is for nodes whose root file system comes over the driver: only a reboot helps")
+    return tuple(reasons)
+
+
+def _elsewhere(found: Found, wish: Wish) -> tuple[str, ...]:
+    if not found.enclosed or wish.allow_container:
+        return ()
+    return ("this is a %s, and the driver belongs to all that run on this kernel (allow_container: true if it is really meant)" % found.enclosed,)
+
+
+def judge(found: Found, wish: Wish) -> Verdict:
+    """What is to be done about the loaded driver."""
+    due = bool(differing(found)) or bool(wish.because) or wish.assume_changed
+    if not due or not any(in_stack(module.name) for module in found.modules):
+        return Verdict()
+    users = (*real_users(found), *ssh_user(found))
+    enclosed = _elsewhere(found, wish)
+    if enclosed:
+        return Verdict(REFUSE if wish.policy == "force" else LEAVE, enclosed, users)
+    if wish.policy == "never":
+        return Verdict(WAIT, ("the policy is never",), users)
+    if wish.policy == "reboot":
+        return Verdict(REBOOT, ("the policy is reboot",), users)
+    never = _never(found)
+    if never:
+        return Verdict(REFUSE if wish.policy == "force" else REBOOT, never, users)
+    # In check mode, the modules on disk are still those of before.
+    hopeless = () if wish.assume_changed else _only_reboot(found)
+    if hopeless:
+        return Verdict(REBOOT, hopeless, users)
+    if wish.policy == "force":
+        over = () if wish.cut_ssh_connection else tuple(words(user) for user in users if user.kind == "ssh")
+        return Verdict(REFUSE if over else RELOAD, over, users)
+    if users:
+        return Verdict(WAIT, tuple(words(user) for user in users), users)
+    if found.failed_before:
+        text = "%s; policy: force tries again" % found.failed_before
+        return Verdict(REBOOT, (text,), users)
+    return Verdict(RELOAD)
+
+
+def not_again(before: Found, now: Found) -> tuple[str, ...]:
+    """The modules for GPU memory that went along and did not come back: they may be built for the other driver."""
+    loaded = {module.name for module in now.modules}
+    return tuple(module.name for module in before.modules if module.name in PEERS and module.name not in loaded)
+
+
+def signature(found: Found, boot: str) -> str:
+    """What an attempt is made with. What is loaded is no part of it, for a failed attempt may leave a part of the new driver."""
+    return " ".join([boot, *("%s:%s" % (module.name, module.srcversion_disk) for module in found.modules if module.srcversion_disk)])
+
+
+def described(user: User) -> dict[str, str]:
+    """A user in the result."""
+    return {"kind": user.kind, "name": user.name, "detail": user.detail, "way_out": _WAYS_OUT[user.kind]}

@@ -1,0 +1,85 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""In which steps a driver is loaded anew. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_of
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, unloading
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, Wish
+
+ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
+_STOPPING = "unloading "
+_SWITCHED = {
+    "UMAD_LOAD": "ib_umad",
+    "UVERBS_LOAD": "ib_uverbs",
+    "IPOIB_LOAD": "ib_ipoib",
+    "RDMA_CM_LOAD": "rdma_cm",
+    "RDMA_UCM_LOAD": "rdma_ucm",
+    "SRP_LOAD": "ib_srp",
+}
+# What openibd unloads itself. Others that stand on these, it stops at.
+_BY_OPENIBD = frozenset(
+    (
+        *("eth_ipoib", "ib_cm", "ib_core", "ib_ipoib", "ib_iser", "ib_mad", "ib_sdp", "ib_srp", "ib_srp_target", "ib_ucm", "ib_umad", "ib_uverbs", "iw_cm"),
+        *("mlx4_core", "mlx4_en", "mlx4_ib", "mlx5_core", "mlx5_ib", "mlx_compat", "mlxfw", "rdma_cm", "rdma_rxe", "rdma_ucm", "rds", "rds_rdma", "rds_tcp"),
+    )
+)
+
+
+def loaded_again(found: Found) -> tuple[str, ...]:
+    """The modules to load after the driver was unloaded: those of before that there are, and what rdma-core loads."""
+    order = tuple(reversed(unloading(found.modules)[0]))
+    off = {module for key, module in _SWITCHED.items() if found.openibd and value_of(found.conf, key) == "no"}
+    names = [*order, *(() if found.openibd else found.listed)]
+    known = found.available or frozenset(names)
+    return tuple(dict.fromkeys(name for name in names if name in known and name not in off))
+
+
+def _unload(name: str, found: Found, timeout: float) -> Step:
+    # modprobe needs the file, and the former vendor's mlx_compat has none any more. With a module for GPU memory it would
+    # take the GPU's driver along, where nobody uses that now.
+    argv = ("modprobe", "-r", name) if name in found.available and name not in PEERS else ("rmmod", name)
+    return Step(_STOPPING + name, argv, timeout=timeout)
+
+
+def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
+    """Unload, load, and put right what a failure on the way would leave.
+
+    After a failed stop, openibd's start would try the stop again, and load nothing: so it is left out then, and modprobe
+    loads what there was.
+    """
+    order = unloading(found.modules)[0]
+    again = loaded_again(found)
+    caching = set(CACHE) & set(found.services)
+    found_steps = [Step("stopping the cache of addresses", ("systemctl", "stop", *CACHE), ok=tuple(range(256)), timeout=timeout)] if caching else []
+    if found.openibd:
+        found_steps += [_unload(name, found, timeout) for name in order if name not in _BY_OPENIBD]
+        stop = "force-stop" if wish.policy == "force" else "stop"
+        found_steps += [
+            Step(_STOPPING + "the driver with openibd", (OPENIBD, stop), timeout=timeout),
+            # 2 and 3 say that a module was left out, of which there may be none on this node.
+            Step("loading the driver with openibd", (OPENIBD, "start"), ok=(0, 2, 3), timeout=timeout),
+        ]
+        if found.aliases:
+            found_steps.append(Step("restoring the aliases of IPoIB", ("sed", "-i", "s/^#\\(alias netdev-ib.*\\)/\\1/", ALIASES), always=True))
+    else:
+        found_steps += [_unload(name, found, timeout) for name in order]
+    if again:
+        found_steps.append(Step("loading the modules of before", ("modprobe", "-a", *again), ok=(0, 1), always=True, timeout=timeout))
+    if found.services:
+        found_steps.append(Step("starting the services of before", ("systemctl", "start", *found.services), ok=tuple(range(256)), always=True))
+    if found.gpudirect:
+        # It is active all the while, unless openibd is a unit, too: so to start it would load nothing.
+        found_steps.append(Step("loading the module for GPU memory", ("systemctl", "restart", found.gpudirect), ok=tuple(range(256)), always=True))
+    return tuple(found_steps)

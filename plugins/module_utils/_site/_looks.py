@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""The looks of all concerns in one execution on a node."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for as kernel_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    Look = t.Callable[["Node", t.Mapping[str, t.Any]], t.Any]
+
+
+class Node(t.NamedTuple):
+    """Where the looks look."""
+
+    run: Runner
+    release: str
+    """The running kernel."""
+    environ: t.Mapping[str, str]
+    root: str = "/"
+
+
+LOOKS: t.Mapping[str, Look] = {
+    "kernel_modules": lambda node, hints: kernel_modules(node.run, node.release, hints, node.root),
+}
+
+
+def look_at(node: Node, wanted: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+    """What the looks of the `wanted` concerns find, each with its hints.
+
+    A concern that can't be looked at is left out: its module visits the node and reports why.
+    """
+    found = {}
+    for concern, hints in wanted.items():
+        try:
+            found[concern] = encode(LOOKS[concern](node, hints))
+        except RdmaError:
+            continue
+    return found

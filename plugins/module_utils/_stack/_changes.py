@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What differs between the wanted and the found stack. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import files_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import USER_SPACE, Found, Wanted
+
+NEEDS = "driver_reload"
+FIRMWARE_PACKAGE = "mlnx-fw-updater"
+
+
+def _stack_change(before: str, after: str, *, needs: str = NEEDS, aspect: str = "") -> Change:
+    return Change(Kind.STACK, "", aspect, before, after, needs)
+
+
+def package_change(name: str, before: str, after: str, needs: str = "") -> Change:
+    """A package that changes its version, comes or goes."""
+    return Change(Kind.PACKAGE, name, "", before, after, needs)
+
+
+def is_installed(wanted: Wanted, found: Found) -> bool:
+    """Whether the wanted stack is installed in its version, and whole."""
+    if found.interrupted or found.broken:
+        return False
+    if wanted.source != "doca" and found.stack.kind != "mlnx_ofed":
+        return False
+    if wanted.method == "installer" and wanted.source != "doca":
+        return same_version(wanted.version, found.stack.ofed_version)
+    package = found.packages.get(wanted.metapackage)
+    return package is not None and (not wanted.version or packages.version_fits(wanted.version, package.version))
+
+
+def _words(value: t.Any) -> str:
+    return " ".join(str(item) for item in value) if isinstance(value, (list, tuple)) else str(value or "")
+
+
+def _selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
+    """What of the selection differs from the record, for a stack whose version is right. Without a record, nothing does."""
+    record = found.record
+    if not record or record.get("source") != wanted.source or record.get("version") != wanted.version:
+        return ()
+    mine = wanted.selection()
+    names = ("method", "packages", "installer_options")
+    needs = "" if USER_SPACE == record.get("packages") == wanted.packages else NEEDS
+    return changes_of(*(_stack_change(_words(record.get(name)), _words(mine[name]), needs=needs, aspect=name) for name in names))
+
+
+def _same_release(wanted: Wanted, found: Found) -> bool:
+    if found.stack.kind != wanted.source:
+        return False
+    if wanted.source == "doca":
+        return not wanted.version or packages.version_fits(wanted.version, found.stack.version)
+    # Packages spell a release without its last number.
+    return same_version(wanted.version, found.stack.ofed_version)
+
+
+def _metapackage_changes(wanted: Wanted, found: Found, needs: str) -> tuple[Change, ...]:
+    present = found.packages.get(wanted.metapackage)
+    has = "" if present is None else present.version
+    return changes_of(package_change(wanted.metapackage, has, wanted.version or has or "installed", needs))
+
+
+def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
+    """What brings the stack to the wanted one; empty where it is that."""
+    is_doca = wanted.source == "doca"
+    selection = () if is_doca else _selection_changes(wanted, found)
+    if is_installed(wanted, found) and not selection:
+        return ()
+    needs = "" if wanted.packages == USER_SPACE else NEEDS
+    changes = () if _same_release(wanted, found) else changes_of(_stack_change(found.words, wanted.words, needs=needs))
+    changes += _metapackage_changes(wanted, found, needs) if is_doca else selection
+    if changes:
+        return changes
+    if not is_doca and wanted.method == "repository" and not found.interrupted:
+        return (package_change(wanted.metapackage, "", wanted.version or "installed", needs),)
+    return (_stack_change("%s, %s" % (wanted.words, found.interrupted or "half installed"), wanted.words, needs=needs),)
+
+
+def removal_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
+    """The removal of a vendor's stack."""
+    return changes_of(_stack_change(found.words, "inbox" if wanted.keep else "")) if found.is_vendors else ()
+
+
+def repair_changes(found: Found, names: t.Iterable[str]) -> tuple[Change, ...]:
+    """The packages whose interrupted installation is ended."""
+    return tuple(Change(Kind.PACKAGE, name, "state", found.packages[name].state, "installed") for name in names)
+
+
+def missing(wanted: Wanted, found: Found) -> tuple[str, ...]:
+    """The packages that are wanted along with the stack and are not installed."""
+    return tuple(names[0] for names in wanted.also if not any(name in found.packages for name in names))
+
+
+def additions(names: t.Iterable[str]) -> tuple[Change, ...]:
+    """Packages that are added."""
+    return tuple(package_change(name, "", "installed") for name in names)
+
+
+def repository_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
+    """The repository files that have to be written or removed."""
+    files = files_of(found.manager, wanted.repository)
+    return changes_of(*(file_change(path, found.files.get(path, ""), content) for path, content in files.items()))

@@ -1,0 +1,213 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The steps from the found to the wanted stack: by the installer of MLNX_OFED, from a repository, or back to none. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
+    FIRMWARE_PACKAGE,
+    additions,
+    missing,
+    removal_changes,
+    repair_changes,
+    repository_changes,
+    stack_changes,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, options_argv, set_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found, Wanted
+
+OFED_INFO = "/usr/bin/ofed_info"
+CHECK_STAGE = "checking the bundle"
+INSTALL_STAGE = "installing MLNX_OFED"
+BUILD_STAGE = "building and installing MLNX_OFED"
+LISTS_STAGE = "reading the package lists"
+_MEND_STAGE = "ending the interrupted installation"
+_REMOVE_STAGE = "removing the former stack"
+
+Argv = t.Tuple[str, ...]
+
+
+class StackPlan(t.NamedTuple):
+    """A plan before it is known what depends on the packages that go."""
+
+    changes: tuple[Change, ...] = ()
+    steps: tuple[Step, ...] = ()
+    """The job; empty where only files are written."""
+    removes: tuple[str, ...] = ()
+    """The packages that the plan removes, without those of others that depend on them."""
+    simulate: tuple[Argv, ...] = ()
+    """Processes that tell what goes with them, and change nothing."""
+    by_name: bool = False
+    """Whether the installer removes packages by their names."""
+    needs_bundle: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def about(self, kind: Kind) -> tuple[Change, ...]:
+        """The changes of one kind, in order."""
+        return tuple(change for change in self.changes if change.is_about(kind))
+
+
+class _Removal(t.NamedTuple):
+    """How the vendor's stack goes."""
+
+    steps: tuple[Step, ...] = ()
+    removes: tuple[str, ...] = ()
+    simulate: tuple[Argv, ...] = ()
+
+
+def _recovery(found: Found, names: t.Collection[str]) -> tuple[Step, ...]:
+    """End what an interrupted installation of the `names` began, before anything else."""
+    if not names and not found.interrupted:
+        return ()
+    lost = [name for name in packages.lost(found.packages) if name in found.vendors]
+    drop = (Step(_MEND_STAGE, packages.drop_argv(lost)),) if lost else ()
+    # What can't be configured, because packages are missing that it needs, is settled by the installation that follows.
+    return (*drop, Step(_MEND_STAGE, packages.recover_argv(found.manager), ok=(0, 1)))
+
+
+def _removal(found: Found, keep: t.Sequence[str] = ()) -> _Removal:
+    """Take the vendor's stack away.
+
+    On Debian, packages that others need, or that are to be kept, are brought to the distribution's version in the same
+    transaction. The vendor's own uninstaller would remove those others. Not all packages can be: the vendor cuts some of them
+    otherwise, and two would claim the same file.
+    """
+    if found.manager == "apt":
+        needed = packages.needed(found.packages, found.vendors, keep)
+        stay = {name: version for name, version in found.alternatives.items() if name in needed}
+        gone = [name for name in found.vendors if name not in stay]
+        # The installer wrote these two itself.
+        leftovers = Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO))
+        if not gone and not stay:
+            return _Removal((leftovers,))
+        argv = packages.replace_argv("apt", stay, gone)
+        return _Removal((Step(_REMOVE_STAGE, argv), leftovers), tuple(gone), (packages.simulate(argv),))
+    test = (("rpm", "--erase", "--test", *found.vendors),) if found.vendors else ()
+    if found.uninstaller and found.stack.kind == "mlnx_ofed":
+        return _Removal((Step(_REMOVE_STAGE, (UNINSTALLER, "--force")),), tuple(found.vendors), test)
+    if not found.vendors:
+        return _Removal()
+    return _Removal((Step(_REMOVE_STAGE, packages.replace_argv(found.manager, {}, found.vendors)),), tuple(found.vendors), test)
+
+
+def _former(wanted: Wanted, found: Found) -> _Removal:
+    """Take the stack of the other kind away first: the versions of the two are numbered apart, so what looks newer need not be."""
+    return _removal(found) if found.is_vendors and found.stack.kind != wanted.source else _Removal()
+
+
+def _read_lists(found: Found) -> Step:
+    return Step(LISTS_STAGE, packages.update_argv(found.manager))
+
+
+def _mend(found: Found) -> tuple[Step, ...]:
+    """What apt has to settle before it installs anything, once the package lists are read; the removal of a stack settles it too."""
+    broken = found.manager == "apt" and packages.broken(found.packages)
+    return (Step(_MEND_STAGE, packages.mend_argv()),) if broken else ()
+
+
+def installer_argv(wanted: Wanted, tree: str, force: bool) -> Argv:
+    """The installer's command line. `-q` asks nothing and still stops at foreign packages, `--force` removes them."""
+    firmware = () if wanted.firmware_update or "--without-fw-update" in wanted.installer_options else ("--without-fw-update",)
+    distro = ("--distro", wanted.distro) if wanted.distro else ()
+    options = (*set_argv(wanted.packages), *options_argv(wanted.installer_options), *distro, *firmware)
+    return ("%s/%s" % (tree, INSTALLER), *options, "--force" if force else "-q")
+
+
+def checking(version: str, place: Place) -> Step:
+    """Compare the release in the bundle with the one in its name."""
+    return Step(CHECK_STAGE, ("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", version, place.tree + "/.mlnx"))
+
+
+def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
+    """What upper-layer protocols need of the distribution, once the vendor's packages are installed."""
+    if not names:
+        return ()
+    read = (_read_lists(found),) if found.manager == "apt" else ()
+    return (*read, Step("installing the packages of upper-layer protocols", packages.install_argv(found.manager, names)))
+
+
+def _plan_installer(wanted: Wanted, found: Found, place: Place, force: bool) -> StackPlan:
+    """By the installer of a bundle."""
+    changes, files, lacking = stack_changes(wanted, found), repository_changes(wanted, found), missing(wanted, found)
+    if not changes:
+        # Half installed packages of others are left alone by a run that changes nothing else.
+        return StackPlan(files + additions(lacking), _distribution_steps(found, lacking))
+    broken = packages.broken(found.packages)
+    # The installer takes the metapackages of DOCA for strangers that depend on its own.
+    former = _former(wanted, found)
+    taken = sorted(taken_by_installer({*found.packages} - {*former.removes}))
+    is_apt = found.manager == "apt"
+    test = packages.simulate(packages.purge_argv(taken)) if is_apt else ("rpm", "--erase", "--test", *taken)
+    builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
+    stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
+    # What goes has been looked at and agreed to. The installer for Debian would stop at the distribution's libopensm9, and
+    # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
+    argv = installer_argv(wanted, place.tree, force or (is_apt and bool(taken)))
+    return StackPlan(
+        files + repair_changes(found, broken) + changes + additions(lacking),
+        (
+            # A bundle that can't be had, or is another one, is found out before anything is touched.
+            *place.unpack,
+            checking(wanted.version, place),
+            *_recovery(found, broken),
+            *former.steps,
+            Step(stage, argv, directory=place.tree),
+            *_distribution_steps(found, lacking),
+            *place.clean,
+        ),
+        former.removes,
+        (*former.simulate, test) if taken else former.simulate,
+        by_name=True,
+        needs_bundle=True,
+    )
+
+
+def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
+    """From a repository, through the metapackage of the set or profile."""
+    files, changes, lacking = repository_changes(wanted, found), stack_changes(wanted, found), missing(wanted, found)
+    # Where the stack is replaced, so is all that comes along: what is there belongs to the former one.
+    along = tuple(names[0] for names in wanted.also) if changes else lacking
+    firmware = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
+    changes += additions((*firmware, *lacking))
+    if not changes:
+        return StackPlan(files)
+    broken, former = packages.broken(found.packages), _former(wanted, found)
+    stage = "installing DOCA-OFED" if wanted.source == "doca" else INSTALL_STAGE
+    argv = packages.install_argv(found.manager, (wanted.metapackage,), wanted.version, (*firmware, *along))
+    # Firmware is burned by the updater's package as it is installed, unless it is told not to.
+    environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
+    install = Step(("%s %s" % (stage, wanted.version)).strip(), argv, environment=environment)
+    steps = (*_recovery(found, broken), *former.steps, _read_lists(found), *_mend(found), install)
+    return StackPlan(files + repair_changes(found, broken) + changes, steps, former.removes, former.simulate)
+
+
+def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
+    """Take the vendor's stack away, and the repository that an earlier run declared."""
+    files = repository_changes(wanted, found)
+    if not found.is_vendors and not found.broken:
+        return StackPlan(files)
+    broken, removal = packages.broken(found.packages), _removal(found, wanted.keep)
+    changes = files + repair_changes(found, broken) + removal_changes(wanted, found)
+    return StackPlan(changes, (*_recovery(found, broken), *removal.steps), removal.removes, removal.simulate)
+
+
+def plan(wanted: Wanted, found: Found, place: Place | None = None, force: bool = False) -> StackPlan:
+    """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
+    if wanted.state == "absent":
+        return _plan_absent(wanted, found)
+    if wanted.source == "doca" or wanted.method == "repository":
+        return _plan_repository(wanted, found)
+    return _plan_installer(wanted, found, place or Place(""), force)

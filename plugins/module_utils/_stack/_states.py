@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The wanted and the found stack. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository
+
+USER_SPACE = "user-space-only"
+UNINSTALLER = "/usr/sbin/ofed_uninstall.sh"
+# The metapackages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor.
+_METAPACKAGES: t.Mapping[str, str] = {
+    "all": "mlnx-ofed-all",
+    "basic": "mlnx-ofed-basic",
+    "bluefield": "mlnx-ofed-bluefield",
+    "dpdk": "mlnx-ofed-dpdk",
+    "eth-only": "mlnx-ofed-eth-only",
+    "guest": "mlnx-ofed-guest",
+    "hpc": "mlnx-ofed-hpc",
+    "hypervisor": "mlnx-ofed-hypervisor",
+    "kernel-only": "mlnx-ofed-kernel-only",
+    USER_SPACE: "mlnx-ofed-all-user-only",
+    "vma": "mlnx-ofed-vma",
+    "vma-eth": "mlnx-ofed-vma-eth",
+    "vma-vpi": "mlnx-ofed-vma-vpi",
+}
+_RPM_ONLY = ("guest", "hypervisor")
+
+
+def metapackages(family: str) -> list[str]:
+    """The sets of packages that a repository has. `family` is `deb`, `rpm` or "" where it is not known."""
+    return sorted(name for name in _METAPACKAGES if family != "deb" or name not in _RPM_ONLY)
+
+
+class Wanted(t.NamedTuple):
+    """The declared stack."""
+
+    state: str = "present"
+    source: str = "mlnx_ofed"
+    version: str = ""
+    method: str = "installer"
+    packages: str = ""
+    installer_options: tuple[str, ...] = ()
+    repository: Repository | None = None
+    allow_removal: tuple[str, ...] = ()
+    firmware_update: bool = False
+    keep: tuple[str, ...] = ()
+    """Packages that stay in the distribution's version where the vendor's stack is removed."""
+    distro: str = ""
+    """The distribution to name to the installer, "" where the installer finds it out."""
+    also: tuple[tuple[str, ...], ...] = ()
+    """Packages to install along with the stack, each with others that do as well."""
+
+    @property
+    def metapackage(self) -> str:
+        """The package of a repository that brings all others: the profile of DOCA, or the set of MLNX_OFED."""
+        return (self.packages or PROFILES[0]) if self.source == "doca" else _METAPACKAGES[self.packages]
+
+    @property
+    def words(self) -> str:
+        """`doca 2.9.1`."""
+        return ("%s %s" % (self.source, self.version)).strip()
+
+    def selection(self) -> dict[str, t.Any]:
+        """What can't be read from the node afterwards, and is kept on record."""
+        return {
+            "source": self.source,
+            "version": self.version,
+            "method": self.method,
+            "packages": self.packages,
+            "installer_options": list(self.installer_options),
+        }
+
+    def purpose(self) -> dict[str, t.Any]:
+        """What a job is for."""
+        return {**self.selection(), "state": self.state}
+
+
+class Found(t.NamedTuple):
+    """The stack of a node, and all packages."""
+
+    os: OperatingSystem = OperatingSystem()
+    stack: Stack = Stack("none")
+    packages: t.Mapping[str, Package] = {}
+    record: t.Mapping[str, t.Any] = {}
+    """The selection of the last run that succeeded."""
+    interrupted: str = ""
+    """How the last job ended before its time, in words; "" where it did not."""
+    files: t.Mapping[str, str] = {}
+    """Contents of the repository files."""
+    uninstaller: bool = False
+    """Whether the vendor's uninstaller is installed."""
+    alternatives: t.Mapping[str, str] = {}
+    """The distribution's versions of the vendor's packages that are installed."""
+
+    @property
+    def manager(self) -> str:
+        """`apt`, `dnf` or `zypper`."""
+        return packages.MANAGERS[self.os.family]
+
+    @property
+    def vendors(self) -> list[str]:
+        """The vendor's packages that are installed, wholly or in part, and the stack's own that were left half installed."""
+        left = taken_by_installer(packages.broken(self.packages))
+        return sorted({*packages.vendors(self.packages, self.stack.ofed_version), *left})
+
+    @property
+    def broken(self) -> list[str]:
+        """The packages of the vendor's stack that were left half installed."""
+        mine = self.vendors
+        return [name for name in packages.broken(self.packages) if name in mine]
+
+    @property
+    def is_vendors(self) -> bool:
+        """Whether a vendor's stack is installed, or what an interrupted installation left of one."""
+        return self.stack.kind in ("mlnx_ofed", "doca")
+
+    @property
+    def words(self) -> str:
+        """`mlnx_ofed 23.10-0.5.5.0`, "" for none."""
+        return "" if self.stack.kind == "none" else ("%s %s" % (self.stack.kind, self.stack.version)).strip()

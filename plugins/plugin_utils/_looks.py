@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""What one look found on the hosts of a run, kept on the controller until the run ends.
+
+It is in files, because the workers of a run share no memory, and below the temporary folder that ansible-core makes for a
+run and removes with it. So nothing of it is in the variables of a host, in a log, or in the memory of the main process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import typing as t
+
+from ansible import constants
+
+_FOLDER = "rdma-ofed-looks"
+
+
+def _path(host: str) -> str:
+    name = hashlib.sha256(host.encode("utf-8", "surrogateescape")).hexdigest()
+    return os.path.join(constants.DEFAULT_LOCAL_TMP, _FOLDER, name)
+
+
+def keep(host: str, looks: t.Mapping[str, t.Any]) -> None:
+    """Keep what the look found on a host, by concern, in place of what was kept before."""
+    path = _path(host)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = "%s.%d" % (path, os.getpid())
+    with open(temporary, "w", encoding="utf-8") as stream:
+        json.dump(looks, stream)
+    os.replace(temporary, path)
+
+
+def recall(host: str, concern: str) -> t.Any:
+    """What the look found of a concern, as the module returned it; None where nothing is kept."""
+    try:
+        with open(_path(host), encoding="utf-8") as stream:
+            return json.load(stream).get(concern)
+    except FileNotFoundError:
+        return None
+
+
+def forget(host: str) -> None:
+    """The node is no longer as the look found it."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(_path(host))

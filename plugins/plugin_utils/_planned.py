@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""Action plugins that plan on the controller and visit a node only where the plan is not empty."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.plugins.action import ActionBase
+from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+
+
+class PlannedAction(ActionBase):
+    """Answers for its module where the look of this run shows that nothing is to be done; otherwise the module visits the node.
+
+    The module looks and plans again, so it is right whatever happened since the look, and without one.
+    """
+
+    _supports_check_mode = True
+    _supports_async = True
+
+    module: str
+    """The name of the module, which is also that of the concern in the look."""
+    arguments: t.Mapping[str, t.Any]
+    """The argument specification of the module."""
+    seen: type
+    """The form of what the look found."""
+
+    def unchanged(self, options: t.Mapping[str, t.Any], seen: t.Any) -> dict[str, t.Any] | None:
+        """The module's result where nothing is to be done on the node; None where it has to visit the node."""
+        raise NotImplementedError
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        answer = self._planned(task_vars)
+        result.update(self._visit(task_vars) if answer is None else answer)
+        return result
+
+    def _planned(self, task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+        # A delegated task is for another node than the one whose variables it has.
+        if self._task.async_val or self._task.delegate_to:
+            return None
+        data = _looks.recall(_host(task_vars), self.module)
+        if data is None:
+            return None
+        checked = ArgumentSpecValidator(dict(self.arguments)).validate(plain(dict(self._task.args)))
+        # What is wrong with the arguments is for the module to report, as it does without a look.
+        return None if checked.errors.errors else self.unchanged(checked.validated_parameters, decode(self.seen, data))
+
+    def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Run the module on the node."""
+        answer: dict[str, t.Any] = self._execute_module(
+            module_name="rdma.ofed.%s" % self.module, module_args=self._task.args, task_vars=task_vars, wrap_async=self._task.async_val
+        )
+        if not self._task.check_mode and (answer.get("changed") or answer.get("failed") or self._task.async_val):
+            _looks.forget(_host(task_vars))
+        return answer
+
+
+def _host(task_vars: t.Mapping[str, t.Any]) -> str:
+    return str(task_vars.get("inventory_hostname", ""))

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Modules that are planned on the controller, with what one look found."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import typing as t
+from unittest import mock
+
+import pytest
+from ansible import constants
+from ansible_collections.rdma.ofed.plugins.action import kernel_modules, rdma_facts
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, Entry
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
+from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+
+USUAL = _concern.USUAL
+FOUND = Found(
+    release="6.1",
+    catalogue=Catalogue(frozenset(USUAL)),
+    loaded=dict.fromkeys(USUAL, False),
+    rdma_core=True,
+    entries=tuple(Entry(name, "/etc/rdma/modules/infiniband.conf", line) for line, name in enumerate(USUAL, 1)),
+)
+VISITED = {"changed": True, "from": "the node"}
+
+
+@pytest.fixture(autouse=True, name="folder")
+def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    return tmp_path
+
+
+def seen(found: Found = FOUND) -> dict[str, t.Any]:
+    return {"kernel_modules": encode(_concern.Seen(frozenset(USUAL), frozenset(), found))}
+
+
+def run(plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | None = None, **task: t.Any) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
+    """The result, and the arguments of each module execution."""
+    fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
+    templar = mock.Mock()
+    templar.template = lambda value: value
+    action = plugin.ActionModule(mock.Mock(**fields), mock.Mock(), mock.Mock(), mock.Mock(), templar, mock.Mock())
+    executions: list[dict[str, t.Any]] = []
+
+    def execute(module_name: str, module_args: dict[str, t.Any], **_more: t.Any) -> dict[str, t.Any]:
+        executions.append(module_args)
+        return dict(answer or VISITED)
+
+    action._execute_module = execute
+    variables = {"inventory_hostname": "node1", "kernel_modules_load": ["ib-umad", "ib_srp"], "kernel_modules_options": {"mlx5_core": {"x": 1}}}
+    return action.run(task_vars=variables), executions
+
+
+def test_a_node_that_is_as_declared_is_not_visited() -> None:
+    _looks.keep("node1", seen())
+    result, executions = run(kernel_modules, {"load": list(USUAL)})
+    assert not executions
+    assert result["changed"] is False
+    assert result["modules"][0] == {"name": "ib_ipoib", "module": "ib_ipoib", "loaded": True, "persisted_by": "/etc/rdma/modules/infiniband.conf line 4"}
+    assert _looks.recall("node1", "kernel_modules") is not None
+
+
+@pytest.mark.parametrize(
+    ("found", "arguments"),
+    [
+        (FOUND._replace(loaded={}), {"load": list(USUAL)}),
+        (FOUND, {"load": [*USUAL, "ib_srp"]}),
+        (FOUND, {"load": list(USUAL), "options": {"ib_ipoib": {"send_queue_size": 512}}}),
+        (FOUND, {"load": list(USUAL), "load_now": False}),
+        (FOUND, {"load": "no list of names", "state": "wrong"}),
+        (FOUND._replace(rdma_core=False), {"load": [], "assume_rdma_core": True}),
+        (FOUND._replace(load_text="something of ours"), {"load": list(USUAL)}),
+    ],
+)
+def test_any_other_node_is_visited(found: Found, arguments: dict[str, t.Any]) -> None:
+    _looks.keep("node1", seen(found))
+    result, executions = run(kernel_modules, arguments)
+    assert executions == [arguments]
+    assert result["from"] == "the node"
+    assert _looks.recall("node1", "kernel_modules") is None, "the node was changed since the look"
+    assert LOAD_PATH not in json.dumps(result)
+
+
+def test_check_mode_keeps_the_look() -> None:
+    _looks.keep("node1", seen(FOUND._replace(loaded={})))
+    _result, executions = run(kernel_modules, {"load": list(USUAL)}, check_mode=True)
+    assert len(executions) == 1
+    assert _looks.recall("node1", "kernel_modules") is not None
+
+
+@pytest.mark.parametrize("task", [{"async_val": 60}, {"delegate_to": "node2"}])
+def test_a_task_for_later_or_for_another_node_is_not_planned_here(task: dict[str, t.Any]) -> None:
+    _looks.keep("node1", seen())
+    _result, executions = run(kernel_modules, {"load": list(USUAL)}, **task)
+    assert len(executions) == 1
+
+
+def test_without_a_look_the_node_is_visited() -> None:
+    _result, executions = run(kernel_modules, {"load": list(USUAL)})
+    assert len(executions) == 1
+
+
+def test_the_look_is_kept_only_where_that_is_declared_and_is_in_no_result() -> None:
+    answer = {"changed": False, "ansible_facts": {"rdma": {}}, "look": {"kernel_modules": ["secret"]}}
+    result, executions = run(rdma_facts, {"keep_look": "true"}, answer)
+    assert executions[0]["look"]["kernel_modules"] == {"names": sorted({*USUAL, "ib_srp", "mlx5_core"}), "options": ["mlx5_core"]}
+    assert "look" not in result
+    assert _looks.recall("node1", "kernel_modules") == ["secret"]
+    _result, executions = run(rdma_facts, {}, {"changed": False, "ansible_facts": {}})
+    assert executions == [{}]
+    assert _looks.recall("node1", "kernel_modules") is None, "an older look is not kept beside newer facts"
+
+
+def test_only_the_user_of_the_run_can_read_it(folder: pathlib.Path) -> None:
+    _looks.keep("node1", seen())
+    (kept,) = folder.iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_what_is_kept_of_kernel_modules_is_small() -> None:
+    assert len(json.dumps(seen())) < 2000
+    assert decode(_concern.Seen, json.loads(json.dumps(seen()))["kernel_modules"]).found == FOUND

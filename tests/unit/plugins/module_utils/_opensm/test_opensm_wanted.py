@@ -1,0 +1,153 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.filter.opensm_data import opensm_data
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import require_one_key
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+
+TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
+INSTANCE: dict[str, t.Any] = {
+    "fabric": "ib",
+    "role": "master",
+    "priority": 14,
+    "port": None,
+    "port_guid": None,
+    "subnet_prefix": "0xfe80000000000000",
+    "log_file": None,
+    "designated_host": "node1",
+    "peer_guids": [],
+    "other_guids": [],
+}
+OPTIONS: dict[str, t.Any] = {"state": "present", "instances": [INSTANCE], "wait_timeout": 60, "known_hosts": ["node2"], "allow_foreign_master": False}
+PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0002c90300001001", link_layer="InfiniBand")
+RECORD = "SMInfoRecord dump:\n\t\tLID...1\n\t\tGUID...%s\n\t\tActCount...1\n\t\tPriority...14\n\t\tSMState...2\n"
+
+
+def wanted(**options: t.Any) -> Wanted:
+    """The state that these options declare on a node with one port."""
+    read = read_wanted({**OPTIONS, **options})
+    return read._replace(instances=tuple(each.instance for each in bind(read.instances, [PORT])))
+
+
+def only(state: Wanted) -> Instance:
+    (instance,) = state.instances
+    return instance
+
+
+def fabric(*guids: str) -> t.Any:
+    records, description = "".join(RECORD % guid for guid in guids), "Node Description:..node2 mlx5_0\n"
+    return lambda argv, ok=(0,), timeout=60: Output(0, description if argv[0] == "smpquery" else records, "")
+
+
+def test_the_declared_keys_are_set_in_the_template() -> None:
+    options = {
+        "routing_engine": ["updn"],
+        "root_guids": ["0x0002C90300F00030", "0002c90300f00030"],
+        "options": {"sweep_interval": 20},
+        "secret_options": {"m_key": "0x1"},
+        "sm_key": "0x00000000cafe0001",
+        "log_max_size": 64,
+        "log_flags": "3",
+        "qos": True,
+        "qos_policy": "qos-ulps\n  default : 0\nend-qos-ulps\n\n",
+    }
+    instance = only(wanted(**options))
+    conf = parse_conf(instance.conf(TEMPLATE))
+    keys = {
+        "guid": "0x0002c90300001001",
+        "sm_priority": "14",
+        "routing_engine": "updn",
+        "m_key": "0x0000000000000001",
+        "sm_key": "0x00000000cafe0001",
+        "log_flags": "0x03",
+        "qos": "TRUE",
+        "qos_policy_file": "/etc/rdma-ofed/opensm/ib/qos-policy.conf",
+        "root_guid_file": "/etc/rdma-ofed/opensm/ib/root-guids.conf",
+        "sweep_interval": "20",
+        "log_max_size": "64",
+        "log_file": "/var/log/opensm/ib/opensm.log",
+        "partition_config_file": "/etc/rdma-ofed/opensm/ib/partitions.conf",
+        "node_name_map_name": "/etc/rdma/ib-node-name-map",
+        "daemon": "FALSE",
+    }
+    assert {key: conf[key] for key in keys} == keys
+    files = instance.files(TEMPLATE)
+    assert files["/etc/rdma-ofed/opensm/ib/root-guids.conf"].splitlines()[1:] == ["0x0002c90300f00030"]
+    assert files["/etc/rdma-ofed/opensm/ib/qos-policy.conf"].endswith("\nend-qos-ulps\n")
+
+
+def test_what_is_not_declared_stays_as_generated() -> None:
+    empty = only(wanted(routing_engine=[], root_guids=[], qos_policy="", sm_key="", options={}, secret_options={}))
+    assert empty.options == {} and empty.root_guids == empty.qos_policy == ""
+    assert only(wanted(qos=False, log_max_size=0)).options == {"qos": False, "log_max_size": 0}
+
+
+def test_what_the_installed_opensm_does_not_have_is_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match=r"opensm_options\.sweep_intervall is 20; allowed: sweep_interval"):
+        only(wanted(options={"sweep_intervall": 20})).conf(TEMPLATE)
+
+
+@pytest.mark.parametrize(("options", "restarts"), [({"sweep_interval": 20}, False), ({"lmc": 1}, True)])
+def test_a_key_is_applied_with_as_little_as_it_takes(options: dict[str, t.Any], restarts: bool) -> None:
+    before = wanted()
+    found = Found(running=(only(before).unit,), template=TEMPLATE)
+    found = found._replace(files={change.subject: change.after for change in plan(before, found).about(Kind.FILE)})
+    new = plan(wanted(options=options), found)
+    assert bool(started(new)) == restarts
+
+
+def test_no_second_master_by_another_key() -> None:
+    old, new = only(wanted()), only(wanted(sm_key="0x00000000cafe0001"))
+    found = Found(running=(old.unit,), files=old.files(TEMPLATE), template=TEMPLATE)
+    with pytest.raises(Refused, match="opensm_sm_key of fabric ib is another one, and node2 would not recognise this host"):
+        require_one_key(fabric(PORT.port_guid, "0x0002c90300001011"), Bound(new, PORT), found)
+    require_one_key(fabric(PORT.port_guid), Bound(new, PORT), found)
+    require_one_key(fabric("0x0002c90300001011"), Bound(old, PORT), found)
+    shown = result(plan(Wanted((new,)), found))
+    assert "cafe0001" not in str(shown) and "hidden" in str(shown["diff"])
+
+
+def test_names_of_hosts_that_are_not_known_stay() -> None:
+    names = {"hosts": {"node1": {"mlx5_0": "0x0002c90300001000"}, "node2": None}, "names": {"0x0002c90300f00010": "leaf 1"}}
+    text = named(wanted(node_names=names), "")
+    assert '0x0002c90300001000 "node1 mlx5_0"' in text and '"leaf 1"' in text
+    assert '"node1 mlx5_0"' in named(wanted(node_names={"hosts": {"node1": None}, "names": {}}), text)
+    assert named(wanted(), "x") == "x"
+
+
+def named(state: Wanted, before: str) -> str:
+    """The file of the names of nodes after the plan."""
+    changes = [change for change in plan(state, Found(node_names=before)).about(Kind.FILE) if change.subject == DEFAULT_PATH]
+    return changes[0].after if changes else before
+
+
+def test_partitions_name_hosts() -> None:
+    ports = [{"name": "mlx5_0/1", "link_layer": "InfiniBand", "port_guid": "0x0002c90300001001"}]
+    hcas = [{"name": "mlx5_0", "node_guid": "0x0002c90300001000"}]
+    facts = {"rdma": {"ports": [{**port, "device": "mlx5_0"} for port in ports], "hcas": hcas}}
+    hostvars: dict[str, dict[str, t.Any]] = {"node1": {"ansible_facts": facts}, "node2": {"fabric": "storage"}}
+    groups = {"all": ["node1", "node2"], "rdma": ["node1", "node2"]}
+    default = {"name": "Default", "pkey": "0x7fff", "ipoib": True, "members": [{"keyword": "ALL"}]}
+    partitions = [default, {"name": "jobs", "pkey": "0x0001", "members": [{"host": "node1"}]}]
+    data = opensm_data(
+        groups, hostvars, ["ib", "storage"], ["node1", "node2"], {"opensm_partitions": partitions, "opensm_fabrics": {"storage": {"partitions": []}}}
+    )
+    assert "0x0002c90300001001=full" in data["partitions"]["ib"] and data["partitions"]["storage"] == ""
+    assert data["node_names"] == {"node1": {"mlx5_0": "0x0002c90300001000"}, "node2": None}
