@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prints what fabric_check found on all hosts of the play as one table. The documentation is in the module of the same name."""
+"""Prints the outcomes of fabric_check on all hosts of the play as one table. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plai
 
 
 class ActionModule(ActionBase):
-    """Collects and prints; what the table says is made by pure code."""
+    """Collects and prints; pure code makes the table."""
 
     _requires_connection = False
     _supports_check_mode = True
@@ -25,11 +25,11 @@ class ActionModule(ActionBase):
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
         _validation, arguments = self.validate_argument_spec(OPTIONS)
-        # All hosts of the play: those that failed or were unreachable on the way belong into the table as well.
+        # All hosts of the play: those that failed or were unreachable belong in the table too.
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         found = {host: plain(dict(task_vars["hostvars"][host].get(arguments["variable"]) or {})) for host in hosts}
         deviations = deviations_of(found)
-        # As text, not as a result: the callbacks print results as JSON.
+        # Callbacks print results as JSON, so the table is printed here.
         Display().display("\n%s\n" % render(found, deviations))
         result.update(changed=False, deviations=deviations)
         return result

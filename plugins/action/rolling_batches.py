@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Says in which batches the hosts of a play are worked through. The documentation is in the module of the same name."""
+"""Makes the batches of a rolling run. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import ba
 
 
 class ActionModule(ActionBase):
-    """Collects and prints; the batches are made by pure code."""
+    """Collects and prints; pure code makes the batches."""
 
     _requires_connection = False
     _supports_check_mode = True
@@ -33,12 +33,13 @@ class ActionModule(ActionBase):
         groups, hostvars = task_vars["groups"], task_vars["hostvars"]
         order, serial = plain(arguments["groups"]), plain(arguments["serial"])
         members, _faults = read_members(groups, hostvars)
-        wrong = problems(order, groups, hosts, members) + serial_problems({"rdma_serial": serial})
+        wrong = problems(order, groups=groups, hosts=hosts, members=members) + serial_problems({"rdma_serial": serial})
         if wrong:
             result.update(failed=True, msg=InvalidInput(wrong).msg)
             return result
         due = [host for host in hosts if hostvars[host].get(arguments["due"])]
-        found = batches(due, [str(group) for group in order], {group: [str(host) for host in groups[group]] for group in order}, members, serial)
+        names = {group: [str(host) for host in groups[group]] for group in order}
+        found = batches(due, order=order, groups=names, members=members, serial=serial)
         lines = ["batch %d of %d (%s): %s" % (number, len(found), batch.label, fold(batch.hosts)) for number, batch in enumerate(found, 1)]
         lines.append("nothing to do on %d of %d hosts" % (len(hosts) - len(due), len(hosts)))
         Display().display("\n%s\n" % "\n".join(lines))

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: designated_sm
-short_description: The host that shall run the subnet manager of a fabric
+short_description: The host that runs the subnet manager of a fabric by inventory
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Names the one host of group C(opensm) that shall be the subnet manager of a fabric. That is the host with the lowest
-    C(opensm_rank) of those whose C(fabric) it is, or in whose C(rdma_fabrics) it is. Hosts without a rank come after those with one, in the order of the group.
+  - Returns the designated host of a fabric. Of the hosts in group C(opensm) that are on the fabric, by C(fabric) or C(rdma_fabrics),
+    it is the one with the lowest C(opensm_rank). Hosts without a rank come after those with one, in the order of the group.
   - The answer comes from inventory alone, so it is the same on all hosts, in all runs, with C(--limit) and with C(serial).
   - Only variables of the hosts of group C(opensm) are read.
 positional: _input, hostvars, fabric
@@ -27,7 +27,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Say it
+- name: Show the host
   ansible.builtin.debug:
     msg: "{{ groups | rdma.ofed.designated_sm(hostvars, 'ib') }}"
 """
@@ -43,12 +43,7 @@ import typing as t
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_FABRIC
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
-    conflicts,
-    designate,
-    read_members,
-    uncovered,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate, members_for
 
 
 def designated_sm(
@@ -56,16 +51,13 @@ def designated_sm(
     hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
     fabric: str = DEFAULT_FABRIC,
 ) -> str:
-    """The designated host of C(fabric); a fabric without one, or with two, is an error."""
+    """The designated host of `fabric`; a fabric without one, or with two, is an error."""
     if not isinstance(fabric, str):
         raise AnsibleFilterError("fabric is %r; allowed: the name of a fabric" % (fabric,))
-    members, problems = read_members(groups, hostvars)
-    problems += conflicts([member for member in members if member.fabric == fabric])
-    if not problems:
-        problems = uncovered(members, {"this host": fabric})
-    if problems:
-        raise AnsibleFilterError(InvalidInput(problems).msg)
-    return designate(members)[fabric]
+    try:
+        return designate(members_for([fabric], groups, hostvars, host="this host"))[fabric]
+    except InvalidInput as exc:
+        raise AnsibleFilterError(exc.msg) from exc
 
 
 class FilterModule:

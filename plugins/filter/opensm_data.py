@@ -8,14 +8,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: opensm_data
-short_description: Partitions and names of nodes, as a subnet manager is told of them
+short_description: Partitions and names of nodes for a subnet manager
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Resolves hosts and groups in declared partitions to port GUIDs, and lists the node GUIDs of hosts, for the options
     O(rdma.ofed.opensm#module:partitions) and O(rdma.ofed.opensm#module:node_names).
-  - It reads variables and facts of all hosts, so it is for the few hosts that run a subnet manager.
+  - It reads variables and facts of all hosts. Use it only for hosts that run a subnet manager.
 positional: _input, hostvars, fabrics, hosts, variables
 extends_documentation_fragment: [rdma.ofed.inventory]
 options:
@@ -25,7 +25,7 @@ options:
     elements: str
     required: true
   hosts:
-    description: The hosts to be named.
+    description: The hosts to name.
     type: list
     elements: str
     required: true
@@ -62,7 +62,7 @@ def opensm_data(
     hosts: t.Sequence[str],
     variables: t.Mapping[str, t.Any],
 ) -> dict[str, t.Any]:
-    """What the subnet managers of C(fabrics) are told; partitions that can't be meant are an error."""
+    """Partitions and names for the subnet managers of `fabrics`; invalid partitions are an error."""
     try:
         texts = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, variables=plain(dict(variables))) for fabric in fabrics}
     except RdmaError as exc:

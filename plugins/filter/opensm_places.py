@@ -8,14 +8,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 name: opensm_places
-short_description: The subnet managers that a host shall run
+short_description: The subnet managers that a host runs by inventory
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Says for one host what it is in the fabrics that its ports are on, and gives the option O(rdma.ofed.opensm#module:instances) for it.
+  - Returns the part of one host in the fabrics that its ports are on, and the option O(rdma.ofed.opensm#module:instances) for it.
   - The answer comes from inventory alone, so it is the same in all runs, with C(--limit) and with C(serial). Only the GUIDs of
-    other hosts, by which a run recognises them, come from facts, as far as there are any.
+    other hosts, by which a run recognises them, come from facts, where these are known.
   - Only variables of the host itself and of the hosts of group C(opensm) are read.
 positional: _input, hostvars, host, variables
 extends_documentation_fragment: [rdma.ofed.inventory]
@@ -28,12 +28,12 @@ options:
     description:
       - The host's own C(fabric), C(rdma_fabrics), C(opensm_fabrics), C(opensm_standby), C(opensm_port), C(opensm_port_guid),
         C(opensm_priority) and C(opensm_log_file), where they are set.
-      - Without this option, what inventory says of its fabrics and of C(opensm_standby). That is enough for C(part) and C(designated).
+      - Without this option, its C(fabric), C(rdma_fabrics) and C(opensm_standby) from inventory. They are enough for C(part) and C(designated).
     type: dict
 """
 
 EXAMPLES = r"""
-- name: Say which fabrics this host manages
+- name: Show which fabrics this host manages
   ansible.builtin.debug:
     msg: "{{ (groups | rdma.ofed.opensm_places(hostvars, inventory_hostname)).instances | map(attribute='fabric') }}"
 """
@@ -41,9 +41,9 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(part) is V(master), V(standby) or V(resting), whichever of the host's parts is the foremost.
+    - C(part) is V(master), V(standby) or V(resting), the foremost of the host's parts.
     - C(designated) has the designated host of each of the host's fabrics.
-    - C(instances) is what M(rdma.ofed.opensm) is told to run.
+    - C(instances) is the value of the option of M(rdma.ofed.opensm).
   type: dict
 """
 
@@ -51,20 +51,12 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import RESTING, instances_of, part_of, places_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import conflicts, read_members, uncovered
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import members_for
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
-
-
-def _guids(hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str, fabric: str) -> list[str]:
-    """The port GUIDs of a host on a fabric: all of them where it did not say which ports are."""
-    facts = hostvars[host].get("ansible_facts") or {}
-    ports = (facts.get("rdma") or {}).get("ports") or ()
-    declared = fabrics_of(hostvars[host]).get(fabric, ())
-    own = [port for port in ports if not declared or port.get("name") in declared]
-    return [str(port["port_guid"]) for port in own if port.get("link_layer") == "InfiniBand" and port.get("port_guid")]
 
 
 def opensm_places(
@@ -75,17 +67,13 @@ def opensm_places(
 ) -> dict[str, t.Any]:
     """What C(host) is in its fabrics; a fabric without a designated host, or with two, is an error."""
     own = {name: hostvars[host][name] for name in OWN if name in hostvars[host]} if variables is None else dict(variables)
-    members, problems = read_members(groups, hostvars)
-    fabrics = fabrics_of(own)
-    problems += conflicts([member for member in members if member.fabric in fabrics])
-    if not problems:
-        for fabric in fabrics:
-            problems += uncovered(members, {host: fabric})
-    if problems:
-        raise AnsibleFilterError(InvalidInput(problems).msg)
+    try:
+        members = members_for(fabrics_of(own), groups, hostvars, host=host)
+    except InvalidInput as exc:
+        raise AnsibleFilterError(exc.msg) from exc
     places = places_of(host, members, own)
     manages = part_of(places) != RESTING
-    guids = {place.fabric: {peer: _guids(hostvars, peer, place.fabric) for peer in place.peers} for place in places if manages}
+    guids = {place.fabric: {peer: guids_of(place.fabric, peer, hostvars) for peer in place.peers} for place in places if manages}
     return {
         "part": part_of(places),
         "designated": {place.fabric: place.designated for place in places},

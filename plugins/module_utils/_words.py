@@ -14,8 +14,8 @@ if t.TYPE_CHECKING:
     import enum
 
 
-class Item(t.Protocol):
-    """A change, as far as it takes part in its wording: see `_plan.Change`."""
+class Thing(t.Protocol):
+    """A property of an object on the node."""
 
     @property
     def kind(self) -> enum.Enum: ...
@@ -23,6 +23,11 @@ class Item(t.Protocol):
     def subject(self) -> str: ...
     @property
     def aspect(self) -> str: ...
+
+
+class Item(Thing, t.Protocol):
+    """A change, as far as it takes part in its wording: see `_plan.Change`."""
+
     @property
     def before(self) -> str: ...
     @property
@@ -56,7 +61,9 @@ _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
     ("package", "hold"): "",
     ("package", "state"): "",
+    ("unit", "generated_files"): "generated files",
     ("interface", "state"): "link",
+    ("interface", "bonding_mode"): "bonding mode",
     ("kernel", "running"): "",
     ("kernel", "gpu_driver"): "GPU driver",
     ("stack", "installer_options"): "installer options",
@@ -78,14 +85,18 @@ _VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
 _VERBS = ("create", "edit", "remove")
 
 
-def subject(item: Item) -> str:
+def subject(item: Thing) -> str:
     """What is changed: `file /etc/modprobe.d/rdma-ofed.conf`, `ib0 mtu`, `service opensm.service enabled`."""
-    aspect = _ASPECTS.get((item.kind.value, item.aspect), item.aspect)
     form = _SUBJECTS.get(item.kind.value, "{subject} {aspect}")
-    return " ".join(form.format(subject=item.subject, aspect=aspect).split())
+    return " ".join(form.format(subject=item.subject, aspect=aspect(item)).split())
 
 
-def value(item: Item, text: str) -> str:
+def aspect(item: Thing) -> str:
+    """Which property of the subject: `mtu`; "" where that goes without saying."""
+    return _ASPECTS.get((item.kind.value, item.aspect), item.aspect)
+
+
+def value(item: Thing, text: str) -> str:
     """A value before or after a change."""
     return _VALUES.get((item.kind.value, item.aspect), {}).get(text, text) or "none"
 

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: driver_reload
-short_description: Load the installed RDMA driver in place of the loaded one, where nobody uses it
+short_description: Load the installed RDMA driver in place of the loaded one, unless it is in use
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Compares the loaded modules of the RDMA stack with those on disk. Where they are the same build, it does nothing.
   - Where they differ, it unloads the loaded ones and loads the installed ones, with C(openibd) of MLNX_OFED and DOCA-OFED
-    where that is installed, else with C(modprobe). What was loaded before is loaded again, C(nvidia_peermem) included,
-    or what did not come back is named.
-  - Before that it looks who uses RDMA. File systems, storage sessions, processes with an RDMA device open, modules of others,
-    virtual functions, a subnet manager, and the connection that manages the node over such an adapter are named, each with
-    the way out. While there is any, the driver stays loaded, and what is pending is returned.
-  - Where the installed driver is for the kernel that boots next alone, it says that a reboot is required.
-  - The service C(ibacm) and its socket, which holds the driver from the first boot on, pause meanwhile, and are no users.
-  - A driver that can't be unloaded in the end is loaded again, as far as it was unloaded.
+    where that is installed, else with C(modprobe). It loads again what was loaded before, C(nvidia_peermem) included, and
+    names what could not be loaded.
+  - It first finds the users of RDMA, which are file systems, storage sessions, processes with an RDMA device open, other modules,
+    virtual functions, a subnet manager, and the connection that manages the node over such an adapter. While there is any, the
+    driver stays loaded, and the module returns what is pending, with the way out for each user.
+  - Where the installed driver is for the kernel that boots next only, a reboot is required.
+  - The service C(ibacm) and its socket, which holds the driver from the first boot on, pause meanwhile, and do not count as users.
+  - If unloading fails half-way, the modules that were unloaded are loaded again.
   - It never reboots.
 extends_documentation_fragment:
   - rdma.ofed.attributes
@@ -74,7 +74,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Load the installed driver if nobody uses the loaded one
+- name: Load the installed driver if the loaded one is not in use
   rdma.ofed.driver_reload:
   register: reload
 
@@ -83,7 +83,7 @@ EXAMPLES = r"""
     msg: "{{ reload.reasons }}"
   when: reload.pending | length > 0
 
-- name: Load the driver anew on a node that was drained before
+- name: Reload the driver on a drained node
   rdma.ofed.driver_reload:
     policy: force
     because: [options of mlx5_core were changed]
@@ -163,31 +163,14 @@ job:
   returned: when the driver was unloaded, or that was tried
   type: dict
   contains:
-    id:
-      description: Which one.
-      type: str
-    running:
-      description: Whether it still runs.
-      type: bool
-    stage:
-      description: What it did last.
-      type: str
-    detail:
-      description: How far that is, where it tells. It is empty at the end.
-      type: str
-    step:
-      description: The number of the step.
-      type: int
-    steps:
-      description: How many steps it has.
-      type: int
-    elapsed:
-      description: The seconds that it took.
-      type: int
-    log:
-      description: Where all output is, on the node.
-      type: str
-      sample: /var/lib/rdma.ofed/jobs/driver-reload/log
+    id: {description: Its identifier., type: str}
+    running: {description: Whether it still runs., type: bool}
+    stage: {description: 'What it does, or did last.', type: str}
+    detail: {description: 'The progress of the stage, where it is known. Empty at the end.', type: str}
+    step: {description: The number of the step., type: int}
+    steps: {description: The number of all steps., type: int}
+    elapsed: {description: 'The seconds since it began, or that it took.', type: int}
+    log: {description: The path of its output on the node., type: str, sample: /var/lib/rdma.ofed/jobs/driver-reload/log}
 """
 
 import os

@@ -11,8 +11,10 @@ module: fabric_check
 short_description: Compares an InfiniBand node with its declared state
 version_added: 1.0.0
 description:
-  - Looks at ports, subnet manager, IPoIB interfaces, kernel modules and the way to GPU memory, and reports everything that is not as declared.
-  - Changes nothing. It asks the subnet manager with C(sminfo), and reads the rest from the node itself.
+  - Reports everything about ports, subnet manager, IPoIB interfaces, kernel modules and GPU memory that is not as declared.
+  - Interfaces, kernel modules and GPU memory are as declared where the modules M(rdma.ofed.ipoib), M(rdma.ofed.kernel_modules) and
+    M(rdma.ofed.gpudirect) would change nothing. So the options of these that were applied have to be given here, too.
+  - Changes nothing. It queries the subnet manager with C(sminfo), and reads the rest from the node itself.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
@@ -31,28 +33,86 @@ options:
     default: []
   interfaces:
     description:
-      - The declared IPoIB interfaces, each as in O(rdma.ofed.ipoib#module:interfaces).
+      - All declared IPoIB interfaces, as in O(rdma.ofed.ipoib#module:interfaces). With an empty list, interfaces are not checked.
     type: list
     elements: dict
     default: []
+  ipoib_backend:
+    description: See O(rdma.ofed.ipoib#module:backend).
+    type: str
+    choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
+    default: auto
   modules:
-    description: The kernel modules that must be loaded, now and at boot.
+    description: All declared kernel modules, as in O(rdma.ofed.kernel_modules#module:load). With an empty list, modules are not checked.
     type: list
     elements: str
     default: []
+  kernel_modules_options:
+    description: See O(rdma.ofed.kernel_modules#module:options).
+    type: dict
+    default: {}
+  kernel_modules_mechanism:
+    description: See O(rdma.ofed.kernel_modules#module:mechanism).
+    type: str
+    choices: [auto, rdma-core, modules-load.d]
+    default: auto
+  kernel_modules_load_now:
+    description: See O(rdma.ofed.kernel_modules#module:load_now).
+    type: bool
+    default: true
+  kernel_modules_initramfs_drivers:
+    description: See O(rdma.ofed.kernel_modules#module:initramfs_drivers).
+    type: list
+    elements: str
+    default: []
+  kernel_modules_initramfs_cmdline:
+    description: See O(rdma.ofed.kernel_modules#module:initramfs_cmdline).
+    type: list
+    elements: str
+    default: []
+  gpudirect:
+    description:
+      - How adapters must reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU conforms to
+        all of these. V(none) does not check.
+      - The module of the method must be registered with the RDMA stack where the stack shows that. What is pending until the
+        installed stack is loaded is no deviation.
+    type: str
+    choices: [none, auto, nvidia_peermem, nv_peer_mem, dmabuf]
+    default: none
+  gpudirect_peerdirect_support:
+    description: See O(rdma.ofed.gpudirect#module:peerdirect_support).
+    type: str
+    choices: [auto, "0", "1"]
+    default: auto
+  gpudirect_allow_rebuild:
+    description: See O(rdma.ofed.gpudirect#module:allow_rebuild).
+    type: bool
+    default: false
+  gpudirect_source:
+    description: See O(rdma.ofed.gpudirect#module:source).
+    type: str
+    default: https://github.com/Mellanox/nv_peer_memory.git
+  gpudirect_commit:
+    description: See O(rdma.ofed.gpudirect#module:commit).
+    type: str
+    default: d9a0a126bc31279e63e4b47bfb59ee767cea7aad
+  gpudirect_checksum:
+    description: See O(rdma.ofed.gpudirect#module:checksum).
+    type: str
+    default: ""
   fabric:
     description: The name of the fabric that the ports are on.
     type: str
     default: ib
-  subnet_manager:
-    description: Whether to check the subnet manager.
-    type: bool
-    default: true
   fabric_ports:
     description: The ports that are on O(fabric), for a node on several fabrics. With an empty list, all of its ports.
     type: list
     elements: str
     default: []
+  subnet_manager:
+    description: Whether to check the subnet manager.
+    type: bool
+    default: true
   designated:
     description:
       - Whether this node is the designated subnet manager of its fabric.
@@ -68,7 +128,7 @@ options:
     description:
       - The host that must run the master subnet manager.
       - Other nodes recognise it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
-        sets to the name of the host.
+        sets to the host name.
     type: str
     default: ""
   designated_names:
@@ -81,15 +141,6 @@ options:
     type: list
     elements: str
     default: []
-  gpudirect:
-    description:
-      - How adapters must reach GPU memory, as in M(rdma.ofed.gpudirect). A node without an NVIDIA GPU conforms to all of these.
-        V(none) does not check.
-      - The module of the method must be loaded, now and at boot, and be registered with the RDMA stack where the stack shows
-        that. What is pending until the installed stack is loaded is no deviation.
-    type: str
-    choices: [none, auto, nvidia_peermem, nv_peer_mem, dmabuf]
-    default: none
   wait:
     description: How long to wait for the declared state, in seconds. V(0) checks once.
     type: int
@@ -103,12 +154,12 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: See that the port is up, and that node1 holds the master
+- name: Check that the port is up, and that node1 holds the master
   rdma.ofed.fabric_check:
     ports: [mlx5_0/1]
     designated_host: node1
 
-- name: See that the interface is as declared, and give it half a minute
+- name: Check the interface within half a minute
   rdma.ofed.fabric_check:
     interfaces:
       - name: ib0
@@ -119,7 +170,7 @@ EXAMPLES = r"""
     designated_host: node1
     wait: 30
 
-- name: Collect what is wrong, and go on
+- name: Collect deviations, and go on
   rdma.ofed.fabric_check:
     ports: [mlx5_0/1]
     subnet_manager: false
@@ -129,7 +180,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ok:
-  description: Is everything as declared?
+  description: Whether everything is as declared.
   returned: success
   type: bool
   sample: true
@@ -139,16 +190,32 @@ deviations:
   type: list
   elements: dict
   contains:
+    code:
+      description: What is wrong, such as V(link_down). V(differs) for a value that is not the declared one.
+      type: str
+      sample: link_down
+    kind:
+      description: What RV(deviations[].subject) names, such as V(port), V(subnet_manager), V(interface), V(module), V(unit) or V(file).
+      type: str
+      sample: port
+    subject:
+      description: The object; empty where a node has but one of the kind.
+      type: str
+      sample: mlx5_0/1
+    aspect:
+      description: Which property of the object; empty where the object itself is meant.
+      type: str
+      sample: ""
     object:
-      description: What deviates.
+      description: Object and property in words.
       type: str
       sample: port mlx5_0/1
     wanted:
-      description: The declared state.
+      description: The declared state in words.
       type: str
       sample: ACTIVE and LinkUp
     found:
-      description: The state found.
+      description: The state found, in words.
       type: str
       sample: DOWN and Polling
     hint:
@@ -156,7 +223,7 @@ deviations:
       type: str
       sample: look at the cable and the switch port
 deviation_lines:
-  description: The same, each in one line.
+  description: The same in words, one line for each object.
   returned: always
   type: list
   elements: str
@@ -184,33 +251,17 @@ waited:
 """
 
 import platform
-import time
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import declared_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._check._observe import identities, observe
-from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
-    run = ModuleRunner(module)
-    try:
-        wrong = problems(module.params)
-        if wrong:
-            raise InvalidInput(wrong)
-        declared = declared_of(module.params, identities(run))
-        wait = 0 if module.check_mode else module.params["wait"]
-        outcome, waited = until_ok(lambda: judge(declared, observe(run, declared, platform.release())), wait, time.monotonic, time.sleep)
-    except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
-    result = {**outcome.result(), "waited": round(waited, 1)}
-    if outcome.deviations and module.params["fail"]:
-        module.fail_json(msg="not as declared: %s" % "; ".join(result["deviation_lines"]), **result)
-    module.exit_json(changed=False, ok=not outcome.deviations, **result)
+    answer(module, lambda: check(module, ModuleRunner(module), platform.release()))
 
 
 if __name__ == "__main__":

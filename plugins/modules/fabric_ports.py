@@ -8,21 +8,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: fabric_ports
-short_description: Finds the ports of a fabric that went down while something was done to it
+short_description: Finds the ports of a fabric that went down during maintenance
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Lists the active ports of the whole fabric, as this node sees them, before something is done to some of its nodes, and says afterwards which
-    are missing.
-  - The list is as long as the fabric is big, and stays on this node, in C(/var/lib/rdma.ofed/fabric/ports.json).
-  - Where the fabric can't be looked at, because C(iblinkinfo) is missing or no port is up, it says why, and does not fail.
+  - Records the active ports of the whole fabric, as this node sees them, before maintenance of some of its nodes, and reports the missing
+    ones afterwards.
+  - The record grows with the fabric and stays on this node, in C(/var/lib/rdma.ofed/fabric/ports.json).
+  - Where the ports can't be listed, because C(iblinkinfo) is missing or no port is up, it returns the reason and does not fail.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.info
 attributes:
   check_mode:
-    description: It keeps no list, and compares with the one that there is.
+    description: It writes no record, and compares with the existing one.
 options:
   state:
     description: V(remembered) keeps the list of active ports, V(compared) reports what is missing since then.
@@ -36,19 +36,19 @@ options:
 requirements:
   - infiniband-diags
 notes:
-  - A switch counts as one port, whose GUID all of its ports have.
-  - It never reports a change, for the list is no part of what the node is declared to be.
+  - A switch counts as one port, because all of its ports have one GUID.
+  - It never reports a change, because the record is not part of the declared state of the node.
 seealso:
   - module: rdma.ofed.fabric_check
 """
 
 EXAMPLES = r"""
-- name: List the active ports of the fabric
+- name: Record the active ports of the fabric
   rdma.ofed.fabric_ports:
     state: remembered
   delegate_to: "{{ groups['opensm'] | first }}"
 
-- name: Look for those that are not active any more
+- name: Find those that went down
   rdma.ofed.fabric_ports:
     state: compared
     wait: 60
@@ -59,7 +59,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 active:
-  description: How many ports are active now.
+  description: The number of ports that are active now.
   returned: success
   type: int
   sample: 128
@@ -73,11 +73,11 @@ gone:
       description: The port GUID.
       type: str
     node_description:
-      description: What the subnet manager knew the node by.
+      description: The node description.
       type: str
   sample: [{port_guid: "0x7cfe90030016aef1", node_description: node1 mlx5_0}]
 reason:
-  description: Why the fabric could not be looked at, or there is nothing to compare it with; else empty.
+  description: Why the ports could not be listed or compared; else empty.
   returned: success
   type: str
   sample: iblinkinfo is not installed on this node

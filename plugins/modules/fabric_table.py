@@ -10,12 +10,12 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: fabric_table
-short_description: Prints what fabric_check found on all hosts as one table
+short_description: Prints the outcomes of fabric_check on all hosts as one table
 version_added: 1.0.0
 description:
-  - Prints one table for all hosts of the play, and below it what deviates, host by host.
+  - Prints one table for all hosts of the play, and below it the deviations, host by host.
   - A host without a result, because it was unreachable or the check itself failed, counts as deviating.
-  - Also compares the hosts with each other. Two masters that do not see each other, in a fabric that is split, are found only so.
+  - Also compares the hosts with each other. This is the only way to find two masters that do not see each other, in a fabric that is split.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -46,7 +46,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 deviations:
-  description: What deviates, in words, by host. A host that is as declared is not in it.
+  description: The deviations in words, by host. A host that is as declared is left out.
   returned: success
   type: dict
   sample:

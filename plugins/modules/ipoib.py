@@ -10,16 +10,16 @@ module: ipoib
 short_description: Configure the IPoIB interfaces of a node
 version_added: 1.0.0
 description:
-  - Takes the complete wanted state of a node's IPoIB interfaces, P_Key children and bonds of them, and makes it so now
-    and after a reboot, on the network stack that manages the node.
-  - Interfaces that an earlier run configured and that are not declared any more go back to how the kernel makes them
-    (datagram mode, no addresses, down); P_Key children and bonds are deleted. What others configured is never touched,
-    bonds of Ethernet interfaces among it.
+  - Takes the complete declared state of a node's IPoIB interfaces, P_Key children and bonds of them, and applies it, now
+    and for every boot, through the network back-end that manages the node.
+  - Interfaces that an earlier run configured and that are no longer declared return to the state in which the kernel
+    creates them (datagram mode, no addresses, down); P_Key children and bonds are deleted. What others configured, such
+    as bonds of Ethernet interfaces, is never touched.
   - Addresses, routes and MTU are changed on the running interface, without taking it down. systemd-networkd takes the
-    addresses of an interface whose file has changed off and puts them on again, within milliseconds. NetworkManager
+    addresses of an interface whose file has changed off and adds them again, within milliseconds. NetworkManager
     takes an interface down for a moment to change its mode.
-  - Where the network stack has changed, the files of the former one go.
-  - All input is checked before the first change, and everything that is wrong is reported at once.
+  - Where the back-end of a node has changed, the files of the former one are removed.
+  - All input is validated before the first change, and all problems are reported at once.
 options:
   interfaces:
     description:
@@ -86,7 +86,7 @@ options:
             description: The gateway, in a network of the interface. Without it, the network is on the link.
             type: str
           metric:
-            description: The metric. The default is that of the network configuration system.
+            description: The metric. The default is that of the network back-end.
             type: int
       addresses:
         description:
@@ -120,11 +120,11 @@ options:
         default: present
   backend:
     description:
-      - The network configuration system to write files for.
+      - The network back-end to write files for.
       - V(auto) detects the one that manages the node, and fails where two do. V(ifcfg) are the files of Red Hat's
         network-scripts, which NetworkManager reads as well. V(networkmanager) are keyfiles.
     type: str
-    choices: [auto, systemd-networkd, ifupdown, networkmanager, netplan, ifcfg, wicked]
+    choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
     default: auto
   state:
     description:
@@ -157,10 +157,10 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.state
 attributes:
   check_mode:
-    details: On a node where C(ib_ipoib) is not loaded yet, the interfaces are expected as the kernel makes them.
+    details: On a node where C(ib_ipoib) is not loaded yet, the interfaces are expected as the kernel creates them.
 notes:
   - The datagram MTU that an interface gets is bounded by the broadcast group that the subnet manager made. A larger one
-    is kept on record, and RV(reasons) says what the subnet manager would have to offer.
+    is kept on record, and RV(reasons) names what the subnet manager would have to offer.
 seealso:
   - module: rdma.ofed.rdma_facts
 author:
@@ -238,7 +238,7 @@ interfaces:
       returned: always
       sample: [10.20.0.1/24]
 backend:
-  description: The network stack used; empty where nothing is declared.
+  description: The network back-end used; empty where nothing is declared.
   returned: success
   type: str
   sample: systemd-networkd
@@ -255,24 +255,33 @@ changes:
   elements: str
   sample: ["create file /etc/systemd/network/50-rdma-ib0.network", "ib0 addresses: none -> 10.20.0.1/24"]
 pending:
-  description: What is effective only later. For this module, interfaces that get their name at the next start.
+  description:
+    - What is effective only later. For this module, interfaces that get their name at the next boot.
+    - Each entry has the keys C(kind), C(subject) and C(aspect), C(before) and C(after), C(needs), and C(why), a list of texts for people.
   returned: success
   type: list
-  elements: str
-  sample: ["ibp3s0 name: ibp3s0 -> storage (needs reboot; ibp3s0 is up)"]
+  elements: dict
+  sample:
+    - kind: interface
+      subject: ibp3s0
+      aspect: name
+      before: ibp3s0
+      after: storage
+      needs: reboot
+      why: [ibp3s0 is up]
 reboot_required:
   description: Whether a reboot is needed, for a name.
   returned: success
   type: bool
   sample: false
 reasons:
-  description: Why something is not as asked for although nothing failed.
+  description: Why something deviates from the declared state although nothing failed.
   returned: success
   type: list
   elements: str
-  sample: ["ib0: MTU 4092 is asked for, and the kernel keeps it at 2044, the broadcast group's; the subnet manager's partition must offer mtu=5 (4096 bytes)"]
+  sample: ["ib0: MTU 4092 is declared, and the kernel keeps it at 2044, the broadcast group's; the subnet manager's partition must offer mtu=5 (4096 bytes)"]
 rollback:
-  description: The timer that puts everything back, and whether it was stopped in time.
+  description: The timer that reverts the change, and whether it was stopped in time.
   returned: when a change that disturbs the connection was made, see O(rollback_timeout)
   type: dict
   contains:
@@ -282,7 +291,7 @@ rollback:
       returned: always
       sample: rdma-ofed-ipoib-rollback.timer
     seconds:
-      description: After which it goes off.
+      description: The time after which it goes off.
       type: int
       returned: always
       sample: 60
@@ -292,7 +301,7 @@ rollback:
       returned: always
       sample: true
 problems:
-  description: Everything that is wrong with the input, one entry each.
+  description: The problems of the input, one entry each.
   returned: failure because of wrong input
   type: list
   elements: str
@@ -314,7 +323,7 @@ def main() -> None:
         argument_spec=OPTIONS,
         supports_check_mode=True,
     )
-    answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), os.environ))
+    answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), environ=os.environ))
 
 
 if __name__ == "__main__":

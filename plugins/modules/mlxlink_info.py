@@ -8,16 +8,15 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: mlxlink_info
-short_description: Links and cables of NVIDIA adapters, and what is wrong with them
+short_description: Reports links and cables of NVIDIA adapters, and their faults
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Asks C(mlxlink) of MFT or C(mstlink) of mstflint, whichever is installed, for the link, the cable and the error
-    counters of every port.
-  - Names wrong cables. A cable that is slower than it has to be, that has a part number other than the declared ones, or that
-    the firmware complains of, is a problem with the port, the part number, the length and the serial number in it.
-  - A port that the tool can't ask is returned with an error, and does not make the module fail.
+  - Reads link, cable and error counters of every port with C(mlxlink) of MFT or C(mstlink) of mstflint, whichever is installed.
+  - Reports wrong cables. A cable that is too slow, that has an undeclared part number, or that the firmware objects to is a problem,
+    which names the port, the part number, the length and the serial number.
+  - A port that the tool can't read is returned with an error, and does not make the module fail.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.info
@@ -44,11 +43,11 @@ options:
     default: 1.0e-12
 notes:
   - Run it as root.
-  - The counters count from when they were last cleared, which is RV(ports[].counters.minutes) ago.
+  - The counters start when they are cleared, which was RV(ports[].counters.minutes) ago.
 """
 
 EXAMPLES = r"""
-- name: Look at links and cables
+- name: Read links and cables
   rdma.ofed.mlxlink_info:
     part_numbers: ["MCP1600-E*", "MFA1A00-E*"]
     min_speed: EDR
@@ -62,19 +61,19 @@ EXAMPLES = r"""
 
 RETURN = r"""
 problems:
-  description: What is wrong with any port, with its cable, in words.
+  description: The problems of all ports and their cables, in words.
   returned: success
   type: list
   elements: str
   sample: ["mlx5_0/1: the cable does FDR at most, the port is set to up to EDR; cable: Mellanox MC2207130-002, Passive copper cable, 2 m, serial X1"]
 errors:
-  description: The ports that could not be asked, and why.
+  description: The ports that could not be read, and why.
   returned: success
   type: list
   elements: str
   sample: ["mlx5_1/1: FW burnt on device does not support generic access register"]
 ports:
-  description: Every port. Texts are empty and numbers null where the tool doesn't say.
+  description: Every port. Texts are empty and numbers null where the tool does not report them.
   returned: success
   type: list
   elements: dict
@@ -92,10 +91,10 @@ ports:
       description: Its PCI function.
       type: str
     error:
-      description: Why the tool could not be asked; empty where it could.
+      description: Why the port could not be read; empty where it could.
       type: str
     problems:
-      description: What is wrong with it.
+      description: Its problems.
       type: list
       elements: str
     state:
@@ -120,15 +119,15 @@ ports:
       description: Such as V(No Loopback).
       type: str
     enabled_speeds:
-      description: The speeds that the port may take.
+      description: The speeds that are enabled on the port.
       type: list
       elements: str
     cable_speeds:
-      description: The speeds that the cable is able to do.
+      description: The speeds that the cable supports.
       type: list
       elements: str
     opcode:
-      description: The firmware's diagnosis, 0 where it sees nothing wrong.
+      description: The firmware's diagnosis; 0 for none.
       type: int
     recommendation:
       description: The firmware's diagnosis in words.
@@ -141,7 +140,7 @@ ports:
       type: dict
       contains:
         identifier:
-          description: Its form, such as V(QSFP28).
+          description: Its form factor, such as V(QSFP28).
           type: str
         type:
           description: Such as V(Passive copper cable).
@@ -150,10 +149,10 @@ ports:
           description: Such as V(1310 nm DFB laser).
           type: str
         vendor:
-          description: The maker.
+          description: The vendor.
           type: str
         part_number:
-          description: The maker's part number.
+          description: The vendor's part number.
           type: str
         serial_number:
           description: The maker's serial number.
@@ -187,10 +186,10 @@ ports:
           description: InfiniBand only.
           type: float
         effective_errors:
-          description: Errors that were left after error correction.
+          description: Errors that remained after error correction.
           type: int
         effective_ber:
-          description: Their rate; 0 where there was none yet.
+          description: Their rate; 0 where there was none.
           type: float
         raw_errors_per_lane:
           description: Errors before error correction.

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: opensm
-short_description: Run the subnet managers of fabrics here, or make sure that none runs here
+short_description: Run the subnet managers of fabrics on a node, or keep them from running
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Runs opensm for each of O(instances) as C(rdma-opensm@FABRIC.service), bound to the GUID of one port, restarted whenever it
-    ends, with its configuration in C(/etc/rdma-ofed/opensm/FABRIC).
+  - Runs opensm for each of O(instances) as C(rdma-opensm@FABRIC.service), bound to the GUID of one port, with its configuration in
+    C(/etc/rdma-ofed/opensm/FABRIC). systemd restarts it when it ends.
     The units of the packages are stopped, disabled and masked, because they report C(active) while no opensm runs.
-  - Restarts it where it runs a program, or libraries of the RDMA stack, that were replaced since it started, as by another driver stack.
+  - Restarts it where its program, or a library of the RDMA stack, was replaced since it started, as by another RDMA stack.
   - Asks each fabric for its master before anything is started, and refuses to start beside one that is on no host of the inventory.
-    Waits afterwards until the fabric has exactly one master that is alive, and the instance its place. Where that is up to another
-    host, which is still master and has not heard of the change, the module says so in RV(reasons) instead.
-  - Every other subnet manager of this host is stopped. One that is master lets a standby take over first. Where nobody stands by,
-    it stays, and RV(reasons) says so, so the fabric is never without a master because its new one has not been started yet.
+    Waits afterwards until the fabric has exactly one master that is alive, and the instance its place. Where another host is still
+    master, because the role has not run there yet, the module reports that in RV(reasons) and does not wait.
+  - Every other subnet manager of this host is stopped. A master lets a standby take over first. Without a standby it keeps running,
+    and RV(reasons) reports it, so the fabric keeps a master until the new one is started.
   - Masks work before a package is installed, so that the package can't start one.
 extends_documentation_fragment:
   - rdma.ofed.attributes
@@ -166,7 +166,7 @@ requirements:
   - systemd
 notes:
   - The kernel module C(ib_umad) must be loaded where O(instances) has any.
-  - The configuration files of the packages, C(/etc/opensm/opensm.conf) or C(/etc/rdma/opensm.conf), are not read.
+  - The configuration files of the packages, C(/etc/opensm/opensm.conf) and C(/etc/rdma/opensm.conf), are not used.
 seealso:
   - module: rdma.ofed.opensm_info
 """
@@ -190,14 +190,14 @@ EXAMPLES = r"""
         subnet_prefix: "0xfe80000000000001"
     known_hosts: "{{ groups['rdma'] }}"
 
-- name: Make sure that no package ever starts one here
+- name: Keep packages from starting a subnet manager
   rdma.ofed.opensm:
     instances: []
 """
 
 RETURN = r"""
 changes:
-  description: What was changed, or would be, in words and in order.
+  description: What was changed, or would be, in order. For people only.
   returned: success
   type: list
   elements: str
@@ -206,13 +206,13 @@ pending:
   description: What is set and not effective yet. Always empty.
   returned: success
   type: list
-  elements: str
+  elements: dict
 reboot_required:
   description: Always V(false).
   returned: success
   type: bool
 reasons:
-  description: What an administrator should know, such as that another host is still master.
+  description: What an administrator should know, such as that another host is still master. For people only.
   returned: success
   type: list
   elements: str
@@ -265,7 +265,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import O
 def main() -> None:
     module = AnsibleModule(
         argument_spec=OPTIONS,
-        # "Nothing runs here" is said, and not merely left out.
+        # That none runs here has to be declared: it must not be the result of a forgotten option.
         required_if=[("state", "present", ["instances"])],
         supports_check_mode=True,
     )

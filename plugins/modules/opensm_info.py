@@ -8,14 +8,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: opensm_info
-short_description: Who manages the fabrics that a node is on
+short_description: Show which subnet managers manage the fabrics of a node
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Asks through each InfiniBand port which subnet manager is master, which others the master knows, and whether it is alive.
-  - Says which subnet managers this node runs, whoever started them.
-  - Where a port can't be asked, because nothing is installed or the link is down, it says why, and does not fail.
+  - Lists the subnet managers that run on this node, started by this collection or not.
+  - Where a port can't be used to ask, because the tools are missing or the link is down, RV(fabrics) has the reason. That is not a failure.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.info
@@ -33,7 +33,7 @@ options:
 requirements:
   - infiniband-diags, to ask the fabric
 notes:
-  - A second master on a fabric that is split in two can't be seen from the other half.
+  - A fabric that is split in two can have a second master, which the first half does not see.
 seealso:
   - module: rdma.ofed.opensm
 """
@@ -83,10 +83,10 @@ fabrics:
     master:
       description:
         - The master, with C(port_guid), C(lid), C(priority), C(state), C(activity), C(node_description), C(host) and C(here).
-        - None where nobody answers.
+        - None where no subnet manager answers.
       type: dict
     alive:
-      description: Did the activity count of the master rise between two questions?
+      description: Whether the activity count of the master rose between two queries.
       type: bool
     managers:
       description: All subnet managers that the master knows, itself included, in the same form.
@@ -111,7 +111,7 @@ fabrics:
         - {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 14, state: MASTER, activity: 4711, node_description: node1 mlx5_0, host: node1, here: true}
         - {port_guid: "0x7cfe90030016aef9", lid: 3, priority: 13, state: STANDBY, activity: 81, node_description: node2 mlx5_0, host: node2, here: false}
 instances:
-  description: The subnet managers of this node. Without C(unit), a process that no unit started.
+  description: The subnet managers of this node. A process that no unit started has no C(unit).
   returned: success
   type: list
   elements: dict
@@ -125,7 +125,7 @@ instances:
       priority: 14
       log_file: /var/log/opensm/ib/opensm.log
 masked:
-  description: The units of packages that can't be started.
+  description: The units of packages that are masked.
   returned: success
   type: list
   elements: str

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: rolling_batches
-short_description: Says in which batches the hosts of a play are worked through
+short_description: Makes the batches of a rolling run
 version_added: 1.0.0
 description:
-  - Takes the hosts of the play that have something to do, and puts them into batches, group by group. No batch has hosts of two groups.
+  - Puts the hosts of the play that have work to do into batches, group by group. No batch has hosts of two groups.
   - Hosts of group C(opensm) come last, each in a batch of its own. Those that are designated to run the subnet manager of a
     fabric come after those that are not.
-  - Prints the batches. Their hosts in order, and their sizes, are for C(hosts) and C(serial) of the play that follows.
+  - Prints the batches. Returns their hosts in order and their sizes, for C(hosts) and C(serial) of the next play.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -65,7 +65,7 @@ batches:
       description: Its number, from 1 on.
       type: int
     of:
-      description: How many there are.
+      description: The number of batches.
       type: int
     label:
       description: Its group, or C(subnet manager).
@@ -75,7 +75,7 @@ batches:
       type: list
       elements: str
 hosts:
-  description: All hosts that have something to do, in the order of the batches.
+  description: All hosts with work to do, in the order of the batches.
   returned: success
   type: list
   elements: str

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: validate_site
-short_description: Finds everything that is wrong with the variables of a host, before anything is changed
+short_description: Validates the variables of a host before anything is changed
 version_added: 1.0.0
 description:
-  - Judges all variables of the collection's roles for the host, on the controller. Nothing is sent to the node.
-  - Where the facts of M(rdma.ofed.rdma_facts) are there, it also compares the variables with the node.
-  - Says which host the designated subnet manager of the host's fabric is, from the group C(opensm) of the inventory.
+  - Validates all variables of the collection's roles for the host, on the controller. Nothing is sent to the node.
+  - Where the facts of M(rdma.ofed.rdma_facts) are known, it also compares the variables with the node.
+  - Returns the designated subnet manager of the host's fabric, from the group C(opensm) of the inventory.
   - Names that look like misspelt role variables count as wrong.
+  - Register the result as C(rdma_site), as C(site.yml) does. The roles then skip their own validation.
 options:
   role:
     description: The role whose variables to validate, as they are within it. The default is all roles, and the placement of the subnet managers.
@@ -35,11 +36,12 @@ EXAMPLES = r"""
 - name: Look at the node
   rdma.ofed.rdma_facts:
 
-- name: End the run for all hosts where the input of any of them is wrong
+- name: Validate all input, and end the run for all hosts where that of any is wrong
   rdma.ofed.validate_site:
+  register: rdma_site
   any_errors_fatal: true
 
-- name: Find what is wrong with the variables of one role on this node
+- name: Validate the variables of one role on this node
   rdma.ofed.validate_site:
     role: ofed
 """
@@ -62,7 +64,7 @@ designated_host:
   type: str
   sample: node1
 designated:
-  description: Is this host designated, for any of its fabrics?
+  description: Whether this host is designated for any of its fabrics.
   returned: without O(role)
   type: bool
   sample: false

@@ -102,7 +102,7 @@ def test_what_has_cut_the_connection_is_taken_back(node: Node) -> None:
     before = node.agent.look()["snapshot"]
     result = node.configure(SECONDS, elsewhere(node.agent.node))
     assert result.get("failed") or result.get("unreachable"), result
-    assert "takes it back" in result["msg"], result
+    assert "reverts it" in result["msg"], result
     assert came_back(node, before) == {}
 
 

@@ -50,7 +50,7 @@ A variable takes three edits:
   3. the code that reads this option
 `make schema` writes the rest."""
 # One variable, whole or with what stands for "not set", or another value under a condition.
-_PASSED = re.compile(r"^\{\{ (?P<name>[a-z]\w+)(?P<rest> \| default\((?:'', true\) or omit|omit, true\))| if .*)? \}\}$")
+_PASSED = re.compile(r"^\{\{ (?P<name>[a-z]\w+)(?P<rest> \| default\((?:'', true\) or omit|omit(?:, true)?\))| if .*)? \}\}$")
 _MARKS = ("<!-- variables: made by `make schema` -->\n", "<!-- end of variables -->\n")
 
 
@@ -58,6 +58,7 @@ class Binding(t.NamedTuple):
     """A task that hands a variable to a module's option."""
 
     role: str
+    """That of the variable."""
     variable: str
     module: str
     option: str
@@ -107,10 +108,14 @@ class Tree:
         for path in sorted((self.root / "roles" / role / "tasks").glob("*.yml")):
             for module, option, value in _calls(load(path)):
                 passed = _PASSED.match(value) if isinstance(value, str) else None
-                if passed and passed["name"] in self.declared[role]:
-                    yield Binding(role, passed["name"], module, option, not (passed["rest"] or "").startswith(" if"))
-                elif passed and passed["name"].startswith(role + "_"):
-                    self.wrong.append("%s is in %s, but not declared. %s" % (passed["name"], path.relative_to(self.root), RECIPE))
+                if passed is None:
+                    continue
+                name, owners = passed["name"], [role, *self.roles]
+                owner = next((owner for owner in owners if name in self.declared[owner]), None)
+                if owner:
+                    yield Binding(owner, name, module, option, not (passed["rest"] or "").startswith(" if"))
+                elif name.startswith(tuple(owner + "_" for owner in owners)):
+                    self.wrong.append("%s is in %s, but not declared. %s" % (name, path.relative_to(self.root), RECIPE))
 
     def text(self, path: pathlib.Path) -> str:
         """A file as it is, or as an earlier step has made it."""

@@ -4,9 +4,9 @@
 
 # Private to this collection: it may change without notice.
 
-"""The active ports of a fabric, as one of its nodes sees them, and which of them are gone after something was done to the fabric.
+"""The active ports of a fabric, as one of its nodes sees them, and those that went down during maintenance.
 
-The list is as long as the fabric is big, so it stays on the node that made it.
+The list grows with the fabric, so it stays on the node that made it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 RECORD = "/var/lib/rdma.ofed/fabric/ports.json"
-# It asks each switch of the fabric one port after the other.
+# iblinkinfo queries each switch of the fabric, one port after the other.
 TIMEOUT_SECONDS = 300.0
 PAUSE_SECONDS = 5.0
 
@@ -35,7 +35,7 @@ Ports = t.Mapping[str, str]
 
 
 def parse_links(text: str) -> dict[str, str]:
-    """C(iblinkinfo --line) -> the ports at both ends of each link that is active."""
+    """The ports at both ends of each active link, from the output of `iblinkinfo --line`."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         match = _LINK.match(line)
@@ -45,7 +45,7 @@ def parse_links(text: str) -> dict[str, str]:
 
 
 def read_record(text: str) -> dict[str, str]:
-    """The list of before; empty where there is none that can be read."""
+    """The recorded ports; empty where there is no readable record."""
     try:
         record = json.loads(text)
     except ValueError:
@@ -58,7 +58,7 @@ def record_text(ports: Ports) -> str:
 
 
 def gone(before: Ports, now: Ports) -> list[dict[str, str]]:
-    """The ports that were active before and are not now, by name."""
+    """The ports that were active before and are not now, sorted by name."""
     lost = [{"port_guid": guid, "node_description": name} for guid, name in before.items() if guid not in now]
     return sorted(lost, key=lambda port: (port["node_description"], port["port_guid"]))
 
@@ -72,7 +72,7 @@ def _look(run: Runner) -> tuple[dict[str, str], str]:
 
 
 def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """Keep the list, for C(compare). Where there is none, what an earlier run has kept is forgotten."""
+    """Record the active ports for `compare`. Where they can't be listed, the record of an earlier run is removed."""
     ports, reason = _look(run)
     path = root.rstrip("/") + RECORD
     change = file_change(path, read_text(path), record_text(ports) if ports else "")
@@ -82,15 +82,15 @@ def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
 
 
 def compare(run: Runner, wait: float, root: str = "/") -> dict[str, t.Any]:
-    """What is missing of the list that was kept, for longer than C(wait) seconds."""
+    """The recorded ports that are still missing after `wait` seconds."""
     before = read_record(read_text(root.rstrip("/") + RECORD))
     if not before:
-        return {"active": 0, "gone": [], "reason": "there is no list of before"}
+        return {"active": 0, "gone": [], "reason": "there is no record of active ports"}
     end = time.monotonic() + wait
     while True:
         ports, reason = _look(run)
         missing = [] if reason else gone(before, ports)
-        # What can't be listed may come back as well.
+        # A fabric that can't be listed now may be listed later.
         if time.monotonic() >= end or not (missing or reason):
             return {"active": len(ports), "gone": missing, "reason": reason}
         time.sleep(PAUSE_SECONDS)

@@ -4,21 +4,26 @@
 
 # Private to this collection: it may change without notice.
 
-"""What may be declared to C(fabric_check), and the reading of it."""
+"""Validates and reads what is declared to `fabric_check`. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared
+from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _input as kmod_input
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,22 +40,33 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
 }
 
 
+def _of(role: str, params: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The parameters that are variables of another role, by the names that the module of that role has for them."""
+    return {name[len(role) :]: value for name, value in params.items() if name.startswith(role)}
+
+
 def problems(params: Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the module's parameters, beyond their types."""
+    """What is wrong with the parameters of the module, beyond their types."""
     found = port_problems("ports", params["ports"]) + port_problems("fabric_ports", params["fabric_ports"])
     found += _interface_problems("interfaces", params["interfaces"])
+    found += _renamed(kmod_input.problems({**params, "kernel_modules_load": params["modules"]}), "kernel_modules_load", "modules")
+    found += _renamed(gpudirect_input.problems({**params, "gpudirect_method": params["gpudirect"]}), "gpudirect_method", "gpudirect")
     if params["wait"] < 0:
         found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
     return found
 
 
+def _renamed(found: t.Sequence[Problem], variable: str, name: str) -> list[Problem]:
+    """The problems of a role's variable under the name that it has here."""
+    return [problem._replace(variable=name + problem.variable[len(variable) :]) if problem.variable.startswith(variable) else problem for problem in found]
+
+
 def _interface_problems(name: str, interfaces: t.Sequence[t.Any]) -> list[Problem]:
-    found = ipoib_input.problems({"ipoib_interfaces": interfaces})
-    return [problem._replace(variable=name + problem.variable[len("ipoib_interfaces") :]) for problem in found]
+    return _renamed(ipoib_input.problems({"ipoib_interfaces": interfaces}), "ipoib_interfaces", name)
 
 
 def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """What is wrong with the variables C(fabric_check_*) that are set."""
+    """What is wrong with the variables `fabric_check_*` that are set."""
     found: list[Problem] = []
     for name, (kind, allowed) in ROLE_TYPES.items():
         if name in variables and not isinstance(variables[name], kind):
@@ -65,24 +81,16 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     return found
 
 
-def declared_of(params: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> Declared:
-    """The wanted state from parameters that passed C(problems).
-
-    C(facts) tell what interfaces are called that are declared by their port; one that is not there keeps its GUID.
-    """
-    interfaces = [("interfaces[%d]" % index, item) for index, item in enumerate(params["interfaces"])]
-    named = resolve(interfaces, facts).interfaces if facts is not None else [item for _path, item in interfaces]
-    return Declared(
-        ports=tuple(params["ports"]),
-        interfaces=interfaces_of(named),
-        modules=tuple(params["modules"]),
-        fabric=params["fabric"],
-        subnet_manager=params["subnet_manager"],
-        fabric_ports=tuple(params["fabric_ports"]),
-        designated=params["designated"],
-        standby=params["standby"],
-        designated_host=params["designated_host"],
-        designated_names=tuple(params["designated_names"]),
-        designated_guids=tuple(params["designated_guids"]),
-        gpudirect=params["gpudirect"],
+def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
+    """The wanted state from parameters that passed `problems`."""
+    modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"]}
+    gpus = _of("gpudirect_", params)
+    options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
+    plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
+    return Wanted(
+        # With a timer, the planner does not refuse what would cut the connection of this run: nothing is changed here.
+        ipoib=IpoibOptions(params["interfaces"], params["ipoib_backend"], rollback_timeout=ipoib_input.ROLLBACK_MIN) if params["interfaces"] else None,
+        kmod=kmod.wanted_of(modules) if params["modules"] else None,
+        gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
+        **plain,
     )

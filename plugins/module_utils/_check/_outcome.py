@@ -4,58 +4,105 @@
 
 # Private to this collection: it may change without notice.
 
-"""The finding about one node, and the waiting for a good one."""
+"""The outcome for one node: findings, rows of the table, and the waiting for a good one."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._compare import compare, table_rows
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Deviation, Row
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, interfaces, is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Row
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Declared, Observed
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 
-# Between two looks: opensm needs seconds to bring a port up, so a shorter pause only makes load.
+# Seconds between two looks. opensm needs seconds to bring a port up: a shorter pause only makes load.
 PAUSE = 2.0
 
 
 class Outcome(t.NamedTuple):
     """What the module reports of its node."""
 
-    deviations: tuple[Deviation, ...]
+    findings: tuple[Finding, ...]
     rows: tuple[Row, ...]
     fabric: str
     master_guid: str
 
     def result(self) -> dict[str, t.Any]:
-        """In the shape that the module returns, and C(_table) reads."""
+        """In the shape that the module returns and _table.py reads."""
         return {
-            "deviations": [deviation._asdict() for deviation in self.deviations],
-            "deviation_lines": [deviation.words() for deviation in self.deviations],
+            "deviations": [_words.result(finding) for finding in self.findings],
+            "deviation_lines": _words.lines(self.findings),
             "rows": [row._asdict() for row in self.rows],
             "fabric": self.fabric,
             "master_guid": self.master_guid,
         }
 
 
-def judge(declared: Declared, observed: Observed) -> Outcome:
-    """Everything that there is to say about a node."""
-    deviations = compare(declared, observed)
+def judge(wanted: Wanted, found: Found) -> Outcome:
+    deviations = findings(wanted, found)
     return Outcome(
-        deviations=tuple(deviations),
-        rows=tuple(table_rows(declared, observed, deviations)),
-        fabric=declared.fabric,
-        master_guid=observed.master.guid if observed.master else "",
+        findings=tuple(deviations),
+        rows=tuple(table_rows(wanted, found, deviations)),
+        fabric=wanted.fabric,
+        master_guid=found.master.guid if found.master else "",
     )
 
 
-def until_ok(look: t.Callable[[], Outcome], wait: float, clock: t.Callable[[], float], sleep: t.Callable[[float], None]) -> tuple[Outcome, float]:
-    """Look until nothing deviates that time may mend, or C(wait) seconds are over; the last outcome, and the seconds that it took."""
+def until_ok(look: t.Callable[[], Outcome], wait: float, *, clock: t.Callable[[], float], sleep: t.Callable[[float], None]) -> tuple[Outcome, float]:
+    """Look until all findings that are left are lasting, or `wait` seconds are over. Returns the last outcome and the seconds that it took."""
     start = clock()
     while True:
         outcome = look()
         waited = clock() - start
-        if all(deviation.lasting for deviation in outcome.deviations) or waited + PAUSE > wait:
+        if all(finding.lasting for finding in outcome.findings) or waited + PAUSE > wait:
             return outcome, waited
         sleep(PAUSE)
+
+
+# The objects that a row of the table stands for.
+OF_ROWS = (Topic.PORT, Kind.INTERFACE)
+
+
+def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) -> list[Row]:
+    """One row for each declared interface with the port under it, and for each checked port without a declared interface."""
+    ports = {port.name: port for port in found.ports}
+    netdevs = {netdev.name: netdev for netdev in found.netdevs}
+    names = [item.name for item in interfaces(wanted, found) if item.present]
+    pairs = [(netdevs[name].port if name in netdevs else "", name) for name in names]
+    covered = {port for port, _name in pairs}
+    pairs += [(port, "") for port in checked_ports(wanted, found) if port not in covered]
+    if not pairs:
+        port = fabric_port(wanted, found)
+        pairs = [(port.name if port else "", "")]
+    subjects = {finding.subject for finding in deviations if finding.kind in OF_ROWS}
+    # A finding about the node as a whole makes each of its rows bad: no row of a bad node may read OK.
+    whole_node = any(finding.kind not in OF_ROWS for finding in deviations) or bool(subjects - {name for pair in pairs for name in pair})
+    rows = []
+    for port_name, name in sorted(pairs):
+        bad = whole_node or port_name in subjects or name in subjects
+        rows.append(_row(ports.get(port_name), port_name, netdevs.get(name), name, _sm_column(wanted, found))._replace(result="BAD" if bad else "OK"))
+    return rows
+
+
+def _row(port: Port | None, port_name: str, netdev: Netdev | None, name: str, manager: str) -> Row:
+    row = Row(port=port_name or "-", interface=name or "-", sm=manager)
+    if port is not None:
+        row = row._replace(state=port.state, lid=str(port.lid), sm_lid=str(port.sm_lid), rate=port.rate.split(" (")[0] or "-")
+    if netdev is not None:
+        row = row._replace(mode=netdev.mode or "-", mtu=str(netdev.mtu), addresses=" ".join(netdev.addresses) or "-")
+    return row
+
+
+def _sm_column(wanted: Wanted, found: Found) -> str:
+    """`master` on the node that holds the master, else the name of the master."""
+    if found.master is None:
+        return "-"
+    if any(port.port_guid == found.master.guid for port in found.ports):
+        return "master"
+    return wanted.designated_host if is_designated(wanted, found, found.master) else short(found.master)

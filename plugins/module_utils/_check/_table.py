@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The outcome of a whole run as one plain table, and what only the whole run can show. Pure; linear in hosts."""
+"""The outcomes of all hosts as one plain table, and the deviations that only all of them together show. Pure; linear in hosts."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ COLUMNS = (
 
 
 def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
-    """What is wrong with each host, from the results of C(fabric_check) by host; a host without a finding is left out.
+    """The deviations in words by host, from the results of `fabric_check` by host. A host without one is left out.
 
-    A result that is no finding (the host was unreachable, the module failed) is a deviation too: nothing is known.
+    A host without an outcome deviates too, because it was unreachable or the module failed: nothing is known of it.
     """
     found: dict[str, list[str]] = {}
     for host, result in results.items():
@@ -49,12 +49,12 @@ def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[
 
 
 def _first_line(text: str) -> str:
-    """What happened; ansible-core 2.19 adds where in the playbook that was, and an excerpt of it."""
+    """The message itself; ansible-core 2.19 adds the place in the playbook and an excerpt."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
 def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str, str]]:
-    """Two masters that can't see each other: each node is content, and only all of them together show it."""
+    """Two masters that can't see each other: no node deviates by itself, only all of them together show it."""
     seen: dict[str, dict[str, list[str]]] = {}
     for host, result in results.items():
         if result.get("master_guid"):

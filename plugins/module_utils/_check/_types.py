@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What a node shall be, what it was found to be, and the difference. Pure data."""
+"""The wanted and the found state of a node, and a row of the table. Pure data."""
 
 from __future__ import annotations
 
@@ -14,40 +14,47 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as WantedModules
 
 
-# Hint of a deviation that time does not mend: the kernel has joined the broadcast group, and takes its MTU.
-CLAMPED_MTU = "the broadcast group of the partition allows 2044: give the partition mtu=5 in the subnet manager's partitions.conf"
+class WantedGpus(t.NamedTuple):
+    """The way to GPU memory, as the role gpudirect knows it."""
+
+    method: str
+    allow_rebuild: bool
+    options: GpuOptions
 
 
-class Declared(t.NamedTuple):
-    """What the inventory says about one node."""
+class Wanted(t.NamedTuple):
+    """What the inventory says about one node. None is for a concern that is not checked."""
 
     ports: tuple[str, ...] = ()
-    """C(mlx5_0/1) ...; where empty, the ports under the declared interfaces are meant."""
-    interfaces: tuple[Interface, ...] = ()
-    modules: tuple[str, ...] = ()
+    """`mlx5_0/1` ...; where empty, the ports under the declared interfaces are meant."""
+    ipoib: IpoibOptions | None = None
+    kmod: WantedModules | None = None
+    gpus: WantedGpus | None = None
     fabric: str = "ib"
     subnet_manager: bool = True
-    """False where nobody shall look at subnet managers."""
+    """Whether subnet managers are checked."""
     designated: bool = False
-    """Is this node the designated subnet manager of its fabric?"""
+    """Whether this node is the designated subnet manager of its fabric."""
     standby: bool = False
-    """Does this node run a subnet manager that stands by?"""
+    """Whether this node runs a subnet manager that stands by."""
     fabric_ports: tuple[str, ...] = ()
-    """The ports on the fabric, where the node is on several; none means any of them."""
+    """The ports on the fabric, where the node is on several; empty means any of them."""
     designated_host: str = ""
     designated_names: tuple[str, ...] = ()
     """Other names that the designated host goes by."""
     designated_guids: tuple[str, ...] = ()
     """Port GUIDs of the designated host, where they are known."""
-    gpudirect: str = "none"
-    """The way to GPU memory, as the role gpudirect knows it."""
 
 
 class Master(t.NamedTuple):
-    """The subnet manager that a port answers to, as C(sminfo) and the node description tell."""
+    """The subnet manager that a port answers to, according to `sminfo` and its node description."""
 
     guid: str
     lid: int
@@ -66,42 +73,20 @@ class Opensm(t.NamedTuple):
     """Units that would start it at boot."""
 
 
-class Observed(t.NamedTuple):
-    """One node as it is now."""
+class Found(t.NamedTuple):
+    """One node as it is now. None is for a concern that is not checked."""
 
     ports: tuple[Port, ...] = ()
     netdevs: tuple[Netdev, ...] = ()
-    loaded: frozenset[str] = frozenset()
-    """The declared kernel modules that are in memory or built in, by their declared names."""
-    persisted: frozenset[str] = frozenset()
-    """The declared kernel modules that come back after a reboot."""
+    ipoib: Ipoib | None = None
+    kmod: Modules | None = None
+    gpus: Gpus | None = None
     master: Master | None = None
     master_error: str = ""
-    """Why there is no C(master), in words."""
+    """Why there is no `master`, in words."""
     masters: tuple[str, ...] | None = None
-    """Port GUIDs of all masters that the subnet administrator lists; None where it was not asked."""
+    """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
     opensm: Opensm = Opensm()
-    gpus: Gpus | None = None
-    """None where nobody asked for them."""
-
-
-class Deviation(t.NamedTuple):
-    """One thing that is not as declared."""
-
-    object: str
-    wanted: str
-    found: str
-    hint: str = ""
-
-    def words(self) -> str:
-        """In one line, as it stands below the table and in a failure."""
-        text = "%s: wanted %s, found %s" % (self.object, self.wanted, self.found)
-        return "%s (%s)" % (text, self.hint) if self.hint else text
-
-    @property
-    def lasting(self) -> bool:
-        """Will it be the same however long one waits?"""
-        return self.hint == CLAMPED_MTU
 
 
 class Row(t.NamedTuple):

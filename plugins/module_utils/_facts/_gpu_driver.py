@@ -17,6 +17,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
@@ -51,9 +52,8 @@ def parse_version(text: str) -> tuple[str, str]:
     return match.group("version"), "open" if "Open Kernel Module" in match.group("words") else "proprietary"
 
 
-def parse_modinfo(stdout: str) -> tuple[str, str]:
-    """C(modinfo nvidia) -> version and flavour, which its license tells: C(NVIDIA), or C(Dual MIT/GPL) of the open modules."""
-    fields = dict(reversed([(key, value.strip()) for key, _colon, value in (line.partition(":") for line in stdout.splitlines())]))
+def flavour_of(fields: t.Mapping[str, str]) -> tuple[str, str]:
+    """The fields of `modinfo nvidia` -> version and flavour, which its license tells: `NVIDIA`, or `Dual MIT/GPL` of the open modules."""
     version = fields.get("version", "")
     return version, ("proprietary" if fields.get("license") == "NVIDIA" else "open") if version else ""
 
@@ -97,7 +97,8 @@ def read_driver(run: Runner, root: str, release: str, main: str) -> Driver:
     text = attribute(root, "proc/driver/nvidia/version")
     version, flavour = parse_version(text)
     if not version and main and run.has("modinfo"):
-        version, flavour = parse_modinfo(run(["modinfo", "-k", release, main], ok=(0, 1), timeout=20).stdout)
+        blocks = parse_modinfo(run(["modinfo", "-k", release, main], ok=(0, 1), timeout=20).stdout)
+        version, flavour = flavour_of(next(iter(blocks.values()), {}))
     source, installed = dkms_source(read_sources(root), release, version)
     if not source and not main:
         source = source_folder(root, version)

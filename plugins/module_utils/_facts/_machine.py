@@ -12,14 +12,8 @@ import os
 import shlex
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import UNKNOWN, family_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-
-_FAMILIES = (
-    ("Debian", ("debian", "ubuntu")),
-    ("RedHat", ("rhel", "fedora", "centos", "rocky", "almalinux", "ol", "amzn")),
-    ("Suse", ("suse", "sles", "sled", "sle_hpc", "opensuse", "opensuse-leap", "opensuse-tumbleweed")),
-    ("Arch", ("arch",)),
-)
 
 # What firmware tables say of themselves, in the order in which systemd-detect-virt asks.
 _DMI_FILES = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
@@ -47,8 +41,8 @@ _DMI_WORDS = (
 class OperatingSystem(t.NamedTuple):
     """The distribution."""
 
-    family: str = "Unknown"
-    """C(Debian), C(RedHat), C(Suse), C(Arch) or C(Unknown)."""
+    family: str = UNKNOWN
+    """The name of a registered family, `Arch` or `Unknown`."""
     id: str = ""
     version: str = ""
     name: str = ""
@@ -82,19 +76,12 @@ def parse_os_release(text: str) -> dict[str, str]:
     return values
 
 
-def os_family(values: t.Mapping[str, str]) -> str:
-    """The family of an os-release: ID first, then ID_LIKE from left to right."""
-    for word in [values.get("ID", ""), *values.get("ID_LIKE", "").split()]:
-        for family, ids in _FAMILIES:
-            if word.lower() in ids:
-                return family
-    return "Unknown"
-
-
 def read_os(root: str = "/") -> OperatingSystem:
     """The distribution, from os-release."""
     values = parse_os_release(attribute(root, "etc/os-release") or attribute(root, "usr/lib/os-release"))
-    return OperatingSystem(os_family(values), values.get("ID", ""), values.get("VERSION_ID", ""), values.get("PRETTY_NAME", ""))
+    return OperatingSystem(
+        family_name(values.get("ID", ""), values.get("ID_LIKE", "")), values.get("ID", ""), values.get("VERSION_ID", ""), values.get("PRETTY_NAME", "")
+    )
 
 
 def container_kind(marker: str, environ: str, files: t.Collection[str]) -> str:

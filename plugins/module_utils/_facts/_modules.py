@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -92,24 +93,6 @@ def related(modules: t.Sequence[Module]) -> tuple[Module, ...]:
     return tuple(module for module in modules if module.name in keep)
 
 
-def parse_modinfo(stdout: str) -> dict[str, str]:
-    """C(modinfo NAME ...) -> srcversions by module name, "" for one without.
-
-    Each module's block starts with the path of its file. C(-F srcversion) would print nothing at all for a module
-    without one, so its lines could not be told apart.
-    """
-    found = {}
-    name = ""
-    for line in stdout.splitlines():
-        key, _colon, value = line.partition(":")
-        if key == "filename":
-            name = value.strip().rpartition("/")[2].partition(".ko")[0].replace("-", "_")
-            found[name] = ""
-        elif key == "srcversion" and name:
-            found[name] = value.strip()
-    return found
-
-
 def read_loaded(root: str = "/") -> tuple[Module, ...]:
     """The loaded RDMA-related modules, without what is on disk."""
     modules = related(parse_proc_modules(attribute(root, "proc/modules")))
@@ -123,7 +106,8 @@ def with_disk(modules: t.Sequence[Module], run: Runner, root: str = "/") -> tupl
     if not names or not run.has("modinfo"):
         return tuple(modules)
     # Exit status 1 says that one of them has no file (any more); the others are printed all the same.
-    disk = parse_modinfo(run(["modinfo", *names], ok=(0, 1), timeout=20).stdout)
+    blocks = parse_modinfo(run(["modinfo", *names], ok=(0, 1), timeout=20).stdout)
+    disk = {name: fields.get("srcversion", "") for name, fields in blocks.items()}
     return tuple(
         module._replace(srcversion_disk=disk[module.name], differs=disk[module.name] != module.srcversion_loaded) if module.name in disk else module
         for module in modules

@@ -12,7 +12,8 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._installed import installed_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
 
 if t.TYPE_CHECKING:
@@ -61,26 +62,6 @@ def parse_ofed_info(text: str) -> tuple[str, str]:
     """C(ofed_info -s) -> spelling and version: C(("OFED-internal", "23.07-0.5.0")); two empty texts for anything else."""
     match = _OFED_INFO.match(text)
     return (match.group(1), match.group(2)) if match else ("", "")
-
-
-def parse_dpkg_status(text: str, wanted: t.Collection[str]) -> dict[str, str]:
-    """The database of dpkg -> versions of the wanted packages that are installed, not just known or half removed."""
-    found = {}
-    for paragraph in text.split("\n\n"):
-        paragraph = paragraph.lstrip("\n")
-        first, _newline, rest = paragraph.partition("\n")
-        if not first.startswith("Package: ") or first[9:].strip() not in wanted:
-            continue
-        fields = dict(line.split(": ", 1) for line in rest.split("\n") if ": " in line and not line.startswith(" "))
-        if fields.get("Status", "").split()[-1:] == ["installed"]:
-            found[first[9:].strip()] = fields.get("Version", "")
-    return found
-
-
-def parse_rpm_query(stdout: str) -> dict[str, str]:
-    """C(rpm -q) with tab separated name and version; sentences about packages that are not installed are skipped."""
-    rows = [line.split("\t") for line in stdout.splitlines()]
-    return {row[0]: row[1] for row in rows if len(row) == 2}
 
 
 def parse_pacman_names(names: t.Iterable[str], wanted: t.Collection[str]) -> dict[str, str]:
@@ -134,20 +115,10 @@ def connected_refused(stack: Stack) -> str:
     return "the OFED drivers %s are datagram only: releases from 23.07 on reject connected mode on every device" % (stack.ofed_version or "of DOCA")
 
 
-def installed_packages(run: Runner, root: str = "/") -> dict[str, str]:
-    """Versions of the installed packages among PACKAGES, from the database of dpkg, rpm or pacman."""
-    status = os.path.join(root, "var/lib/dpkg/status")
-    # A dpkg without packages also exists on RPM systems, as a tool for containers.
-    found = parse_dpkg_status(attribute(status), PACKAGES) if os.path.exists(status) else {}
-    found = found or parse_pacman_names(entries(root, "var/lib/pacman/local"), PACKAGES)
-    if not found and run.has("rpm"):
-        found = parse_rpm_query(run(["rpm", "-q", "--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n", *PACKAGES], ok=None, timeout=20).stdout)
-    return found
-
-
 def read_stack(run: Runner, root: str = "/") -> Stack:
     """The stack; at most two short processes."""
     modules = os.path.join(root, "sys/module")
     loaded = "ofed" if os.path.exists(modules + "/mlx_compat") else "inbox" if os.path.exists(modules + "/ib_core") else ""
     ofed_info = run(["ofed_info", "-s"], ok=None, timeout=10).stdout if run.has("ofed_info") else ""
-    return decide_stack(installed_packages(run, root), ofed_info, loaded)._replace(ulps=tuple(sorted(read_record(root).protocols)))
+    packages = installed_packages(run, PACKAGES, root) or parse_pacman_names(entries(root, "var/lib/pacman/local"), PACKAGES)
+    return decide_stack(packages, ofed_info, loaded)._replace(ulps=tuple(sorted(read_record(root).protocols)))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, NAMES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH, read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
@@ -114,8 +115,8 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
     unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)
     if unit and "masked" in (unit.load, unit.enabled):
         raise Refused(_MASKED % (unit.name, method.name, unit.name))
-    if method.name == LEGACY and found.family not in legacy.PACKAGES:
-        raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (", ".join(sorted(legacy.PACKAGES)), found.family))
+    if method.name == LEGACY and by_name(found.family) is None:
+        raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
 
 
 def _need_idle(found: Found, todo: Plan) -> None:
@@ -183,7 +184,7 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
             if found.gpu.peer(LEGACY).loaded:
                 # The package's own script leaves it loaded on Debian.
                 run(["rmmod", LEGACY])
-            run(legacy.remove_argv(found.family, found.packages), timeout=300)
+            run((by_name(found.family) or FAMILIES[0]).manager.erase_argv(found.packages), timeout=300)
         elif change.kind == Kind.PACKAGE:
             build_legacy(run, found, wanted.source, stamp=_plan.wanted_stamp(found, wanted), timeout=timeout, root=root)
             # Its init script becomes a unit with that.

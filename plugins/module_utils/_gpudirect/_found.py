@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Gpu, from_facts
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
@@ -30,7 +31,7 @@ class Found(t.NamedTuple):
     ofed_version: str = ""
     adapters: tuple[str, ...] = ()
     """Kernel drivers of the adapters that can do RDMA; empty where they are unknown, or no driver is loaded yet."""
-    family: str = "Debian"
+    family: str = FAMILIES[0].name
     files: t.Mapping[str, str] = {}
     """The content of our files, by path."""
     unit: Unit = Unit(UNIT)

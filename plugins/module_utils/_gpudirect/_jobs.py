@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
@@ -18,7 +19,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import prerequisites_argv
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
@@ -31,7 +31,6 @@ TRIAL = "/var/lib/rdma.ofed/gpu_driver"
 _GRACE_SECONDS = 30
 _LINES = 6
 _ANY = tuple(range(256))
-_MANAGERS: t.Mapping[str, str] = {"Debian": "apt", "RedHat": "dnf", "Suse": "zypper"}
 
 
 def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ...]:
@@ -67,8 +66,9 @@ def rebuild_driver(run: Runner, found: Found, timeout: float, *, root: str) -> N
 
 def build_legacy(run: Runner, found: Found, source: legacy.Source, *, stamp: legacy.Stamp, timeout: float, root: str) -> None:
     """Build and install nv_peer_mem; C(stamp) is what the job remembers of that."""
-    install = prerequisites_argv(_MANAGERS[found.family], found.missing_tools) if found.missing_tools else ()
-    _work(run, legacy.steps(found.family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout, root)
+    family = by_name(found.family) or FAMILIES[0]
+    install = family.manager.add_argv(found.missing_tools) if found.missing_tools else ()
+    _work(run, legacy.steps(family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout, root)
 
 
 def await_earlier(timeout: float, root: str) -> None:

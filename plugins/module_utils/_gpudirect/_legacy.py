@@ -19,30 +19,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+
 SCRIPT = "nv_peer_mem_build.py"
 WORK = "/var/lib/rdma.ofed/" + LEGACY
-PACKAGES: t.Mapping[str, tuple[str, ...]] = {
-    "Debian": ("nvidia-peer-memory-dkms", "nvidia-peer-memory"),
-    "RedHat": ("nvidia_peer_memory",),
-    "Suse": ("nvidia_peer_memory",),
-}
 BUILDING = "building nv_peer_mem"
 INSTALLING = "installing nv_peer_mem"
 _GIT = {"GIT_TERMINAL_PROMPT": "0"}
-# The programs that building takes, and the packages that have them. dh_dkms was a part of dkms, and is a package of its own by now.
-# dpkg-buildpackage asks for build-essential by its name, whichever compiler is there: what dpkg knows of it is a file.
-_TOOLS: t.Mapping[str, t.Mapping[str, str]] = {
-    "Debian": {
-        "dpkg-buildpackage": "dpkg-dev",
-        "/var/lib/dpkg/info/build-essential.list": "build-essential",
-        "dh": "debhelper",
-        "dkms": "dkms",
-        "dh_dkms": "dh-sequence-dkms",
-        "bzip2": "bzip2",
-    },
-    "RedHat": {"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
-    "Suse": {"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
-}
 
 
 class Source(t.NamedTuple):
@@ -102,12 +86,12 @@ def why_build(found: Stamp, wanted: Stamp, is_there: bool, *, other_build: bool 
     return "built for %s" % ", ".join(changed) if changed else ""
 
 
-def tools(family: str, source: Source) -> dict[str, str]:
+def tools(family: Family, source: Source) -> dict[str, str]:
     """The programs and files that building takes, with the packages that have them."""
-    return {**_TOOLS[family], **({} if source.is_archive else {"git": "git"})}
+    return {**family.peer_memory_tools, **({} if source.is_archive else {"git": "git"})}
 
 
-def steps(family: str, source: Source, stamp: Stamp, *, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:
+def steps(family: Family, source: Source, stamp: Stamp, *, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:
     """The job. C(install) is the command that brings the missing programs, C(network) what git has to know of proxies."""
     first: tuple[Step, ...] = (Step("installing what building takes", tuple(install)),) if install else ()
     tree = WORK + "/source"
@@ -121,35 +105,13 @@ def steps(family: str, source: Source, stamp: Stamp, *, install: t.Sequence[str]
             Step("fetching the source", ("git", "clone", "--quiet", "--no-checkout", "--", source.place, tree), environment=environment),
             Step("taking commit %s" % source.commit[:12], ("git", "-C", tree, "checkout", "--quiet", "--detach", source.commit), environment=environment),
         )
-    build = Step(BUILDING, script_argv(SCRIPT, "build", family, tree, WORK, stamp.kernel), directory=tree)
+    build = Step(BUILDING, script_argv(SCRIPT, "build", family.manager.packaging, tree, WORK, stamp.kernel), directory=tree)
     return (
         Step("making room", ("rm", "-rf", "--", WORK)),
         Step("making a folder", ("mkdir", "-p", "-m", "0700", "--", tree)),
         *first,
         *fetch,
         build,
-        Step(INSTALLING, script_argv(SCRIPT, "install", family, WORK, STAMP_PATH, stamp_text(stamp))),
+        Step(INSTALLING, script_argv(SCRIPT, "install", family.manager.packaging, WORK, STAMP_PATH, stamp_text(stamp), *family.peer_memory_options)),
         clean,
     )
-
-
-def known_to_dpkg(status: str) -> tuple[str, ...]:
-    """The database of dpkg -> the packages that there is anything of, in the order of their removal. Also half of one is to be purged."""
-    found = set()
-    for paragraph in status.split("\n\n"):
-        fields = dict(line.partition(": ")[::2] for line in paragraph.splitlines() if line.startswith(("Package: ", "Status: ")))
-        if not fields.get("Status", "").endswith("not-installed"):
-            found.add(fields.get("Package", ""))
-    return tuple(name for name in PACKAGES["Debian"] if name in found)
-
-
-def query_argv(family: str) -> tuple[str, ...]:
-    """Asks rpm for those that are installed: one name a line, among sentences about the others."""
-    return ("rpm", "-q", "--qf", "%{NAME}\\n", *PACKAGES[family])
-
-
-def remove_argv(family: str, names: t.Sequence[str]) -> tuple[str, ...]:
-    """Takes the packages away, and nothing that depends on them, for nothing does. rpm refuses all where one is not installed."""
-    if family == "Debian":
-        return ("dpkg", "--purge", *names)
-    return ("rpm", "--erase", *names)

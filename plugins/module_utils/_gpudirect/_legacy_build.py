@@ -6,7 +6,7 @@
 
 """Builds and installs the packages of nv_peer_mem, as steps of a job. Started as a script of its own, without Ansible.
 
-C(python nv_peer_mem_build.py check ARCHIVE sha256:DIGITS), C(build FAMILY SOURCE WORK KERNEL), C(install FAMILY WORK STAMP TEXT). The
+C(python nv_peer_mem_build.py check ARCHIVE sha256:DIGITS), C(build PACKAGING SOURCE WORK KERNEL), C(install PACKAGING WORK STAMP TEXT OPTION...). The
 build runs the source's own C(build_module.sh), which leaves a source package in /tmp and says so.
 """
 
@@ -88,26 +88,26 @@ def _with_tar(work: str) -> dict[str, str]:
     return {**os.environ, "PATH": folder + os.pathsep + os.environ.get("PATH", os.defpath)}
 
 
-def packages(family: str, work: str) -> list[str]:
+def packages(packaging: str, work: str) -> list[str]:
     """What was built, in the order of installation: the module of DKMS after what it belongs to."""
-    pattern = "*.deb" if family == "Debian" else "RPMS/*/*.rpm"
+    pattern = "*.deb" if packaging == "deb" else "RPMS/*/*.rpm"
     found = sorted(glob.glob(os.path.join(work, "out", pattern)), key=lambda path: ("-dkms_" in path, path))
     return [path for path in found if "-debuginfo-" not in path and "-debugsource-" not in path]
 
 
-def build(family: str, tree: str, work: str, kernel: str) -> None:
+def build(packaging: str, tree: str, work: str, kernel: str) -> None:
     """Leaves the packages in C(out) below the work folder."""
     out = os.path.join(work, "out")
     os.makedirs(out, exist_ok=True)
     source = built_path(_run(["bash", "./build_module.sh"], tree, _with_tar(work)))
     moved = shutil.move(source, os.path.join(out, os.path.basename(source)))
-    if family == "Debian":
+    if packaging == "deb":
         _run(["tar", "--extract", "--file", moved], out)
         (folder,) = [path for path in glob.glob(os.path.join(out, "*")) if os.path.isdir(path)]
         _run(["dpkg-buildpackage", "-us", "-uc", "-b"], folder)
     else:
         _run(["rpmbuild", "--rebuild", "--define", "_topdir %s" % out, "--define", "KVERSION %s" % kernel, moved], out)
-    if not packages(family, work):
+    if not packages(packaging, work):
         raise Failed("no package was built")
 
 
@@ -122,15 +122,13 @@ def _write(path: str, text: str) -> None:
     os.rename(temporary, path)
 
 
-def install(family: str, work: str, stamp: str, text: str) -> None:
+def install(packaging: str, work: str, stamp: str, text: str, *options: str) -> None:
     """Also in place of the same version, which another commit can have. C(text) goes to the file C(stamp), as the last thing."""
-    found = packages(family, work)
-    if family == "Debian":
+    found = packages(packaging, work)
+    if packaging == "deb":
         _run(["dpkg", "--install", *found], work)
     else:
-        # On SUSE, the packages of the kernel do not provide what the spec file asks for.
-        extra = ["--nodeps"] if family == "Suse" else []
-        _run(["rpm", "--upgrade", "--hash", "--replacepkgs", "--oldpackage", *extra, *found], work)
+        _run(["rpm", "--upgrade", "--hash", "--replacepkgs", "--oldpackage", *options, *found], work)
     # Whoever waits for the job may be gone by now, and then nobody else would say whose package that is.
     _write(stamp, text)
 

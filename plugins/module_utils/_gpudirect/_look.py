@@ -12,6 +12,8 @@ import glob
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import PEER_MEMORY
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OURS, STAMP_PATH, read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
@@ -25,7 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-# Debian and SUSE have the directories of the run levels in /etc, Red Hat in /etc/rc.d.
+# The directories of the run levels are in /etc or in /etc/rc.d.
 _STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + LEGACY, "etc/rc.d/rc[2-5].d/S[0-9][0-9]" + LEGACY)
 
 
@@ -43,7 +45,10 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
     systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, "run/systemd/system"))
     service = LEGACY + ".service"
     units = show_units(run, [UNIT, service]) if systemd else {}
-    needed = legacy.tools(family, source) if source is not None and family in legacy.PACKAGES else {}
+    known = by_name(family)
+    needed = legacy.tools(known, source) if source is not None and known else {}
+    names = known.packages[PEER_MEMORY] if known and STAMP_PATH in gpu.managed else ()
+    there = known.manager.database(run, root, names=names, remnants=True) if known else {}
     return Found(
         gpu=gpu,
         kernel=release,
@@ -52,7 +57,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
         adapters=tuple(adapter.driver for adapter in read_adapters(root) if adapter.driver),
         family=family,
         files={path: read_text(os.path.join(root, path.lstrip("/"))) for path in OURS},
-        packages=_packages(run, family, root) if STAMP_PATH in gpu.managed else (),
+        packages=tuple(name for name in names if name in there),
         unit=units.get(UNIT, Unit(UNIT)),
         service=units.get(service, Unit(service)),
         service_enabled=any(glob.glob(os.path.join(root, pattern)) for pattern in _STARTS),
@@ -61,16 +66,6 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
         enclosed=machine.kind if machine.kind in ("container", "chroot") else "",
         missing_tools=tuple(sorted({package for tool, package in needed.items() if not _is_there(run, tool, root)})),
     )
-
-
-def _packages(run: Runner, family: str, root: str) -> tuple[str, ...]:
-    """Those of nv_peer_mem."""
-    if family == "Debian":
-        return legacy.known_to_dpkg(read_text(os.path.join(root, "var/lib/dpkg/status")))
-    if family not in legacy.PACKAGES or not run.has("rpm"):
-        return ()
-    lines = run(legacy.query_argv(family), ok=None, timeout=20).stdout.splitlines()
-    return tuple(name for name in legacy.PACKAGES[family] if name in lines)
 
 
 def _is_there(run: Runner, tool: str, root: str) -> bool:

@@ -39,15 +39,15 @@ NUDGE_AFTER = 3.0
 
 
 class Applier:
-    """One run of one plan. C(sleep) and C(clock) are for tests."""
+    """One run of one plan. `sleep` and `clock` are for tests."""
 
     def __init__(
         self,
         module: AnsibleModule,
         run: Runner,
         found: Found,
-        backend: Backend,
         *,
+        backend: Backend,
         look: t.Callable[[], Found],
         replan: t.Callable[[Found], IpoibPlan],
         root: str = "/",

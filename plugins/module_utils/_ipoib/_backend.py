@@ -135,7 +135,7 @@ class Backend:
         return self.format.conflicts(name, files) if self.format is not None else ()
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
-        """The `shared` files as they shall be once C(written) are the files of this collection."""
+        """The `shared` files as they shall be once `written` are the files of this collection."""
         return {}
 
     def outline(self, text: str) -> str:
@@ -182,7 +182,7 @@ class Backend:
     # The rollback, as lines for a shell
 
     def shell_before(self, touched: t.Collection[str]) -> list[str]:
-        """Before files change. C(touched) are the back-ends of these files."""
+        """Before files change. `touched` are the back-ends of these files."""
         return []
 
     def shell_generate(self, touched: t.Collection[str]) -> list[str]:

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What bonds and their ports have in common, on every network stack. Pure.
+"""What bonds and their ports have in common, whatever the back-end. Pure.
 
-The kernel destroys a bond of IPoIB ports together with the last of them, as when the driver is reloaded. NetworkManager
-makes it anew by itself; systemd-networkd and ifupdown don't: it is for whoever applies to ask for it again.
+The kernel destroys a bond of IPoIB ports together with the last of them, as when the driver is reloaded. Some back-ends
+make it again by themselves; for the others, the driver has to.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ def _port(interface: Interface, bond: Interface | None) -> Interface:
 
 
 def is_primary(interface: Interface, interfaces: t.Sequence[Interface]) -> bool:
-    """Is `interface` the preferred port of its bond?"""
+    """Whether `interface` is the preferred port of its bond."""
     return any(other.bond is not None and other.name == interface.master and other.bond.primary == interface.name for other in interfaces)

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Connected mode at boot where the network stack has no way to set it: a script, a unit and a udev rule. Pure.
+"""Connected mode at boot where the back-end has no way to set it: a script, a unit and a udev rule. Pure.
 
-The rule is what comes first: networkd configures an interface once udev has it in its database, and a bond takes a port
+The rule is what comes first: a back-end configures an interface once udev has it in its database, and a bond takes a port
 only if that can have the bond's MTU. So the rule runs the script with PROGRAM, before that; RUN would be after it (seen:
 a port refused by its bond). The unit serves interfaces that udev says nothing of, as in containers.
 """
@@ -100,7 +100,7 @@ WantedBy=multi-user.target
 """
 )
 
-# Also for a driver that is reloaded later: it makes its interfaces anew, in datagram mode.
+# Also for a driver that is reloaded later: it makes new interfaces, in datagram mode.
 _RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", PROGRAM=="%s --only $name %%k %s"\n'
 
 

@@ -22,7 +22,7 @@ CONNECT_IB = ("MT4113",)
 
 
 class Capability(t.NamedTuple):
-    """Can the port do connected mode, and how that is known."""
+    """Whether a port can do connected mode, and how that is known."""
 
     capable: bool
     reason: str
@@ -49,9 +49,9 @@ def _refused(stack: t.Mapping[str, t.Any]) -> str:
 
 
 def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
-    """The capability on the port that C(name) will be on.
+    """The capability on the port that `name` will be on.
 
-    The kernel counts C(ibN) in the order of the ports. A node whose ports are renamed says nothing before they exist,
+    The kernel counts `ibN` in the order of the ports. A node whose ports are renamed says nothing before they exist,
     so there every port has to be capable.
     """
     ports = infiniband_ports(facts)

@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
 
 def choose(name: str, presences: t.Mapping[str, Presence]) -> Backend:
-    """The back-end to use: C(name), or with `auto` the one that manages the node.
+    """The back-end to use: `name`, or with `auto` the one that manages the node.
 
     Raises Refused where several claim the node, or where the chosen one can't be used.
     """

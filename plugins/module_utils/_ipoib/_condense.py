@@ -31,7 +31,9 @@ def condensed(found: Found) -> Found:
         bonds={name: bond for name, bond in found.bonds.items() if name in own},
         routes={name: routes for name, routes in found.routes.items() if name in own},
         hcas=tuple(Hca(hca.name, hca.type, hca.driver, hca.pci) for hca in found.hcas),
-        ports=tuple(Port(port.name, port.device, port.port, port.port_guid, link_layer=port.link_layer, pkeys=port.pkeys) for port in found.ports),
+        ports=tuple(
+            Port(port.name, port.device, port.port, port.port_guid, link_layer=port.link_layer, rate_gbps=0.0, pkeys=port.pkeys) for port in found.ports
+        ),
         stack=Stack(found.stack.kind, ofed_version=found.stack.ofed_version),
         ipv6_refused={name: reason for name, reason in found.ipv6_refused.items() if name in own or name not in found.netdevs},
         foreign={backend.name: _conflicts(backend.conflicts, names, found.files) for backend in _registry.BACKENDS},

@@ -53,7 +53,7 @@ class Driver:
         """Carry out the `leftover` of the back-end."""
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        """Make the interfaces what the files say. C(changed) are the paths that were written or removed."""
+        """Make the interfaces what the files say. `changed` are the paths that were written or removed."""
 
     def busy(self, found: Found) -> bool:
         """Whether it is at work on an interface, so that telling it again would make it start over."""

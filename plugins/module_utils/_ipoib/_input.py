@@ -25,7 +25,7 @@ ROLLBACK_MAX = 3600
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """What is wrong with C(ipoib_*) variables, on their own and, where given, against the node's C(rdma) facts."""
+    """What is wrong with `ipoib_*` variables, on their own and, where given, against the node's `rdma` facts."""
     found = _scalars(variables)
     interfaces = variables.get(LIST, [])
     if not isinstance(interfaces, (list, tuple)):

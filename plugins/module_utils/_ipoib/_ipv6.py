@@ -3,10 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""IPv6 that is switched off, for the whole kernel or for one interface, and whether that can be changed here.
-
-systemd-networkd switches IPv6 on for an interface that it gives an IPv6 address; ifupdown does not.
-"""
+"""IPv6 that is switched off, for the whole kernel or for one interface, and whether that can be changed here."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _SYSCTL = "proc/sys/net"
 
 
 def switch(root: str, name: str) -> str:
-    """The file that says C(1) where IPv6 is switched off on an interface."""
+    """The file that says `1` where IPv6 is switched off on an interface."""
     return os.path.join(root, _SYSCTL, "ipv6/conf", name, "disable_ipv6")
 
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What is done to interfaces directly, whatever network stack there is: sysfs and iproute2."""
+"""What is done to interfaces directly, whatever the back-end: sysfs and iproute2."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Kernel:
     def add_address(self, name: str, address: str) -> None:
         if ":" in address and is_off(self._root, name):
             self._write(switch(self._root, name), "0\n", "switch IPv6 on for %s" % name)
-        # An IPv4 interface gets its broadcast address from nobody else.
+        # Without it, an IPv4 interface has no broadcast address.
         broadcast = [] if ":" in address else ["broadcast", "+"]
         self._run(["ip", "address", "replace", address, *broadcast, "dev", name])
 
@@ -60,7 +60,7 @@ class Kernel:
         self._run(["ip", "link", "set", "dev", current, "name", name])
 
     def add_child(self, interface: Interface) -> None:
-        """Through netlink, as systemd-networkd does it, which takes such a child for its own."""
+        """Through netlink: back-ends that make children this way take such a child for their own."""
         kind = ["type", "ipoib", "pkey", "0x%04x" % interface.pkey, "mode", interface.mode]
         self._run(["ip", "link", "add", "link", interface.parent, "name", interface.name, *kind])
 
@@ -73,7 +73,7 @@ class Kernel:
         self._write(path, "0x%04x\n" % int(netdev.pkey, 16), "delete the child %s" % netdev.name)
 
     def _delete(self, name: str) -> None:
-        """A network stack that was told to let go of it may be faster."""
+        """A back-end that was told to let go of it may be faster."""
         argv = ["ip", "link", "delete", "dev", name]
         done = self._run(argv, ok=None)
         if done.rc != 0 and os.path.exists(self._attribute(name, "")):
@@ -145,7 +145,7 @@ class Kernel:
     def leave(self, port: str) -> None:
         self._run(["ip", "link", "set", "dev", port, "nomaster"])
 
-    def bond(self, interface: Interface, netdev: Netdev | None, state: BondState | None, netdevs: t.Mapping[str, Netdev]) -> None:
+    def bond(self, interface: Interface, netdev: Netdev | None, *, state: BondState | None, netdevs: t.Mapping[str, Netdev]) -> None:
         """The bond with its options and its ports, whose modes are set by now. Its MTU before the ports: they get it when they enter."""
         bond = interface.bond
         if bond is None:
@@ -169,10 +169,10 @@ class Kernel:
             if port not in bond.ports:
                 self.leave(port)
         for port in bond.ports:
-            # A port that is still to come enters when its network stack brings it.
+            # A port that is still to come enters when its back-end brings it.
             if port not in members and port in netdevs:
                 self._enter(port, name, netdevs[port])
-        self._prefer(name, bond, state.primary if state is not None and netdev is not None else "", netdevs)
+        self._prefer(name, bond, found=state.primary if state is not None and netdev is not None else "", present=netdevs)
 
     def _took_mtu(self, name: str, mtu: int) -> bool:
         """Gives the bond the MTU, if it takes it. One that the first port was refused by is an Ethernet bond from then on, with 1500 as its largest MTU,
@@ -188,7 +188,7 @@ class Kernel:
         kind = ["type", "bond", *options]
         added = self._run(["ip", "link", "add", "name", name, *kind], ok=None)
         if added.rc != 0:
-            # Loading the module has just made one of this name, by its option max_bonds, or the network stack has, by the
+            # Loading the module has just made one of this name, by its option max_bonds, or the back-end has, by the
             # file that it has just read. Neither has the options, and with ports it takes none. Else this says what is wrong.
             self._run(["ip", "link", "delete", "dev", name], ok=None)
             self._run(["ip", "link", "add", "name", name, *kind])
@@ -200,7 +200,7 @@ class Kernel:
         self.set_link(port, "down")
         self._run(["ip", "link", "set", "dev", port, "master", bond])
 
-    def _prefer(self, name: str, bond: Bond, found: str, present: t.Container[str]) -> None:
+    def _prefer(self, name: str, bond: Bond, *, found: str, present: t.Container[str]) -> None:
         if bond.primary == found or (bond.primary and bond.primary not in present):
             return
         if bond.primary:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What is done to interfaces before their network stack is told: names, modes, MTUs and bonds."""
+"""What is done to interfaces before their back-end is told: names, modes, MTUs and bonds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if t.TYPE_CHECKING:
 
 
 class KernelPart:
-    """`look` observes the node anew: what has been done to one interface shows in others."""
+    """`look` looks at the node again: what has been done to one interface shows in others."""
 
     def __init__(self, kernel: Kernel, look: t.Callable[[], Found]) -> None:
         self._kernel = kernel
@@ -40,7 +40,7 @@ class KernelPart:
         return self._look() if self._bonds(todo, found, driver) else found
 
     def _leave(self, todo: IpoibPlan, found: Found) -> bool:
-        """Take ports out of bonds that are not theirs any more."""
+        """Take ports out of bonds that they shall leave."""
         left = False
         for interface in todo.live:
             netdev = found.netdevs.get(interface.name)
@@ -63,6 +63,6 @@ class KernelPart:
             if interface.bond is None or (netdev is None and driver.makes_bonds):
                 continue
             if todo.touches(interface.name):
-                self._kernel.bond(interface, netdev, found.bonds.get(interface.name), found.netdevs)
+                self._kernel.bond(interface, netdev, state=found.bonds.get(interface.name), netdevs=found.netdevs)
                 done = True
         return done

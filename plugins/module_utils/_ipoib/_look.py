@@ -68,7 +68,7 @@ def _routes(run: Runner) -> dict[str, tuple[Route, ...]]:
 
 
 def read_bond(root: str, name: str) -> BondState:
-    """The options of a bond, as sysfs has them: C(active-backup 1)."""
+    """The options of a bond, as sysfs has them: `active-backup 1`."""
     base = os.path.join(root, "sys/class/net", name, "bonding")
 
     def word(option: str) -> str:

@@ -41,7 +41,7 @@ class _Finder:
         return next((str(netdev["name"]) for netdev in self._netdevs if netdev["port_guid"] == guid), "")
 
     def expected(self, guid: str) -> str:
-        """The kernel counts C(ibN) in the order of the ports; an interface that is there has the name that it has."""
+        """The kernel counts `ibN` in the order of the ports; an interface that is there has the name that it has."""
         found = self.current(guid)
         position = next((position for position, port in enumerate(self.ports) if port.get("port_guid") == guid), -1)
         return found or ("ib%d" % position if position >= 0 else "")
@@ -71,7 +71,7 @@ class _Finder:
 
 
 def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.Mapping[str, t.Any]) -> Resolution:
-    """Put names in. C(interfaces) are pairs of where an entry stands and the entry, which makes sense on its own."""
+    """Put names in. `interfaces` are pairs of where an entry stands and the entry, which makes sense on its own."""
     finder = _Finder(facts)
     names: dict[str, str] = {}
     owners: dict[str, str] = {}
@@ -92,13 +92,13 @@ def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.
         items.append({**item, "name": names[guid]} if guid else item)
     found = []
     for (path, _item), item in zip(interfaces, items):
-        changed, faults = _referring(path, item, names, finder)
+        changed, faults = _referring(path, item, names=names, finder=finder)
         found.append(changed)
         problems += faults
     return Resolution(tuple(found), tuple(namings), tuple(problems))
 
 
-def _referring(path: str, item: t.Mapping[str, t.Any], names: t.Mapping[str, str], finder: _Finder) -> tuple[dict[str, t.Any], list[Problem]]:
+def _referring(path: str, item: t.Mapping[str, t.Any], *, names: t.Mapping[str, str], finder: _Finder) -> tuple[dict[str, t.Any], list[Problem]]:
     """The entry with names for the GUIDs of its parent and its ports."""
     problems = []
 

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Files of shell assignments, as ifcfg files are on Red Hat and SUSE. Pure.
+"""Files of shell assignments, as distributions have them in /etc/sysconfig. Pure.
 
-initscripts source them; NetworkManager and wicked parse them with parsers of their own, which know quotes and comments
+Scripts source them; daemons parse them with parsers of their own, which know quotes and comments
 and expand nothing. What is written here means the same to all of them.
 """
 
@@ -18,7 +18,7 @@ _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
 _PLAIN = re.compile(r"^[A-Za-z0-9_./:@%+-]*\Z")
 
 
-# What a value is made of; at anything else, such as a blank, a comment or a quote that nobody closes, it ends.
+# What a value is made of; at anything else, such as a blank, a comment or a quote without its end, it ends.
 _PIECE = re.compile(r"""'(?P<literal>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^\s'"\\;&|<>()]+)""")
 
 
@@ -48,7 +48,7 @@ def _value(text: str) -> str:
 
 
 def quoted(value: str) -> str:
-    """A value that every reader takes literally. Double quotes: ifup-ib looks for C(MASTER="bond0") with grep."""
+    """A value that every reader takes literally. Double quotes: ifup-ib looks for `MASTER="bond0"` with grep."""
     if value and _PLAIN.match(value):
         return value
     return '"%s"' % re.sub(r'([\\"$`])', r"\\\1", value)

@@ -50,7 +50,7 @@ class Route(t.NamedTuple):
     """A static route over an interface."""
 
     to: str
-    """A network as C(10.30.0.0/16); a default route is C(0.0.0.0/0) or C(::/0)."""
+    """A network as `10.30.0.0/16`; a default route is `0.0.0.0/0` or `::/0`."""
     via: str = ""
     """The gateway; "" for a network that is on the link itself."""
     metric: int = 0
@@ -117,7 +117,7 @@ class Wanted(t.NamedTuple):
 
 
 def parse_pkey(value: t.Any) -> int | None:
-    """A P_Key given as an integer or as hexadecimal text (C(0x8001), C(8001)); None where it is neither."""
+    """A P_Key given as an integer or as hexadecimal text (`0x8001`, `8001`); None where it is neither."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -137,12 +137,12 @@ def parse_mtu(value: t.Any) -> int | None:
 
 
 def parse_address(value: str) -> str:
-    """C(ADDRESS/PREFIX) in canonical spelling. Raises ValueError for anything else."""
+    """`ADDRESS/PREFIX` in canonical spelling. Raises ValueError for anything else."""
     return str(ipaddress.ip_interface(value))
 
 
 def child_name(parent: str, pkey: int) -> str:
-    """The name that the kernel gives to a child: C(%.10s.%04x)."""
+    """The name that the kernel gives to a child: `%.10s.%04x`."""
     return "%s.%04x" % (parent[:PARENT_KEPT], pkey)
 
 
@@ -170,13 +170,13 @@ def parse_route(item: t.Mapping[str, t.Any]) -> Route:
 
 
 def parse_bond(item: t.Mapping[str, t.Any]) -> Bond:
-    """The bond of an entry that has passed C(problems)."""
+    """The bond of an entry that has passed `problems`."""
     miimon = parse_mtu(item.get("miimon"))
     return Bond(tuple(item["ports"]), item.get("primary") or "", BOND_MIIMON if miimon is None else miimon)
 
 
 def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
-    """One entry on its own. It has passed C(problems). An interface without a name goes by what stands for it."""
+    """One entry on its own. It has passed `problems`. An interface without a name goes by what stands for it."""
     parent = item.get("parent") or ""
     pkey = parse_pkey(item.get("pkey")) or 0
     return Interface(
@@ -193,7 +193,7 @@ def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
 
 
 def interfaces_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Interface, ...]:
-    """The declared interfaces, parents before children, ports before bonds. The input has passed C(problems)."""
+    """The declared interfaces, parents before children, ports before bonds. The input has passed `problems`."""
     return together([entry_of(item) for item in interfaces])
 
 

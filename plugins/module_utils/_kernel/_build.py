@@ -78,14 +78,16 @@ def _way(found: Found, has_bundle: bool) -> str:
 def _headers(found: Found) -> tuple[str, ...]:
     if found.target in found.headers:
         return ()
-    if found.manager == "zypper":
-        raise Refused("the headers of kernel %s are not installed, without which the driver can't be built: install kernel-default-devel for it" % found.target)
-    return (("linux-headers-%s" if found.manager == "apt" else "kernel-devel-%s") % found.target,)
+    family = found.distribution
+    if not family.headers:
+        words = "the headers of kernel %s are not installed, without which the driver can't be built: %s"
+        raise Refused(words % (found.target, family.headers_hint))
+    return (family.headers % found.target,)
 
 
 def _left_behind(found: Found) -> list[str]:
     """The kernels whose ready-made modules go, because dpkg has a package in one version only. RPM has one beside the other."""
-    if found.manager != "apt":
+    if found.distribution.manager.packaging != "deb":
         return []
     versions = " ".join("%s " % version for version in found.prebuilt.values())
     return [kernel.release for kernel in found.kernels if kernel.release != found.target and "kver.%s " % kernel.release in versions]
@@ -110,13 +112,6 @@ def build(found: Found, has_bundle: bool) -> Build | None:
     return Build(way, (made, *gone), (*_headers(found), *tools, *extra))
 
 
-def prerequisites_argv(manager: str, names: t.Sequence[str]) -> tuple[str, ...]:
-    """Install what building takes."""
-    if manager == "apt":
-        return ("apt-get", "-y", "--no-install-recommends", "install", *names)
-    return ("dnf", "-y", "install", *names) if manager == "dnf" else ("zypper", "--non-interactive", "install", *names)
-
-
 def _support_argv(found: Found, tree: str) -> tuple[str, ...]:
     options = [str(option) for option in found.record.get("installer_options") or ()]
     distro = value_of(options, "--distro")
@@ -134,14 +129,14 @@ def steps_of(made: Build, found: Found, place: Place) -> tuple[Step, ...]:
     """The job."""
     first: tuple[Step, ...] = ()
     if made.prerequisites:
-        argv = prerequisites_argv(found.manager, made.prerequisites)
+        argv = found.distribution.manager.add_argv(made.prerequisites)
         first = (Step("installing " + ", ".join(made.prerequisites), argv, environment=tuple(_DEBIAN.items())),)
     stage = BUILDING + found.target
     if made.way == "dkms":
         # 11 says that one of several sources was not built: what counts is looked at afterwards.
         return (*first, Step(stage, ("dkms", "autoinstall", "-k", found.target), ok=(0, 11)))
     clean = Step("cleaning up", ("rm", "-rf", "--", WORK))
-    install = (found.manager, found.target, WORK, *sorted(found.prebuilt))
+    install = (found.distribution.manager.packaging, found.target, WORK, *sorted(found.prebuilt))
     if made.way == "doca":
         builder = Step(stage, script_argv(SCRIPT, "doca", DOCA_TOOL, found.target, WORK))
         return (*first, builder, Step(INSTALLING + found.target, script_argv(SCRIPT, "install", "", *install)), clean)

@@ -31,6 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input imp
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
 
 JOB = "kernel-policy"
 _SCRIPTS = {**places.SCRIPTS, building.SCRIPT: script}
@@ -47,23 +48,18 @@ def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
     )
 
 
-def _check_prerequisites(run: Runner, manager: str, names: t.Sequence[str], check_mode: bool) -> list[str]:
+def _check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], check_mode: bool) -> list[str]:
     """Can the package manager install them? What it can't is told before anything starts; in check mode, the package lists stay as old as they are."""
     if not names:
         return []
-    if manager == "dnf":
-        absent = [name for name in names if run(["dnf", "--quiet", "list", name], ok=None, timeout=300).rc]
-    else:
-        option = "--simulate" if manager == "apt" else "--dry-run"
-        argv = building.prerequisites_argv(manager, names)
-        trial = [argv[0], *(argv[1 : -len(names)]), option, *names]
-        if run(trial, ok=None, timeout=300).rc and manager == "apt" and not check_mode:
-            run(["apt-get", "-qq", "update"], ok=None, timeout=600)
-        absent = [", ".join(names)] if run(trial, ok=None, timeout=300).rc else []
+    absent = manager.unavailable(run, names)
+    if absent and manager.lists_age and not check_mode:
+        run(manager.update_argv(), ok=None, timeout=600)
+        absent = manager.unavailable(run, names)
     if not absent:
         return []
-    words = "building the driver needs %s, which %s can't install" % (", ".join(absent), manager)
-    if check_mode and manager == "apt":
+    words = "building the driver needs %s, which %s can't install" % (", ".join(absent), manager.name)
+    if check_mode and manager.lists_age:
         return [words + " from the package lists of now; the run reads them anew"]
     raise Refused("%s: install it, or let its repository be known to the node. Nothing was changed" % words)
 
@@ -147,7 +143,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") 
     needed = place.result() if isinstance(place, Missing) else {}
     if needed and not module.check_mode:
         return {**_result((), found.target), **needed}
-    reasons = _check_prerequisites(run, found.manager, todo.prerequisites, module.check_mode)
+    reasons = _check_prerequisites(run, found.distribution.manager, todo.prerequisites, module.check_mode)
     if module.check_mode or isinstance(place, Missing):
         return {**_result(todo.plan.changes, found.target, reasons=reasons), **needed}
     job = _start(module, run, found=found, todo=plan(policy, found, has_bundle, place), place=place, root=root)

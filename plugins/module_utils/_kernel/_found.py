@@ -11,20 +11,15 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source, is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._packages import DRIVERS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import vendors
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 
-# The packages by which new kernels come, and the kernels themselves.
-_APT = re.compile(r"^linux-(image|headers|modules|generic|lowlatency|virtual|aws|azure|gcp|kvm|nvidia|oracle)(-|\Z)")
-_RPM: t.Mapping[str, tuple[str, ...]] = {
-    "dnf": ("kernel", "kernel-core", "kernel-modules", "kernel-modules-core", "kernel-modules-extra", "kernel-devel", "kernel-headers"),
-    "zypper": ("kernel-default", "kernel-default-devel", "kernel-devel", "kernel-macros"),
-}
-# NAME-EPOCH:VERSION-RELEASE.*, where the epoch may be missing.
-_LOCKED: t.Mapping[str, str] = {"dnf": r"^%s-(\d+:)?\d[^-]*-[^-]*$", "zypper": r"^solvable_name:\s*%s\s*$"}
 # What building modules takes, besides the headers. Packages of all distributions have these names.
 TOOLS = ("gcc", "make", "perl")
 _FOR_ONE_KERNEL = re.compile(r"[.+-]kver\.")
@@ -39,7 +34,7 @@ class Found(t.NamedTuple):
     next_boot: str = ""
     evidence: str = ""
     sources: tuple[Source, ...] = ()
-    manager: str = "apt"
+    family: str = FAMILIES[0].name
     kernel_packages: tuple[str, ...] = ()
     """The installed packages of kernels, and those that bring new ones."""
     held: frozenset[str] = frozenset()
@@ -47,7 +42,7 @@ class Found(t.NamedTuple):
     headers: frozenset[str] = frozenset()
     """The kernels whose headers are there."""
     can_lock: bool = True
-    """Is the plugin of dnf there that keeps packages as they are?"""
+    """Whether the package manager can keep packages as they are, which takes a plugin of dnf."""
     stack: Stack = Stack("none")
     record: t.Mapping[str, t.Any] = {}
     """What the stack was installed with, where it was by this collection."""
@@ -62,30 +57,14 @@ class Found(t.NamedTuple):
     """Who signed the driver for the kernel that boots next; "" for nobody."""
 
     @property
+    def distribution(self) -> Family:
+        """Everything in which the family of distributions differs from others."""
+        return by_name(self.family) or FAMILIES[0]
+
+    @property
     def target(self) -> str:
         """The kernel to care for. Where it can't be told which one boots next, the running one."""
         return self.next_boot or (self.running if self.running in {kernel.release for kernel in self.kernels} else "")
-
-
-def kernel_packages(manager: str, names: t.Iterable[str]) -> tuple[str, ...]:
-    """The packages to hold, of all that are installed."""
-    if manager == "apt":
-        return tuple(sorted(name for name in names if _APT.match(name)))
-    return tuple(name for name in _RPM.get(manager, ()) if name in set(names))
-
-
-def parse_holds(status: str) -> frozenset[str]:
-    """The database of dpkg -> packages on hold."""
-    return frozenset(re.findall(r"^Package: (\S+)\n(?:(?!\n)[^\n]*\n)*?Status: hold ", status, re.MULTILINE))
-
-
-def parse_locks(manager: str, text: str, names: t.Collection[str]) -> frozenset[str]:
-    """/etc/dnf/plugins/versionlock.list or /etc/zypp/locks -> which of the names are locked."""
-    found = set()
-    for name in names:
-        if re.search(_LOCKED[manager] % re.escape(name), text, re.MULTILINE):
-            found.add(name)
-    return frozenset(found)
 
 
 def is_prebuilt(found: Found) -> bool:
@@ -123,7 +102,7 @@ def unsigned(found: Found) -> str:
     return text % found.target
 
 
-def prebuilt(installed: t.Mapping[str, packages.Package], release: str) -> dict[str, str]:
+def prebuilt(installed: t.Mapping[str, Package], release: str) -> dict[str, str]:
     """The vendor's packages of ready-made modules, of all that are installed: C(mlnx-ofed-kernel-modules), C(kmod-mlnx-ofa_kernel)."""
-    names = packages.vendors(installed, release)
+    names = vendors(installed, release)
     return {name: installed[name].version for name in names if _FOR_ONE_KERNEL.search(installed[name].version) or _MODULES.search(name)}

@@ -7,7 +7,7 @@
 """Packages of modules for one kernel: built by DOCA's tool, found among what was built, installed. A script without Ansible.
 
 C(doca TOOL KERNEL WORK) builds, and writes down in WORK where the repository of the result is, a package.
-C(install TREE MANAGER KERNEL WORK NAME...) installs those of the packages NAME... that are for the kernel: from the archive
+C(install TREE PACKAGING KERNEL WORK NAME...) installs those of the packages NAME... that are for the kernel: from the archive
 that mlnx_add_kernel_support.sh left in WORK, else from that repository, else from the folder TREE.
 """
 
@@ -32,34 +32,34 @@ class Failed(Exception):
     """In words."""
 
 
-def _parts(manager: str, path: str) -> tuple[str, str]:
+def _parts(packaging: str, path: str) -> tuple[str, str]:
     """C(NAME_VERSION_ARCH.deb) or C(NAME-VERSION-RELEASE.ARCH.rpm) -> name, and version with release."""
     file = os.path.basename(path)
-    if manager == "apt":
+    if packaging == "deb":
         name, _line, version = file[: -len(".deb")].rpartition("_")[0].partition("_")
         return name, version
     words = file[: -len(".rpm")].rpartition(".")[0].rsplit("-", 2)
     return (words[0], "-".join(words[1:])) if len(words) == 3 else ("", "")
 
 
-def matching(manager: str, kernel: str, names: t.Collection[str], paths: t.Iterable[str]) -> dict[str, str]:
+def matching(packaging: str, kernel: str, names: t.Collection[str], paths: t.Iterable[str]) -> dict[str, str]:
     """Which file of which package is for the kernel. Packages that are for several kernels do not name any."""
     # RPM has no dash in a version, and Debian no underscore.
-    wanted = "kver." + (kernel.replace("_", "-") if manager == "apt" else kernel.replace("-", "_"))
-    suffix = ".deb" if manager == "apt" else ".rpm"
+    wanted = "kver." + (kernel.replace("_", "-") if packaging == "deb" else kernel.replace("-", "_"))
+    suffix = "." + packaging
     found: dict[str, str] = {}
     for path in sorted(path for path in paths if path.endswith(suffix) and ".src." not in path):
-        name, version = _parts(manager, path)
+        name, version = _parts(packaging, path)
         if name not in names:
             continue
-        if ("kver." not in version and manager != "apt") or version.endswith(wanted) or re.search(re.escape(wanted) + r"[_.]", version):
+        if ("kver." not in version and packaging != "deb") or version.endswith(wanted) or re.search(re.escape(wanted) + r"[_.]", version):
             found[name] = path
     return found
 
 
-def install_argvs(manager: str, files: t.Sequence[str]) -> list[tuple[str, ...]]:
+def install_argvs(packaging: str, files: t.Sequence[str]) -> list[tuple[str, ...]]:
     """The processes that install them. RPM keeps packages for several kernels beside each other, as it keeps kernels."""
-    if manager == "apt":
+    if packaging == "deb":
         return [("dpkg", "--install", "--force-confold", *files)]
     one = [path for path in files if "kver." in os.path.basename(path)]
     many = [path for path in files if path not in one]
@@ -106,9 +106,9 @@ def build_doca(tool: str, kernel: str, work: str) -> None:
         stream.write(built_package("".join(said), before, glob.glob(_SCRATCH)))
 
 
-def _in_package(manager: str, path: str) -> list[str]:
+def _in_package(packaging: str, path: str) -> list[str]:
     """Install a repository that is a package, and say which files it has brought."""
-    if manager == "apt":
+    if packaging == "deb":
         _run(["dpkg", "--install", path])
         name = subprocess.run(["dpkg-deb", "--field", path, "Package"], stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.strip()
         listing = ["dpkg", "--listfiles", name]
@@ -123,7 +123,7 @@ def _below(folder: str) -> list[str]:
     return [os.path.join(place, file) for place, _folders, files in os.walk(folder) for file in files]
 
 
-def candidates(tree: str, manager: str, work: str) -> list[str]:
+def candidates(tree: str, packaging: str, work: str) -> list[str]:
     """The files to choose from."""
     archive, made = os.path.join(work, ARCHIVE), os.path.join(work, MADE)
     if os.path.exists(archive):
@@ -133,24 +133,24 @@ def candidates(tree: str, manager: str, work: str) -> list[str]:
         return _below(folder)
     if os.path.exists(made):
         with open(made, encoding="utf-8") as stream:
-            return _in_package(manager, stream.read().strip())
+            return _in_package(packaging, stream.read().strip())
     return _below(tree)
 
 
-def install(tree: str, manager: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
+def install(tree: str, packaging: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
     """Install what there is for the kernel."""
-    paths = candidates(tree, manager, work)
-    files = matching(manager, kernel, names, paths)
+    paths = candidates(tree, packaging, work)
+    files = matching(packaging, kernel, names, paths)
     if not any(name in files for name in DRIVERS):
         # The builder may make another kind than the one that is installed: one for each kernel, or one for many.
-        files.update(matching(manager, kernel, DRIVERS, paths))
+        files.update(matching(packaging, kernel, DRIVERS, paths))
     if not any(name in files for name in DRIVERS):
         wanted = ", ".join(name for name in names if name in DRIVERS)
         raise Failed("among what was built, there is no package %s for kernel %s" % (wanted, kernel))
     for name in names:
         if name not in files:
             _say("there is no %s for kernel %s" % (name, kernel))
-    for argv in install_argvs(manager, [files[name] for name in sorted(files)]):
+    for argv in install_argvs(packaging, [files[name] for name in sorted(files)]):
         _run(argv)
     _run(["depmod", "-a", kernel])
 

@@ -17,8 +17,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Fo
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 
-_LOCKS: t.Mapping[str, tuple[str, ...]] = {"dnf": ("dnf", "-y", "versionlock", "add"), "zypper": ("zypper", "--non-interactive", "addlock")}
-
 
 class KernelPlan(t.NamedTuple):
     """What is to be done."""
@@ -46,10 +44,9 @@ def _pin(found: Found) -> KernelPlan:
     if not loose or not has_driver(found):
         return KernelPlan()
     if not found.can_lock:
-        raise Unsupported("kernels can't be kept as they are without the plugin versionlock of dnf: install python3-dnf-plugin-versionlock")
+        raise Unsupported(found.distribution.manager.lock_hint)
     changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
-    argv = ("apt-mark", "hold", *loose) if found.manager == "apt" else (*_LOCKS[found.manager], *loose)
-    return KernelPlan(Plan(changes), (Step("holding the kernels", argv),))
+    return KernelPlan(Plan(changes), (Step("holding the kernels", found.distribution.manager.hold_argv(loose)),))
 
 
 def plan(policy: str, found: Found, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import nearest
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import allowed
@@ -52,7 +54,7 @@ def need_modules(wanted: Wanted, found: Found) -> None:
 def _unknown(variable: str, name: str, value: t.Any, wanted: Wanted, found: Found) -> Problem | None:
     if not found.catalogue or found.catalogue.resolve(name) or name in found.loaded:
         return None
-    otherwise = "it may be in another package: linux-modules-extra-* on Ubuntu, kernel-modules on Red Hat; Debian's cloud kernels have no InfiniBand"
+    otherwise = "it may be in another package (%s); Debian's cloud kernels have no InfiniBand" % packages_by_family(EXTRA_MODULES)
     return Problem(variable, value, "a module of %s" % _kernel(found, wanted), _similar(found.catalogue.nearest(name), otherwise))
 
 

@@ -14,6 +14,9 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
 
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+
 # These are ours whole.
 OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed.conf"
 LOAD_PATH = "/etc/modules-load.d/rdma-ofed.conf"
@@ -49,11 +52,11 @@ INFINIBAND_PATH = "/etc/rdma/modules/infiniband.conf"
 BEGIN = "# BEGIN rdma.ofed: this block is managed by the Ansible collection rdma.ofed\n"
 END = "# END rdma.ofed\n"
 
-# What a fresh rdma-core puts there, comments left out: check mode plans with it where the package is still to come.
-DEFAULT_LISTS: t.Mapping[str, t.Mapping[str, str]] = {
-    "Debian": {RDMA_PATH: "ib_iser\nib_uverbs\nrdma_ucm\nxprtrdma\nsvcrdma\n", INFINIBAND_PATH: "ib_ipoib\nib_umad\n"},
-    "RedHat": {RDMA_PATH: "ib_iser\nib_isert\nib_srpt\nib_uverbs\nrdma_ucm\nxprtrdma\nsvcrdma\n", INFINIBAND_PATH: "ib_ipoib\nib_umad\n"},
-}
+
+def default_lists(family: Family) -> dict[str, str]:
+    """rdma-core's lists as a fresh package has them, comments left out: check mode plans with them where the package is still to come."""
+    names = {RDMA_PATH: family.rdma_modules, INFINIBAND_PATH: family.infiniband_modules}
+    return {path: "".join(name + "\n" for name in modules) for path, modules in names.items()}
 
 
 class Entry(t.NamedTuple):

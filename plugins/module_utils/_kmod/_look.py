@@ -13,11 +13,12 @@ import os
 import stat
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
-    DEFAULT_LISTS,
     DRACUT_PATH,
     HOOK_PATH,
     INFINIBAND_PATH,
@@ -25,14 +26,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     OPTIONS_PATH,
     RDMA_PATH,
     ULPS_PATH,
+    Entry,
+    default_lists,
     parse_list,
     parse_modprobe,
     without_block,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Interest, narrowed
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import parse_modinfo
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import lists_of_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_parameters
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -127,7 +130,7 @@ def known_parameters(run: Runner, release: str, module: str) -> dict[str, str] |
     output = run(["modinfo", "-k", release, "-p", module], ok=None)
     if output.rc != 0:
         return None
-    return parse_modinfo(output.stdout)
+    return parse_parameters(output.stdout)
 
 
 def _in_container(root: str) -> bool:
@@ -156,7 +159,7 @@ def look(run: Runner, release: str, interest: Interest, root: str = "/") -> Foun
     rdma_core = _has_rdma_core(root)
     lists = {path: read_text(_at(root, path)) for path in (RDMA_PATH, INFINIBAND_PATH)}
     if interest.assume_rdma_core and not rdma_core:
-        defaults = DEFAULT_LISTS["RedHat" if os.path.exists(_at(root, "etc/redhat-release")) else "Debian"]
+        defaults = default_lists(by_name(read_os(root).family) or FAMILIES[0])
         lists = {path: text or defaults[path] for path, text in lists.items()}
         rdma_core = True
         coming = [catalogue.resolve(entry.name) for path in lists_of_devices(root) for entry in parse_list(path, lists[path])]

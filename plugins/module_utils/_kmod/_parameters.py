@@ -15,9 +15,6 @@ from __future__ import annotations
 
 import re
 
-_PARAMETER = re.compile(r"^([A-Za-z0-9_]+):(.*)$")
-_TYPE = re.compile(r"\(([a-z0-9 ]+)\)\s*$")
-
 # Bits, and whether it is signed. long is that of a 64 bit kernel.
 _INTEGERS = {
     "byte": (8, False),
@@ -35,25 +32,6 @@ _BOOLEAN = re.compile(r"^(?:[01]|y|yes|n|no|on|off)$", re.IGNORECASE)
 # What a leading zero means to C: 010 is eight, and 08 is no number.
 _NUMBER = re.compile(r"^(?P<sign>[+-]?)(?:0[xX](?P<hexadecimal>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))$")
 _ARRAY = "array of "
-
-
-def parse_modinfo(text: str) -> dict[str, str]:
-    """C(modinfo -p): type by parameter, from C(NAME:description (type)), whose description may have line breaks.
-
-    The type is "" for a parameter that is shown without one: the module reads it in a way of its own.
-    """
-    lines: dict[str, str] = {}
-    name = ""
-    for line in text.splitlines():
-        match = _PARAMETER.match(line)
-        name = match.group(1) if match else name
-        lines[name] = line
-    lines.pop("", None)
-    found = {}
-    for name, last in lines.items():
-        kind = _TYPE.search(last)
-        found[name] = kind.group(1) if kind else ""
-    return found
 
 
 def allowed(kind: str, value: str) -> str:

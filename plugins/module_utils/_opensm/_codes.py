@@ -80,7 +80,7 @@ def scope_code(value: t.Any) -> int | None:
 
 
 def pkey_base(value: t.Any) -> int | None:
-    """The low 15 bits of a P_Key, which are the partition; None for what is none. The highest bit is a port's membership."""
+    """The low 15 bits of a P_Key, which are the partition; None for what is no P_Key. The highest bit is a port's membership."""
     if isinstance(value, str) and re.match(r"(0[xX][0-9a-fA-F]{1,4}|[1-9][0-9]{0,4})\Z", value):
         value = int(value, 0)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= 0xFFFF:
@@ -89,10 +89,10 @@ def pkey_base(value: t.Any) -> int | None:
 
 
 def is_guid(value: t.Any) -> bool:
-    """Is it the text of a GUID? Without quotes YAML makes a number of it, which has lost its zeros."""
+    """Whether it is the text of a GUID. Without quotes YAML makes a number of it, which has lost its leading zeros."""
     return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
 
 
 def normal_guid(text: str) -> str:
-    """C(7cfe90030016aef1) or C(0x7CFE90030016AEF1) -> C(0x7cfe90030016aef1)."""
+    """`7cfe90030016aef1` or `0x7CFE90030016AEF1` -> `0x7cfe90030016aef1`."""
     return "0x%016x" % int(text, 16)

@@ -4,9 +4,9 @@
 
 # Private to this collection: it may change without notice.
 
-"""What a subnet manager is told of the inventory: the members of partitions by port GUID, and the names of nodes. Pure.
+"""What a subnet manager needs of the inventory: the members of partitions by port GUID, and the names of nodes. Pure.
 
-Only hosts that run one need it: it reads the variables and facts of all hosts.
+It reads the variables and facts of all hosts, so only hosts that run one use it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,14 @@ Groups = t.Mapping[str, t.Sequence[str]]
 
 
 def facts_of(hostvars: Hostvars, host: str) -> t.Mapping[str, t.Any] | None:
-    """The C(rdma) fact of a host, None where it was not gathered."""
+    """The `rdma` fact of a host, None where it was not gathered."""
     facts = hostvars[host].get("ansible_facts") or {}
     return facts.get("rdma")
+
+
+def guids_of(fabric: str, host: str, hostvars: Hostvars) -> list[str]:
+    """The port GUIDs of a host on a fabric, from its facts: all of them where it does not declare which ports are on it."""
+    return [str(guid) for guid in port_guids({}, facts_of(hostvars, host), fabrics_of(hostvars[host]).get(fabric, ()))]
 
 
 def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> str:
@@ -51,10 +56,10 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables:
 
 
 def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, dict[str, str] | None]:
-    """The HCAs of each host with their node GUIDs; None for a host of which this run knows nothing."""
+    """The HCAs of each host with their node GUIDs; None for a host without facts in this run."""
     found: dict[str, dict[str, str] | None] = {}
     for host in hosts:
         named = node_guids(hostvars[host], facts_of(hostvars, host))
-        # Facts without an HCA are those of a node whose driver was not loaded yet: its names stay.
+        # A node whose driver was not loaded yet has facts without an HCA. Its names stay.
         found[str(host)] = dict(named.hcas) or None
     return found

@@ -6,8 +6,8 @@
 
 """Which fabrics a host is on, through which of its ports, and what is declared for each of them. Pure.
 
-C(fabric: storage) is the simple case: one fabric. C(rdma_fabrics: {ib: [mlx5_0/1], storage: [mlx5_1/1]}) is the host with
-ports on several. C(opensm_fabrics: {storage: {subnet_prefix: ...}}) has what is different for the subnet manager of one.
+`fabric: storage` is the simple case: one fabric. `rdma_fabrics: {ib: [mlx5_0/1], storage: [mlx5_1/1]}` is the host with
+ports on several. `opensm_fabrics: {storage: {subnet_prefix: ...}}` has what is different for the subnet manager of one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEFAULT_PREFIX = "0xfe80000000000000"
 MAX_PRIORITY = 15
 SETTINGS = ("log_file", "partitions", "priority", "subnet_prefix")
 
-# It becomes part of a unit's name and of file names; systemd leaves these characters as they are.
+# Becomes part of a unit's name and of file names; systemd leaves these characters as they are.
 _FABRIC = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,30}\Z")
 _PORT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[1-9][0-9]*\Z")
 _PREFIX = re.compile(r"^0x[0-9a-fA-F]{16}\Z")
@@ -84,9 +84,9 @@ def is_priority(value: t.Any) -> bool:
 
 
 def fabrics_of(variables: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
-    """The fabrics of a host with its ports on each, in their order; no ports where C(fabric) alone names it.
+    """The fabrics of a host with its ports on each, in their order; no ports where `fabric` alone names it.
 
-    For variables without problems; what is wrong is left out.
+    For variables without problems; wrong ones are left out.
     """
     declared = variables.get("rdma_fabrics")
     if declared:
@@ -99,7 +99,7 @@ def fabrics_of(variables: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
 
 
 def settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> Settings:
-    """What is declared for the subnet manager of C(fabric), from variables without problems."""
+    """What is declared for the subnet manager of `fabric`, from variables without problems."""
     declared = variables.get("opensm_fabrics")
     own = declared.get(fabric) if isinstance(declared, t.Mapping) else None
     own = own if isinstance(own, t.Mapping) else {}
@@ -145,13 +145,13 @@ def fabric_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with C(opensm_fabrics), and with two fabrics that can't be told apart."""
+    """What is wrong with `opensm_fabrics`, and with two fabrics that can't be told apart."""
     declared = variables.get("opensm_fabrics")
     if declared is not None and not isinstance(declared, t.Mapping):
         return [Problem("opensm_fabrics", declared, 'a mapping, such as {storage: {subnet_prefix: "0xfe80000000000001"}}')]
     checks: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
         "log_file": (is_path, PATH),
-        # What is in it is judged with the partitions of the other fabrics.
+        # Checked with the partitions of the other fabrics.
         "partitions": (lambda value: True, ""),
         "priority": (is_priority, PRIORITY),
         "subnet_prefix": (is_prefix, 'the upper half of a GID in the form "0xfe80000000000001", in quotes'),
@@ -173,7 +173,7 @@ def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _prefix_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """A host that is on two fabrics needs two subnet prefixes: its GIDs don't tell them apart otherwise."""
+    """A host on two fabrics needs two subnet prefixes, which tell its GIDs apart."""
     found = []
     seen: dict[str, str] = {}
     for fabric in fabrics_of(variables):

@@ -34,7 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import v
 
 
 def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
-    """For variables that may be one of `empty`, with the meaning of not being there."""
+    """A check that also accepts `empty` values, which mean the same as a missing variable."""
     return lambda value: value in empty or good(value)
 
 
@@ -117,7 +117,7 @@ def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]
 
 
 def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
-    """Every port in `rdma_fabrics` has to be there: it is a cable in that fabric, whoever manages it."""
+    """Every port in `rdma_fabrics` has to be there: it is a cable in that fabric, whether this host manages it or not."""
     infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
     names = {port["name"] for port in infiniband}
     return [

@@ -24,7 +24,7 @@ ROLES = (MASTER, STANDBY)
 
 
 class Place(t.NamedTuple):
-    """What a host is for one of its fabrics."""
+    """The part of a host in one of its fabrics."""
 
     fabric: str
     role: str
@@ -33,13 +33,13 @@ class Place(t.NamedTuple):
     """The designated host; "" where the fabric has none."""
     priority: int = 0
     ports: tuple[str, ...] = ()
-    """Those of the host; none where it has one fabric and did not name them."""
+    """Those of the host on the fabric; none where it has one fabric and does not declare its ports."""
     peers: tuple[str, ...] = ()
     """The other members of the fabric, by rank."""
 
 
 def places_of(host: str, members: t.Sequence[Member], variables: t.Mapping[str, t.Any]) -> list[Place]:
-    """The place of C(host) in each of its fabrics, in the order in which it names them. C(variables) are those of its own."""
+    """The place of `host` in each of its fabrics, in the order in which it names them. `variables` are those of its own."""
     found = []
     standby = is_true(variables.get("opensm_standby", False))
     for fabric, ports in fabrics_of(variables).items():
@@ -55,13 +55,13 @@ def places_of(host: str, members: t.Sequence[Member], variables: t.Mapping[str, 
 
 
 def part_of(places: t.Sequence[Place]) -> str:
-    """The foremost of a host's parts: who is designated for one fabric and stands by for another is designated."""
+    """The foremost of a host's parts: a host that is designated for one fabric and stands by for another is designated."""
     roles = {place.role for place in places}
     return next((role for role in ROLES if role in roles), RESTING)
 
 
 def instances_of(places: t.Sequence[Place], variables: t.Mapping[str, t.Any], guids: t.Mapping[str, t.Mapping[str, t.Sequence[str]]]) -> list[dict[str, t.Any]]:
-    """What the module is told to run. C(guids): those of the ports of the members of each fabric, as far as their facts are known."""
+    """The option `instances` of the module. `guids`: port GUIDs by fabric and member, as far as facts are known."""
     found = []
     for place in places:
         if place.role == RESTING:

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROP
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import template_command
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, template_command
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
     FILES,
     PACKAGED,
@@ -95,9 +95,15 @@ def _read_template(run: Runner) -> str:
         return read_text(path)
 
 
-def look(run: Runner, root: str = "/", *, stack_replaced: bool = False, template: bool = False) -> Found:
+def _read_hidden(path: str) -> str:
+    """Stands for the content of a file, which takes no permission to read it; "" where read_text gives that."""
+    return HIDDEN if os.path.isfile(path) and os.path.getsize(path) else ""
+
+
+def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: bool = False, template: bool = False) -> Found:
     """One process, systemctl; the rest is read from files. Without a running systemd there are no running units.
 
+    `public`: only what may leave the node, see `Found.public()`.
     `stack_replaced`: report all of our units as running a replaced program, for check mode, where it still is on disk.
     `template`: let the installed opensm generate its configuration, too.
     """
@@ -111,9 +117,9 @@ def look(run: Runner, root: str = "/", *, stack_replaced: bool = False, template
     fabrics = _listdir(below(root, SETTINGS))
     settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
     paths = [TEMPLATE, ROTATION, *settings, *(silence_path(fabric) for fabric in fabrics)]
-    contents = {path: read_text(below(root, path)) for path in paths}
+    contents = {path: (_read_hidden if public else read_text)(below(root, path)) for path in paths}
     packaged = {unit: below(root, "%s/%s" % (SYSTEMD, unit)) for unit in PACKAGED}
-    return Found(
+    found = Found(
         masked=tuple(unit for unit, path in packaged.items() if _is_masked(path)),
         running=running,
         replaced=replaced,
@@ -124,3 +130,4 @@ def look(run: Runner, root: str = "/", *, stack_replaced: bool = False, template
         template=_read_template(run) if template else "",
         unmaskable=tuple(unit for unit, path in packaged.items() if os.path.exists(path) and not os.path.islink(path)),
     )
+    return found.public() if public else found

@@ -6,9 +6,9 @@
 
 """Names of nodes by node GUID, for the log of opensm and for the diagnostics. Pure.
 
-The file is shared with its administrator: what stands outside of our lines is kept, and counts where both name a node.
+The file is shared with its administrator. Lines outside of ours are kept, and win where both name a node.
 Format: cl_nodenamemap.c of opensm, ibdiag_common.c of infiniband-diags. Both drop the whole file for a line that does
-not begin with a number, take the first of two lines for one GUID, end a name at a quote or C(#), and read lines of up
+not begin with a number, take the first of two lines for one GUID, end a name at a quote or `#`, and read lines of up
 to 255 characters.
 """
 
@@ -20,7 +20,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid, normal_guid
 
-# Where the diagnostics of rdma-core look without being told; opensm is told.
+# Where the diagnostics of rdma-core look by default; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
 VARIABLE = "opensm_node_names"
 
@@ -33,23 +33,23 @@ _NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
 
 
 class Named(t.NamedTuple):
-    """What a host contributes."""
+    """The names that a host contributes."""
 
     hcas: t.Mapping[str, str]
-    """Node GUID of each HCA by its name, C({"mlx5_0": "0x..."})."""
+    """Node GUID of each HCA by its name, `{"mlx5_0": "0x..."}`."""
     known: bool = True
-    """False where nothing is known of the host in this run: the names that it has in the file stay."""
+    """False where this run has no facts of the host: the names that it has in the file stay."""
 
 
 def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> Named:
-    """The HCAs of a host: the declared C(opensm_node_guids) (names to GUIDs), else those of its C(rdma) fact on InfiniBand."""
+    """The HCAs of a host: the declared `opensm_node_guids` (names to GUIDs), else those of its `rdma` fact on InfiniBand."""
     declared = variables.get("opensm_node_guids")
     if isinstance(declared, dict) and declared:
         return Named({str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)})
     if facts is None:
         return Named({}, False)
     infiniband = {port.get("device") for port in facts.get("ports", ()) if port.get("link_layer") == "InfiniBand"}
-    # A virtual function is no node of its own in the fabric.
+    # A virtual function is not a node of the fabric.
     return Named(
         {
             hca["name"]: normal_guid(hca["node_guid"])
@@ -64,7 +64,7 @@ def _line(guid: str, name: str) -> str:
 
 
 def is_name(value: t.Any) -> bool:
-    """Can it stand between quotes?"""
+    """Whether a name can stand between quotes."""
     return (
         isinstance(value, str)
         and bool(value.strip())
@@ -76,7 +76,7 @@ def is_name(value: t.Any) -> bool:
 
 
 def parse_line(line: str) -> tuple[str, str] | None:
-    """GUID and name of a line as the tools read it; None for a comment, an empty line, and one that they don't understand."""
+    """GUID and name of a line as the tools read it; None for a comment, an empty line, and one that they reject."""
     match = _NUMBER.match(line)
     if match is None:
         return None
@@ -102,12 +102,12 @@ def parse(text: str) -> dict[str, str]:
 
 
 def _sections(text: str) -> tuple[str, str]:
-    """What is foreign, and our lines without their frame."""
+    """The foreign lines, and ours without their frame."""
     before, begin, rest = text.partition(BEGIN)
     if not begin:
         return text, ""
     ours, end, after = rest.partition(END)
-    # Without its end, nobody can tell whose the rest is: nothing of the administrator's may get lost.
+    # Without its end, the rest may be the administrator's, and is kept.
     return (before + after, ours) if end else (before + rest, "")
 
 
@@ -121,7 +121,7 @@ def broken_lines(text: str) -> list[str]:
 
 
 def wanted(hosts: t.Mapping[str, Named], declared: t.Mapping[str, str] | None = None) -> dict[str, str]:
-    """Names by GUID: C(node1 mlx5_0), as the kernel's node description has it, and the declared ones, which count more."""
+    """Names by GUID: `node1 mlx5_0`, as in the kernel's node description, and the declared ones, which win."""
     names = {guid: "%s %s" % (host, hca) for host, named in hosts.items() for hca, guid in named.hcas.items()}
     names.update({normal_guid(guid): name for guid, name in (declared or {}).items()})
     return names
@@ -144,15 +144,15 @@ def problems(declared: t.Any) -> list[Problem]:
 
 
 def render(found: str, hosts: t.Mapping[str, Named], declared: t.Mapping[str, str] | None = None) -> str:
-    """The file as it shall be: what is foreign in C(found) first, then our lines, by name. "" where there would be none.
+    """The wanted file: the foreign lines of `found` first, then ours, by name. "" where there would be none.
 
-    Names of hosts of which nothing is known stay: a run with --limit must not take the others' names away.
+    Names of hosts without facts stay, so that a run with --limit does not remove them.
     """
     foreign, ours = _sections(found)
     names = wanted(hosts, declared)
     silent = {host for host, named in hosts.items() if not named.known}
     for guid, name in parse(ours).items():
-        # The last word is the HCA; a host's name in an inventory can have blanks.
+        # The last word is the HCA; the name of a host can have blanks.
         if guid not in names and name.rsplit(" ", 1)[0] in silent:
             names[guid] = name
     taken = parse(foreign)

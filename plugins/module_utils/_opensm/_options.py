@@ -7,8 +7,8 @@
 """Options of opensm by key, on top of the template that the installed opensm writes. Pure.
 
 The template is the authority: builds differ in their keys (a vendor's has more), in their defaults and in the engines
-that they route with. What it holds is also what each key takes: its value shows the kind, its comment the choices.
-Nothing is ever taken from another version.
+that they route with. It also shows what each key takes: its value shows the kind, its comment the choices. Nothing comes
+from another version.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _REMARK = re.compile(r" *\([A-Z]+\)")
 # Understood by opensm, and not listed in its template.
 _MORE_CHOICES = {"routing_engine": ("no_fallback",)}
 
-# Narrower than what the kind says; outside of it opensm takes its default and goes on (osm_subn_verify_config).
+# Narrower than the kind. Outside of these opensm uses its default and goes on (osm_subn_verify_config).
 _RANGES: t.Mapping[str, tuple[tuple[int, int], ...]] = {
     "console_port": ((1, 65535),),
     "fdr10": ((0, 2),),
@@ -75,12 +75,12 @@ class Option(t.NamedTuple):
     key: str
     default: str
     kind: str
-    """C(boolean), C(hex), C(number), C(signed), C(pair), C(ratio), C(choice), C(choices) or C(text)."""
+    """`boolean`, `hex`, `number`, `signed`, `pair`, `ratio`, `choice`, `choices` or `text`."""
     choices: tuple[str, ...] = ()
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Of numbers: what the field of opensm holds, as far as the template tells."""
+        """Of numbers: what the field of opensm holds, as far as the template shows."""
         if self.key in _RANGES:
             return _RANGES[self.key]
         if self.kind == "signed":
@@ -102,7 +102,7 @@ def variable_of(key: t.Any) -> str:
 
 
 def split(line: str) -> tuple[str, str] | None:
-    """Key and value of a line as opensm reads it; None for a comment or an empty one. A C(#) ends a line anywhere."""
+    """Key and value of a line as opensm reads it; None for a comment or an empty one. A `#` ends a line anywhere."""
     words = line.split("#", 1)[0].split(None, 1)
     if not words:
         return None
@@ -151,13 +151,12 @@ def parse_template(text: str) -> dict[str, Option]:
 
 
 def template_command(path: str) -> list[str]:
-    """The command that writes the template to C(path). Without C(-F) opensm would read its present configuration first,
-    and give that as the defaults."""
+    """The command that writes the template to `path`. Without `-F` opensm would give its present configuration as the defaults."""
     return ["opensm", "-F", "/dev/null", "-c", path]
 
 
 def _is_line(value: t.Any, key: str) -> bool:
-    """Would opensm read this text back as it is?"""
+    """Whether opensm reads this text back unchanged."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         return False
     text = str(value)
@@ -165,7 +164,7 @@ def _is_line(value: t.Any, key: str) -> bool:
 
 
 def _number(value: t.Any, signed: bool = False) -> int | None:
-    """The number that C(strtoul) with any base would read; None for others. A leading zero would make it octal."""
+    """The number that `strtoul` with any base would read; None for others. A leading zero would make it octal."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -187,13 +186,13 @@ def words(value: t.Any) -> list[t.Any]:
 
 
 def _as_choice(value: t.Any, choices: t.Sequence[str]) -> t.Any:
-    """YAML reads a bare C(off) as a boolean."""
+    """YAML reads a bare `off` as a boolean."""
     word = {False: "off", True: "on"}[value] if isinstance(value, bool) else value
     return word if word in choices else value
 
 
 def _unset(value: t.Any, option: Option) -> bool:
-    """Not set, where opensm can do without: with others it takes the name of no file for a file's name, or falls over."""
+    """Whether it unsets an option that opensm can do without. With others opensm would take `(null)` for a value, or crash."""
     return value in (None, "", UNSET) and option.default == UNSET and option.kind in ("text", "choices")
 
 

@@ -39,10 +39,10 @@ RESERVED: t.Mapping[str, str] = {
     "subnet_prefix": "set the subnet_prefix of its fabric in opensm_fabrics instead",
 }
 
-# The engines that start from roots, as the template says of the key root_guid_file, and those known not to.
+# The engines that start from roots, by the comment of the key root_guid_file in the template, and those that do not.
 _ROOTED = ("updn", "dnup", "ftree")
 _ROOTLESS = ("minhop", "file", "lash", "dor", "torus-2QoS", "nue", "dfsssp", "sssp", "no_fallback")
-# A level of logging is a byte of bits, a log of this many MB has long filled any disk.
+# Log flags are a byte of bits. The log size is in MB.
 _MAX_FLAGS = 0xFF
 _MAX_LOG = 0xFFF
 
@@ -77,7 +77,7 @@ def _guid_problems(guids: t.Any, engines: t.Any) -> list[Problem]:
         if not is_guid(guid)
     ]
     if not is_set(engines) or all(engine in _ROOTLESS for engine in words(engines)):
-        found.append(Problem("opensm_routing_engine", engines or None, "one with %s" % ", ".join(_ROOTED), "the others take no notice of opensm_root_guids"))
+        found.append(Problem("opensm_routing_engine", engines or None, "one with %s" % ", ".join(_ROOTED), "the others ignore opensm_root_guids"))
     return found
 
 

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Partitions as the inventory declares them: what one entry may say. Pure.
+"""Partitions as the inventory declares them: what one entry may contain. Pure.
 
 An entry is a mapping: name, pkey, ipoib, rate, mtu, sl, scope, membership, members, isolate. A member is a mapping with
 one of host, group, port_guid and keyword, and its membership if that is not the partition's.
@@ -46,7 +46,7 @@ _MAX_SL = 15
 
 
 class Member(t.NamedTuple):
-    """Who is meant, before hosts are resolved to ports."""
+    """A member before hosts are resolved to ports."""
 
     kind: str
     """One of WHO."""
@@ -56,7 +56,7 @@ class Member(t.NamedTuple):
 
 
 class Partition(t.NamedTuple):
-    """A checked entry. Numbers are the codes that partitions.conf takes, None where opensm's default does."""
+    """A checked entry. Numbers are the codes of partitions.conf, None for the default of opensm."""
 
     name: str
     pkey: int
@@ -68,7 +68,7 @@ class Partition(t.NamedTuple):
     scopes: tuple[int, ...] = ()
     members: tuple[Member, ...] = ()
     isolate: bool = False
-    """Limited members are meant not to reach each other."""
+    """Whether limited members must not reach each other."""
 
 
 def _unknown(where: str, entry: t.Mapping[t.Any, t.Any], keys: t.Sequence[str]) -> list[Problem]:
@@ -136,7 +136,7 @@ def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def entry_problems(where: str, entry: t.Any) -> list[Problem]:
-    """What is wrong with one entry by itself; C(where) is its path, C(opensm_partitions[0])."""
+    """What is wrong with one entry by itself; `where` is its path, `opensm_partitions[0]`."""
     if not isinstance(entry, dict):
         return [Problem(where, entry, "a mapping with %s" % ", ".join(_KEYS))]
     found = _unknown(where, entry, _KEYS)

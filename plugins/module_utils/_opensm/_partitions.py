@@ -6,8 +6,8 @@
 
 """From declared partitions to partitions.conf, with hosts of the inventory resolved to their ports. Pure.
 
-opensm drops a file with an error whole, and everybody is a full member of the one default partition then; a partition
-that it can't fill it leaves out without a word. So all that can be wrong is found here.
+opensm drops the whole file because of one error, and every port becomes a full member of the default partition. It silently
+leaves out a partition that it can't fill. So everything that can be wrong is found here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry
     read_entry,
 )
 
-# Many hosts each, which want to talk to each other; switches and routers don't.
+# Many hosts each, which need to talk to each other. Switches and routers do not.
 _MANY = ("ALL", "ALL_CAS")
 _OTHERS = "every port that is not named"
 
@@ -37,27 +37,27 @@ class Inventory(t.NamedTuple):
     """What the members of partitions are looked up in, for one fabric."""
 
     groups: t.Mapping[str, t.Collection[str]]
-    """Hosts of each group; C(all) has every host."""
+    """Hosts of each group; `all` has every host."""
     guids: t.Mapping[str, t.Collection[str]] | None = None
-    """Port GUIDs of each host, from C(port_guids). None before anything is gathered: then nobody is missed."""
+    """Port GUIDs of each host, from `port_guids`. None before facts are gathered: then no host is reported as missing."""
     elsewhere: t.Collection[str] = ()
-    """Hosts without a port on this fabric: members of groups are passed over, hosts named one by one refused."""
+    """Hosts without a port on this fabric: skipped in groups, refused where they are named themselves."""
 
 
 class Resolved(t.NamedTuple):
     """A partition by ports."""
 
     keywords: tuple[tuple[str, str], ...]
-    """Keyword and membership, from the most general to C(SELF)."""
+    """Keyword and membership, from the most general to `SELF`."""
     ports: tuple[tuple[str, str, str], ...]
     """GUID, membership and host ("" for a bare GUID), by GUID."""
 
 
 def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, ports: t.Collection[str] = ()) -> tuple[str, ...]:
-    """The port GUIDs of a host: the declared C(opensm_port_guids), else those of the InfiniBand ports in its C(rdma) fact.
+    """The port GUIDs of a host: the declared `opensm_port_guids`, else those of the InfiniBand ports in its `rdma` fact.
 
-    C(ports) are the names (C(mlx5_0/1)) of its ports on the fabric, if only some are. One too many does no harm: opensm
-    passes over a port that is not on its fabric.
+    `ports` are the names (`mlx5_0/1`) of its ports on the fabric, if only some are. One too many is harmless: opensm
+    skips a port that is not on its fabric.
     """
     declared = variables.get("opensm_port_guids")
     if isinstance(declared, (list, tuple)) and declared:
@@ -76,7 +76,7 @@ def _hosts(member: Member, inventory: Inventory) -> list[str]:
 
 
 def _claims(partition: Partition, inventory: Inventory) -> dict[str, dict[str, tuple[str, str, str]]]:
-    """Of each GUID, by kind of member: membership, host, and the name by which it is a member. The last one of a kind stays."""
+    """Of each GUID, by kind of member: membership, host, and the name by which it is a member. The last one of a kind wins."""
     found: dict[str, dict[str, tuple[str, str, str]]] = {}
     for member in partition.members:
         if member.kind == "port_guid":
@@ -88,7 +88,7 @@ def _claims(partition: Partition, inventory: Inventory) -> dict[str, dict[str, t
 
 
 def resolve(partition: Partition, inventory: Inventory) -> Resolved:
-    """A checked partition by ports. Who names more precisely counts: a port GUID before a host, a host before a group."""
+    """A checked partition by ports. The more precise member wins: a port GUID before a host, a host before a group."""
     keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
     ports = []
     for guid, kinds in sorted(_claims(partition, inventory).items()):
@@ -123,7 +123,7 @@ def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Co
 
 
 def _twice(where: str, partition: Partition) -> list[Problem]:
-    """The same member with two memberships; groups that overlap are found by C(_overlaps)."""
+    """The same member with two memberships; groups that overlap are found by `_overlaps`."""
     seen: dict[tuple[str, str], str] = {}
     found = []
     for index, member in enumerate(partition.members):
@@ -174,13 +174,13 @@ def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> li
     pair = "%s and %s" % tuple([*limited, "another one of them"][:2])
     if not some:
         return [
-            Problem("%s.members" % where, "%s, all limited" % pair, "at least one full member", "two limited members can't talk to each other, so nobody could")
+            Problem("%s.members" % where, "%s, all limited" % pair, "at least one full member", "two limited members can't talk to each other, so none could")
         ]
     if partition.isolate:
         return []
     hint = "two limited members can't talk to each other; if that is meant, set isolate: true"
     if _OTHERS in limited:
-        hint += "; in the default partition opensm makes a limited member of whoever has no rule: name {keyword: ALL} for the others"
+        hint += "; in the default partition opensm makes a limited member of every port without a rule: name {keyword: ALL} for the others"
     return [Problem("%s.members" % where, "%s, both limited" % pair, "full membership for one of them", hint)]
 
 
@@ -197,7 +197,7 @@ def _shared(inventory: Inventory) -> list[Problem]:
 
 
 def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
-    """Names and P_Keys that stand twice, and the Default rule."""
+    """Duplicate names and P_Keys, and the Default rule."""
     found = []
     keys: dict[int, int] = {}
     names: dict[str, int] = {}
@@ -220,10 +220,10 @@ def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
 
 
 def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> list[Problem]:
-    """What is wrong with C(opensm_partitions). Without an inventory, hosts and groups are taken as they are.
+    """What is wrong with `opensm_partitions`. Without an inventory, hosts and groups are taken as they are.
 
-    C(allow_both), C(qos): what opensm.conf says of allow_both_pkeys and qos; without them a membership of C(both) is full,
-    and a service level 0. C(variable): where the user wrote them.
+    `allow_both`, `qos`: what opensm.conf says of allow_both_pkeys and qos; without them a membership of `both` is full,
+    and a service level 0. `variable`: where the user wrote them.
     """
     if declared is None or declared in ([], ""):
         return []
@@ -259,12 +259,12 @@ def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both:
 
 
 def _definition(partition: Partition, resolved: Resolved) -> str:
-    """One definition, a member a line, so that a diff shows who comes and goes; opensm reads lines of up to 4094 characters."""
+    """One definition. Each member has a line, for a readable diff, and because opensm reads lines of up to 4094 characters."""
     flags = ["ipoib"] if partition.ipoib else []
     flags += ["%s=%d" % (key, value) for key, value in (("rate", partition.rate), ("mtu", partition.mtu), ("sl", partition.sl)) if value is not None]
     flags += ["scope=%d" % scope for scope in partition.scopes]
     head = ",".join(["%s=0x%04x" % (partition.name, partition.pkey), *flags])
-    # In order: what comes later counts. SELF is last, wherever its port is named before.
+    # The last one wins. SELF comes last, even where its port is named, too.
     general = [(name, membership, "") for name, membership in resolved.keywords if name != "SELF"]
     own = [(name, membership, "") for name, membership in resolved.keywords if name == "SELF"]
     members = [*general, *resolved.ports, *own]
@@ -278,7 +278,7 @@ def _definition(partition: Partition, resolved: Resolved) -> str:
 
 
 def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
-    """The text of partitions.conf; "" (no file: everybody is in the default partition) without any. Raises InvalidInput."""
+    """The text of partitions.conf; "" without any (no file: all ports are in the default partition). Raises InvalidInput."""
     wrong = problems(declared, inventory, allow_both=allow_both, qos=qos, variable=variable)
     if wrong:
         raise InvalidInput(wrong)

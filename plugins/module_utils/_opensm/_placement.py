@@ -15,7 +15,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
     Settings,
     fabric_problems,
@@ -29,30 +29,30 @@ ALL = "rdma"
 
 
 class Member(t.NamedTuple):
-    """A host that may run the subnet manager of a fabric; one that is on two fabrics is two of them."""
+    """A host that may run the subnet manager of a fabric; a host on two fabrics is two members."""
 
     host: str
     fabric: str
     rank: int | None = None
     """Lower is better; hosts without one come after those with, in the order of the group."""
     standby: bool = False
-    """Runs a subnet manager that stands by where it is not designated."""
+    """Whether it runs a standby where it is not designated."""
     settings: Settings = Settings()
 
 
 def line_of(members: t.Sequence[Member], fabric: str) -> list[Member]:
-    """The members of one fabric by rank: the designated one, and who follows it."""
+    """The members of one fabric by rank: the designated one, then those that take over."""
     own = [member for member in members if member.fabric == fabric]
     return sorted(own, key=lambda member: (member.rank is None, member.rank or 0))
 
 
 def priority_at(member: Member, position: int) -> int:
-    """In the election, at that place in the line. Never two alike: a tie would go by GUID, that is by the luck of a card."""
+    """The priority in the election at that place in the line. They differ, because a tie would be decided by GUID."""
     return member.settings.priority - position
 
 
 def designate(members: t.Sequence[Member]) -> dict[str, str]:
-    """The designated host of each fabric: the lowest rank, else the first of the group. C(conflicts) tells about ties."""
+    """The designated host of each fabric: the lowest rank, else the first of the group. `conflicts` finds ties."""
     best: dict[str, Member] = {}
     for member in members:
         held = best.get(member.fabric)
@@ -87,7 +87,7 @@ def conflicts(members: t.Sequence[Member]) -> list[Problem]:
 
 
 def _rivals(line: t.Sequence[Member]) -> list[Problem]:
-    """Standbys that would win over one that is before them, or would split the subnet."""
+    """Standbys that would win over a member before them, or would split the subnet."""
     first, found = line[0], []
     least = priority_at(first, 0)
     for position, member in enumerate(line):
@@ -110,7 +110,7 @@ def _rivals(line: t.Sequence[Member]) -> list[Problem]:
 
 
 def uncovered(members: t.Sequence[Member], fabrics: t.Mapping[str, str]) -> list[Problem]:
-    """Fabrics that have hosts, but no host that may run their subnet manager. C(fabrics): fabric of each host."""
+    """Fabrics that have hosts, but no host that may run their subnet manager. `fabrics`: fabric of each host."""
     covered = {member.fabric for member in members}
     if not members:
         return [
@@ -137,7 +137,7 @@ def uncovered(members: t.Sequence[Member], fabrics: t.Mapping[str, str]) -> list
 
 
 def unmanaged(members: t.Sequence[Member], settings: t.Any) -> list[Problem]:
-    """Settings in C(opensm_fabrics) for a fabric that no member is on: nothing would ever read them."""
+    """Settings in `opensm_fabrics` for a fabric that no member is on, which nothing would read."""
     managed = sorted({member.fabric for member in members})
     named = [fabric for fabric in settings if isinstance(fabric, str)] if isinstance(settings, t.Mapping) else []
     hint = "no host of group %s is on such a fabric, by its rdma_fabrics or its fabric" % GROUP
@@ -145,7 +145,7 @@ def unmanaged(members: t.Sequence[Member], settings: t.Any) -> list[Problem]:
 
 
 def outsiders(members: t.Sequence[Member], hosts: t.Collection[str], group: str = ALL) -> list[Problem]:
-    """Designated hosts that are none of C(hosts), those of C(group): all others would rest, and no play would start theirs."""
+    """Designated hosts outside of `hosts`, which is `group`: no play would start their subnet manager, and all others would rest."""
     names = frozenset(hosts)
     return [
         Problem(
@@ -162,10 +162,10 @@ def outsiders(members: t.Sequence[Member], hosts: t.Collection[str], group: str 
 def read_members(
     groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], spoken: t.Collection[str] = ()
 ) -> tuple[list[Member], list[Problem]]:
-    """The hosts of group C(opensm), and what is wrong with their variables, except for the C(spoken): those say it themselves.
+    """The hosts of group `opensm`, and what is wrong with their variables, except for the `spoken`, which report it themselves.
 
-    Only this group, and only these hosts' variables, are looked at: this runs for every host of a play, and the names
-    alone of 10,000 hosts take 60 ms in a template of ansible-core 2.19.
+    It reads only this group and the variables of its hosts: it runs for every host of a play, and the names alone of 10,000 hosts
+    take 60 ms in a template of ansible-core 2.19.
     """
     members: list[Member] = []
     problems: list[Problem] = []
@@ -184,8 +184,21 @@ def read_members(
     return members, problems
 
 
+def members_for(
+    fabrics: t.Collection[str], groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], *, host: str
+) -> list[Member]:
+    """All members, where each of `fabrics`, which are those of `host`, has exactly one designated host. Raises InvalidInput."""
+    members, found = read_members(groups, hostvars)
+    found += conflicts([member for member in members if member.fabric in fabrics])
+    if not found:
+        found = [problem for fabric in fabrics for problem in uncovered(members, {host: fabric})]
+    if found:
+        raise InvalidInput(found)
+    return members
+
+
 def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """Is C(opensm_rank) a number, or one for each fabric of the host?"""
+    """What is wrong with `opensm_rank`: a number, or one for each fabric of the host."""
     rank = variables.get("opensm_rank")
     if rank is None or read_int(rank) is not None:
         return []

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, missing, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, below, look
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import host_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known, host_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, conf_path, fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
 
@@ -26,17 +26,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-
-
-class Names(t.NamedTuple):
-    """What turns GUIDs and node descriptions into names."""
-
-    own: frozenset[str]
-    """Port GUIDs of this node."""
-    hosts: tuple[str, ...]
-    """The hosts of the inventory."""
-    fabrics: t.Mapping[str, str]
-    """Fabrics by the port GUIDs of our instances."""
 
 
 def _fabric_names(found: Found) -> list[str]:
@@ -70,7 +59,7 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
     return rows + [{**rest, "pid": pid} for pid in found.strays]
 
 
-def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, names: Names) -> dict[str, t.Any]:
+def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, known: Known) -> dict[str, t.Any]:
     description = _smpquery.node_description(run, port.device, port.port, manager.lid)
     return {
         "port_guid": manager.guid,
@@ -79,29 +68,27 @@ def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, names: Names) 
         "state": manager.state_name,
         "activity": manager.activity,
         "node_description": description,
-        "host": host_of(description, names.hosts),
-        "here": manager.guid in names.own,
+        "host": host_of(description, known.hosts),
+        "here": manager.guid in known.own,
     }
 
 
-def _fabric_on(run: Runner, port: Port, *, names: Names, root: str) -> dict[str, t.Any]:
+def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str, t.Any]:
     """What one port sees of its fabric. Where it can't be asked, `problem` says why."""
-    base: dict[str, t.Any] = {"port": port.name, "port_guid": port.port_guid, "fabric": names.fabrics.get(port.port_guid, "")}
-    base.update(
-        state=port.state, phys_state=port.phys_state, lid=port.lid, sm_lid=port.sm_lid, subnet_prefix=_prefix(port), master=None, alive=False, managers=[]
-    )
+    base: dict[str, t.Any] = {key: getattr(port, key) for key in ("port_guid", "state", "phys_state", "lid", "sm_lid")}
+    base.update(port=port.name, subnet_prefix=_prefix(port), master=None, alive=False, managers=[])
     absent = [tool for tool in TOOLS if not run.has(tool)]
     if absent:
         return {**base, "problem": "%s not installed" % ", ".join(absent)}
     try:
         view = see(run, port, root)
-        managers = [_manager(run, port, manager, names=names) for manager in view.managers or ()]
+        managers = [_manager(run, port, manager, known=known) for manager in view.managers or ()]
         master = alive = None
         if view.answer is not None and view.answer.is_master:
             # A manager counts each answer. One whose count stays does not work.
             again = _sminfo.query(run, port.device, port.port)
             alive = again is not None and again.activity != view.answer.activity
-            master = _manager(run, port, view.answer, names=names)
+            master = _manager(run, port, view.answer, known=known)
         problem = missing(view) or ("" if alive else "the master answers, and its activity count stays: it hangs")
         return {**base, "master": master, "alive": bool(alive), "managers": managers, "problem": problem}
     except RdmaError as exc:
@@ -118,20 +105,21 @@ def report(run: Runner, *, names: t.Sequence[str], hosts: t.Sequence[str], root:
     """The module's result. `names`: of ports, none for all InfiniBand ports; raises InvalidInput for one that is not there."""
     started = time.monotonic()
     ports = [port for port in read_ports(root) if port.infiniband]
-    known = {port.name: port for port in ports}
+    there = [port.name for port in ports]
     wrong = [
-        Problem("ports[%d]" % index, name, ", ".join(known) or "none: this host has no InfiniBand port")
+        Problem("ports[%d]" % index, name, ", ".join(there) or "none: this host has no InfiniBand port")
         for index, name in enumerate(names)
-        if name not in known
+        if name not in there
     ]
     if wrong:
         raise InvalidInput(wrong)
     found = look(run, root)
     own = _instances(run, found, os.path.isdir(below(root, RUNS)))
     fabrics = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
-    known_as = Names(frozenset(port.port_guid for port in ports), tuple(hosts), fabrics)
+    known = Known(own=frozenset(port.port_guid for port in ports), hosts=tuple(hosts))
+    asked = [port for port in ports if not names or port.name in names]
     return {
-        "fabrics": [_fabric_on(run, port, names=known_as, root=root) for port in ports if not names or port.name in names],
+        "fabrics": [{**_fabric_on(run, port, known=known, root=root), "fabric": fabrics.get(port.port_guid, "")} for port in asked],
         "instances": own,
         "masked": list(found.masked),
         "seconds": round(time.monotonic() - started, 2),

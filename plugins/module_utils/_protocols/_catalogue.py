@@ -7,13 +7,15 @@
 """The upper-layer protocols by name, the side that uses a service: packages, modules and units of each stack. Pure.
 
 Unit names are those of rdma-core, open-iscsi and nvme-cli, which Debian, Red Hat, SUSE and the vendor's packages ship
-alike; package names are those of debian/control and of the spec files.
+alike.
 """
 
 from __future__ import annotations
 
 import re
 import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 
 # When a unit is to run, apart from being enabled.
 NOW = "now"
@@ -51,20 +53,20 @@ class Protocol(t.NamedTuple):
     """Keys of openib.conf."""
 
 
-def _families(debian: str, red_hat: str, suse: str) -> dict[str, tuple[str, ...]]:
-    return {"Debian": (debian,), "RedHat": (red_hat,), "Suse": (suse,)}
+def _packages(name: str) -> dict[str, tuple[str, ...]]:
+    return {family.name: family.packages[name] for family in FAMILIES}
 
 
 PROTOCOLS: t.Mapping[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
         # The socket starts the service when somebody asks, and the device does.
-        Protocol("ibacm", (), (Service("ibacm.socket"), Service("ibacm.service", WITH_HARDWARE)), _families("ibacm", "ibacm", "ibacm")),
+        Protocol("ibacm", (), (Service("ibacm.socket"), Service("ibacm.service", WITH_HARDWARE)), _packages("ibacm")),
         Protocol(
             "srp",
             ("ib_srp",),
             (Service("srp_daemon.service"),),
-            _families("srptools", "srp_daemon", "srp_daemon"),
+            _packages("srp"),
             kernel="srp",
             conf={"SRP_LOAD": "yes"},
         ),
@@ -72,13 +74,13 @@ PROTOCOLS: t.Mapping[str, Protocol] = {
             "iser",
             ("ib_iser",),
             (Service("iscsid.socket", shared=True),),
-            other_packages=_families("open-iscsi", "iscsi-initiator-utils", "open-iscsi"),
+            other_packages=_packages("iser"),
             kernel="iser",
         ),
         Protocol(
             "nfsrdma",
             ("rpcrdma",),
-            other_packages=_families("nfs-common", "nfs-utils", "nfs-client"),
+            other_packages=_packages("nfsrdma"),
             kernel="mlnx-nfsrdma",
             option="--with-nfsrdma",
         ),
@@ -87,7 +89,7 @@ PROTOCOLS: t.Mapping[str, Protocol] = {
             "nvmf",
             ("nvme_rdma",),
             (Service("nvmf-autoconnect.service", AT_BOOT, shared=True, optional=True),),
-            other_packages=_families("nvme-cli", "nvme-cli", "nvme-cli"),
+            other_packages=_packages("nvmf"),
             kernel="mlnx-nvme",
             option="--with-nvmf",
         ),
@@ -121,21 +123,16 @@ def modules_of(names: t.Iterable[str]) -> list[str]:
     return sorted({module for name in names for module in PROTOCOLS[name].modules})
 
 
-def inbox_packages(names: t.Iterable[str], family: str) -> list[str]:
-    """What the distribution's stack needs for the named protocols."""
-    return [package for name in names for part in (PROTOCOLS[name].stack_packages, PROTOCOLS[name].other_packages) for package in part.get(family, ())]
-
-
 def kernel_packages(base: str, family: str, source: str, version: str) -> tuple[str, ...]:
     """The package of the vendor's modules, and after it those that do as well.
 
     DOCA builds with DKMS everywhere from 3.2 on; before, the RPM side had modules for the distribution's kernels.
     """
     release = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
-    kinds = {"dkms": base + "-dkms", "RedHat": "kmod-" + base, "Suse": base + "-kmp-default", "modules": base + "-modules", "plain": base}
-    by_dkms = family == "Debian" or (source == "doca" and (not release or release >= (3, 2)))
-    first = kinds["dkms" if by_dkms else family]
-    return (first, *sorted(name for name in kinds.values() if name != first))
+    kinds = {"%s-dkms", "%s-modules", "%s", *(known.vendor_modules for known in FAMILIES)}
+    mine = by_name(family)
+    first = "%s-dkms" if mine is None or (source == "doca" and (not release or release >= (3, 2))) else mine.vendor_modules
+    return (first % base, *sorted(name % base for name in kinds - {first}))
 
 
 def vendor_packages(names: t.Iterable[str], family: str, source: str, method: str, version: str = "") -> tuple[tuple[str, ...], ...]:
@@ -145,11 +142,12 @@ def vendor_packages(names: t.Iterable[str], family: str, source: str, method: st
     sets bring the modules, but for those that the installer has an option for.
     """
     found: list[tuple[str, ...]] = []
+    mine = by_name(family)
     for name in names:
         protocol = PROTOCOLS[name]
         if method == "repository":
             found += [(package,) for package in protocol.stack_packages.get(family, ())]
-            if protocol.kernel and (protocol.option or family == "Debian"):
+            if protocol.kernel and (protocol.option or (mine is not None and mine.by_dkms)):
                 found.append(kernel_packages(protocol.kernel, family, source, version))
         found += [(package,) for package in protocol.other_packages.get(family, ())]
     return tuple(dict.fromkeys(found))

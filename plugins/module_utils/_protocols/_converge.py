@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import RECORD, Record, read_record, record_text
@@ -26,7 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wante
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, inbox_packages, modules_of
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, modules_of
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
     Found,
@@ -98,7 +99,8 @@ def node_problems(wanted: Wanted, found: Found, modules: KernelModules, dry: boo
             if unit.load == "masked":
                 wrong.append(Problem(VARIABLE, name, "protocols whose units may run", "%s is masked: systemctl unmask it" % service.name))
             elif not unit.exists and not service.optional and not dry:
-                words = " ".join(inbox_packages([name], read_os(root).family))
+                family = by_name(read_os(root).family)
+                words = " ".join(family.packages[name]) if family else ""
                 wrong.append(Problem(VARIABLE, name, "protocols whose packages are installed", "there is no unit %s; it comes with %s" % (service.name, words)))
     return wrong
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import difflib
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import ALIASES, GONE, NAMES, PROTOCOLS, TARGETS, Protocol
 
@@ -63,11 +65,8 @@ def _inbox_problems(protocol: Protocol, facts: Mapping[str, t.Any] | None) -> li
     lacking = [module for module in protocol.modules if isinstance(known, dict) and known.get(module) is False]
     if not lacking:
         return []
-    hint = (
-        "kernel %s is without %s; a kernel or a package of its modules that has it must be there first: linux-modules-extra-* on Ubuntu, "
-        "kernel-modules-extra on Red Hat, kernel-default-extra on SUSE; or take %s out of ofed_ulps"
-    )
-    words = hint % (running[0].get("release", ""), ", ".join(lacking), protocol.name)
+    hint = "kernel %s is without %s; install a kernel or a package of its modules that has it (%s), or take %s out of ofed_ulps"
+    words = hint % (running[0].get("release", ""), ", ".join(lacking), packages_by_family(EXTRA_MODULES), protocol.name)
     return [Problem(VARIABLE, protocol.name, "protocols that the running kernel has modules for", words)]
 
 

@@ -12,14 +12,14 @@ import typing as t
 VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "ipoib_state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "ipoib_interfaces": {"type": "list", "default": []},
-    "ipoib_backend": {"type": "str", "choices": ["auto", "systemd-networkd", "ifupdown", "networkmanager", "netplan", "ifcfg", "wicked"], "default": "auto"},
+    "ipoib_backend": {"type": "str", "choices": ["auto", "systemd-networkd", "ifupdown", "netplan", "networkmanager", "ifcfg", "wicked"], "default": "auto"},
     "ipoib_backup": {"type": "bool", "default": False},
     "ipoib_rollback_timeout": {"type": "int", "default": 0},
 }
 
 OPTIONS: dict[str, t.Any] = {
     "interfaces": {"type": "list", "elements": "raw", "default": []},
-    "backend": {"type": "str", "choices": ["auto", "systemd-networkd", "ifupdown", "networkmanager", "netplan", "ifcfg", "wicked"], "default": "auto"},
+    "backend": {"type": "str", "choices": ["auto", "systemd-networkd", "ifupdown", "netplan", "networkmanager", "ifcfg", "wicked"], "default": "auto"},
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "backup": {"type": "bool", "default": False},
     "rollback_timeout": {"type": "int", "default": 0},

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Everything that is wrong with the variables of one host, of all concerns. Pure."""
+"""Validates the variables of one host, of all concerns. Pure."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import problems as firmware_config_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
@@ -20,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import RESTING, part_of, places_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import RESTING, Place, part_of, places_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
     ALL,
     GROUP,
@@ -31,14 +32,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
     unmanaged,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt
-from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import problems as soft_rdma_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems as stack_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import Place
 
     Judge = t.Callable[[Mapping[str, t.Any], t.Optional[Mapping[str, t.Any]]], t.List[Problem]]
 
@@ -46,12 +44,8 @@ if t.TYPE_CHECKING:
 _BATCH = re.compile(r"^([0-9]{1,9})(%?)\Z")
 
 
-def _firmware_image_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    return image_problems(variables, facts, "hca_firmware_")
-
-
 def _is_batch(value: t.Any) -> bool:
-    """A number of hosts, which is text where it comes from the command line, or a percentage."""
+    """Whether it is a percentage or a number of hosts, which is text where it comes from the command line."""
     if isinstance(value, str):
         match = _BATCH.match(value)
         return match is not None and 1 <= int(match[1]) <= (100 if match[2] else 10**9)
@@ -59,7 +53,7 @@ def _is_batch(value: t.Any) -> bool:
 
 
 def serial_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Is C(rdma_serial) what Ansible takes for C(serial)? It would find out in the middle of a run, or not at all."""
+    """What Ansible would not take for `serial`. It would find out in the middle of a run, or not at all."""
     value = variables.get("rdma_serial", 1)
     batches = value if isinstance(value, (list, tuple)) else [value]
     if batches and all(_is_batch(batch) for batch in batches):
@@ -74,19 +68,14 @@ CONCERNS: tuple[Judge, ...] = (
     soft_rdma_problems,
     gpudirect_problems,
     firmware_config_problems,
-    _firmware_image_problems,
+    lambda variables, facts: image_problems(variables, facts, "hca_firmware_"),
     check_problems,
     serial_problems,
 )
 
 
-# Roles that are judged on their own as well, before their first change, where no playbook of the collection has judged the site.
+# Roles whose variables are also validated on their own, before their first change, where no playbook has validated the site.
 ROLES: Mapping[str, Judge] = {"ofed": stack_problems}
-
-
-def role_problems(role: str, variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    """What is wrong with the variables of one role, defaults among them, for the node of the facts."""
-    return ROLES[role](variables, facts)
 
 
 class Placement(t.NamedTuple):
@@ -97,33 +86,23 @@ class Placement(t.NamedTuple):
     own: list[Problem]
     """What is wrong with this host's place: its fabric has no subnet manager."""
     common: list[Problem]
-    """What is wrong with the group as a whole, for the one host that says it."""
+    """What is wrong with the group as a whole; empty but for the one host that reports it."""
 
     @property
-    def fabric(self) -> str:
-        """The first fabric of the host; "" where it has none."""
-        return self.places[0].fabric if self.places else ""
-
-    @property
-    def designated(self) -> str:
-        """The designated host of that fabric; "" where there is none."""
-        return self.places[0].designated if self.places else ""
+    def first(self) -> Place:
+        """The place in the first fabric of the host; without a name where it has no fabric."""
+        return self.places[0] if self.places else Place("", RESTING, "")
 
     @property
     def part(self) -> str:
-        """C(master), C(standby) or C(resting), whichever of the host's parts is the foremost."""
+        """`master`, `standby` or `resting`: the foremost of the host's parts."""
         return part_of(self.places)
-
-    @property
-    def manages(self) -> bool:
-        """Does the host run a subnet manager?"""
-        return self.part != RESTING
 
 
 def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, manages: bool) -> list[Problem]:
-    """What is wrong with a host's variables, on their own and, where its C(rdma) facts are known, on that host.
+    """What is wrong with a host's variables, on their own and, where its `rdma` facts are known, on that host.
 
-    Only a host that C(manages) a fabric needs a port for that.
+    Only a host that `manages` a fabric needs a port for that.
     """
     found = misspelt(variables)
     if "rdma_ports" in variables:
@@ -131,12 +110,13 @@ def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     for judge in CONCERNS:
         found += judge(variables, facts)
     found += opensm_problems(variables, facts, manages)
-    # Several concerns read a variable such as fabric: each complaint is made once.
+    # Several concerns read a variable such as fabric: each problem is reported once.
     return list({str(problem): problem for problem in found}.values())
 
 
 def placement(
     host: str,
+    *,
     groups: Mapping[str, Sequence[str]],
     hostvars: Mapping[str, Mapping[str, t.Any]],
     variables: Mapping[str, t.Any],
@@ -144,10 +124,10 @@ def placement(
 ) -> Placement:
     """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
 
-    One host speaks for all, and is given the hosts that are C(playing), who judge their own variables. For it alone the
-    hosts of the whole site are looked at: that would be quadratic if every host did it.
+    One host reports for all: it is given the hosts that are `playing`, which validate their own variables. It alone looks at
+    the hosts of the whole site: that would be quadratic if every host did it.
     """
-    # What is wrong with the names themselves is among the problems of the host.
+    # Wrong names are reported among the problems of the host.
     fabrics = fabrics_of(variables)
     members, faults = read_members(groups, hostvars, frozenset(playing or ()))
     tied = conflicts(members)
@@ -164,7 +144,7 @@ def placement(
         if members and all_sound and not absent:
             common += unmanaged(members, variables.get("opensm_fabrics"))
         group = variables.get("rdma_hosts", ALL)
-        # Another pattern than the name of a group is for a part of the hosts: it does not tell who is outside.
+        # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
         if isinstance(group, str) and group in groups:
             common += outsiders([member for member in members if not (absent and member.fabric in fabrics)], groups[group], group)
     return Placement(places_of(host, members, variables), missing if members else [], common)

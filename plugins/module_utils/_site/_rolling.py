@@ -4,9 +4,9 @@
 
 # Private to this collection: it may change without notice.
 
-"""In which batches a site is worked through: groups in their order, hosts of the subnet manager last and alone. Pure.
+"""The batches of a rolling run: groups in their order, hosts of the subnet manager last and alone. Pure.
 
-Linear in hosts. The result depends on the hosts that have something to do, so a run that is resumed goes on where it stopped.
+Linear in hosts. Only hosts with work to do are in batches, so a run that is resumed continues where it stopped.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Batch(t.NamedTuple):
     """Hosts that are out of service at the same time."""
 
     label: str
-    """The group, or C(subnet manager)."""
+    """The group, STANDBY or DESIGNATED."""
     hosts: tuple[str, ...]
 
 
 def sizes(serial: t.Any, count: int) -> list[int]:
-    """How many of C(count) hosts are in each batch; C(serial) as Ansible takes it: numbers and percentages, the last one repeats."""
+    """The size of each batch of `count` hosts. `serial` is as Ansible takes it: numbers and percentages, the last one repeats."""
     steps = list(serial) if isinstance(serial, (list, tuple)) else [serial]
     found: list[int] = []
     left = count
@@ -45,7 +45,7 @@ def sizes(serial: t.Any, count: int) -> list[int]:
 
 
 def managers(members: t.Sequence[Member]) -> tuple[list[str], list[str]]:
-    """The hosts that may run a subnet manager: those that rest, and then those that run one."""
+    """The hosts that may run a subnet manager: those that are not designated, and those that are."""
     designated = set(designate(members).values())
     # A host on two fabrics is two members.
     hosts = list(dict.fromkeys(member.host for member in members))
@@ -62,9 +62,9 @@ def _cut(label: str, hosts: t.Sequence[str], serial: t.Any) -> list[Batch]:
 
 
 def batches(
-    hosts: t.Sequence[str], order: t.Sequence[str], groups: t.Mapping[str, t.Sequence[str]], members: t.Sequence[Member], serial: t.Any
+    hosts: t.Sequence[str], *, order: t.Sequence[str], groups: t.Mapping[str, t.Sequence[str]], members: t.Sequence[Member], serial: t.Any
 ) -> tuple[Batch, ...]:
-    """The batches of C(hosts). C(order): names of groups, the first of which that has a host is that host's; none means one group of all."""
+    """The batches of `hosts`. `order` has names of groups: a host belongs to the first that has it. Without names, all are one group."""
     standby, designated = managers(members)
     left = dict.fromkeys(hosts)
     last: list[Batch] = []
@@ -83,8 +83,8 @@ def batches(
     return (*found, *last)
 
 
-def problems(order: t.Any, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Sequence[str], members: t.Sequence[Member]) -> list[Problem]:
-    """Is C(order), of C(rdma_upgrade_groups), a list of groups that has every host? A host in none of them would be left behind."""
+def problems(order: t.Any, *, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Sequence[str], members: t.Sequence[Member]) -> list[Problem]:
+    """What keeps `order`, the value of `rdma_upgrade_groups`, from being a list of groups that has every host."""
     name = "rdma_upgrade_groups"
     if not isinstance(order, (list, tuple)) or not all(isinstance(group, str) for group in order):
         return [Problem(name, order, "a list of names of groups")]

@@ -10,13 +10,15 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import RDMA_TOOL
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import PREFIX, apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import MODULES, Link
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._look import look, read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import LINK, SERVICE, check, plan, same
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -51,7 +53,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
 
 def _need_tools(run: Runner, todo: Plan, node: Node) -> None:
     if any(change.what.startswith(LINK) for change in todo.changes) and not run.has("rdma"):
-        raise Unsupported("rdma is not installed on this node: it makes links, and comes with the package iproute2 (Debian, SUSE) or iproute (Red Hat)")
+        raise Unsupported("rdma is not installed on this node: it makes links, and comes with the package %s" % packages_by_family(RDMA_TOOL))
     if not node.systemd:
         raise Unsupported("systemd does not run on this node: its units make links at boot; in a container or chroot there is nobody to make them")
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_units
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_units, records, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_catalogue, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import SHOW, Link, parse_netdevs, type_of
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Netdev, Node
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import records, unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import SHOW, Link, parse_netdevs, type_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import path_of, records, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan, changes_of, untyped
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import VARIABLE
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import MODULES, Link
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import path_of, records, render, unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import render
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 LINK = "link "
 SERVICE = "service "
@@ -92,8 +95,8 @@ def _driver_problems(where: str, link: Link, node: Node) -> list[Problem]:
     module = MODULES[link.type]
     if module in node.loaded or node.catalogue.resolve(module) or any(there.type == link.type for there in node.links.values()):
         return []
-    hint = "kernel %s has no module %s: install the package with it (linux-modules-extra-%s on Ubuntu, kernel-modules-extra on Red Hat; Debian builds no siw, "
-    hint = hint % (node.release, module, node.release) + "its cloud kernels and RHEL from 10 on may have neither), or declare no links of that type"
+    hint = "kernel %s has no module %s: install the package with it (%s; Debian builds no siw, its cloud kernels and RHEL from 10 on may have neither), "
+    hint = hint % (node.release, module, packages_by_family(EXTRA_MODULES)) + "or declare no links of that type"
     if node.container:
         hint = "no module %s: this is a container, whose host's kernel owns the modules; run the role on the host" % module
     return [Problem(where, link.type, "a type whose driver the kernel has", hint)]

@@ -10,12 +10,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import path_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import MODULES, PROTOCOLS, Link
-
-DIRECTORY = "/etc/systemd/system"
-PREFIX = "rdma-ofed-link-"
-PATTERN = "%s/%s*.service" % (DIRECTORY, PREFIX)
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, PROTOCOLS, Link
 
 # Bound to the interface: it starts when that appears, early or late, and ends when it goes, which takes the link along.
 # A link that exists already, made by a run or by hand, is none of its business.
@@ -42,19 +39,9 @@ WantedBy={device}
 """
 )
 
-_ADD = re.compile(r"^ExecStart=/usr/bin/env rdma link add (?P<name>\S+) type (?P<type>\S+) netdev (?P<netdev>\S+)$", re.MULTILINE)
-
-
-def unit_of(name: str) -> str:
-    return "%s%s.service" % (PREFIX, name)
-
-
-def path_of(name: str) -> str:
-    return "%s/%s" % (DIRECTORY, unit_of(name))
-
 
 def device_unit(netdev: str) -> str:
-    """systemd's unit of a network interface, whose name is escaped: C(br-lan) is C(br\\x2dlan)."""
+    """systemd's unit of a network interface, whose name is escaped: `br-lan` is `br\\x2dlan`."""
     escaped = re.sub(r"[^A-Za-z0-9:_.]", lambda match: "\\x%02x" % ord(match.group(0)), netdev)
     return "sys-subsystem-net-devices-%s.device" % escaped
 
@@ -67,13 +54,3 @@ def render(links: t.Iterable[Link]) -> dict[str, str]:
         )
         for link in links
     }
-
-
-def records(files: t.Mapping[str, str]) -> dict[str, Link]:
-    """The links that our units among C(files) make, by name."""
-    found = {}
-    for path, text in files.items():
-        match = _ADD.search(text)
-        if path.startswith("%s/%s" % (DIRECTORY, PREFIX)) and text.startswith(HEADER) and match:
-            found[match.group("name")] = Link(match.group("name"), match.group("type"), match.group("netdev"))
-    return found

@@ -14,7 +14,7 @@ import tempfile
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -58,7 +58,7 @@ def _write(files: t.Mapping[str, str], folder: str) -> str:
     return sources
 
 
-def preview(run: Runner, files: t.Mapping[str, str], name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], packages.Simulated]:
+def preview(run: Runner, files: t.Mapping[str, str], name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], apt.Simulated]:
     """Read the lists of the new repository into a copy; the versions of the package C(name) there, and what C(argv) would do.
 
     Without C(argv), nothing is simulated. The errors name the repository.
@@ -79,16 +79,16 @@ def preview(run: Runner, files: t.Mapping[str, str], name: str, argv: t.Sequence
         sources = _write(files, folder)
         common = ["Dir::State::lists=%s/lists" % folder, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache=", "APT::Sandbox::User=root"]
         alone = ["Dir::Etc::sourcelist=%s" % sources, "Dir::Etc::sourceparts=/dev/null", "APT::Get::List-Cleanup=0"]
-        read = _ask(run, packages.update_argv("apt"), [*common, *alone])
+        read = _ask(run, apt.Apt().update_argv(), [*common, *alone])
         if read.rc or "\nE:" in "\n" + read.stderr:
             raise CommandFailed("ofed_repository: %s can't be used: %s. Nothing was changed" % (address, _said(read)))
-        offers = packages.parse_madison(_ask(run, ("apt-cache", "madison", name), [*common, *alone]).stdout)
+        offers = apt.parse_madison(_ask(run, ("apt-cache", "madison", name), [*common, *alone]).stdout)
         if not offers.get(name):
             raise Refused("ofed_repository: %s has no package %s. Nothing was changed" % (address, name))
         if not argv:
-            return offers[name], packages.Simulated({}, {})
+            return offers[name], apt.Simulated({}, {})
         options = [*common, "Dir::Etc::sourceparts=%s/sources" % folder, "Dir::Etc::preferencesparts=%s/preferences" % folder]
-        simulated = _ask(run, packages.simulate(argv), options)
+        simulated = _ask(run, apt.simulate(argv), options)
         if simulated.rc:
             raise Refused("ofed_repository: apt can't install this from %s: %s Nothing was changed" % (address, _said(simulated)))
-        return offers[name], packages.parse_simulation(simulated.stdout)
+        return offers[name], apt.parse_simulation(simulated.stdout)

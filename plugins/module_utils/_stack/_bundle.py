@@ -12,6 +12,7 @@ import os
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 
@@ -24,11 +25,6 @@ _VERSION_ALONE = re.compile(r"^%s\Z" % _VERSION)
 _NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z]+[a-z0-9.]*)-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?\Z" % _VERSION)
 # Longest first, so that no form is taken for a shorter one.
 _FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
-
-# os-release's ID and the name that the bundles use for it.
-_DISTROS: t.Mapping[str, str] = {"debian": "debian", "ubuntu": "ubuntu", "rhel": "rhel", "rocky": "rhel", "almalinux": "rhel", "sles": "sles"}
-# Distributions that the installer takes for another only if it is told so.
-_REBUILDS = ("rocky", "almalinux")
 
 
 class Bundle(t.NamedTuple):
@@ -95,7 +91,7 @@ def same_version(wanted: str, found: str) -> bool:
 
 def distro_of(os_id: str, os_version: str) -> str:
     """The name that the bundles have for a distribution: C(debian12.1), C(rhel9.4), C(ubuntu22.04), C(sles15sp5)."""
-    known = _DISTROS.get(os_id, "")
+    known = DISTRIBUTIONS[os_id].bundle if os_id in DISTRIBUTIONS else ""
     if known == "sles":
         major, _dot, minor = os_version.partition(".")
         return "sles%s%s" % (major, "sp" + minor if minor not in ("", "0") else "")
@@ -136,7 +132,7 @@ def misfit(bundle: Bundle, os_id: str, os_version: str, arch: str, options: t.Co
         return ""
     if not distro_fits(bundle.distro, os_id, os_version):
         return "it is made for %s, and the node is %s; the option --skip-distro-check tries it all the same" % (bundle.distro, distro_of(os_id, os_version))
-    if bundle.distro and os_id in _REBUILDS:
+    if bundle.distro and os_id in DISTRIBUTIONS and DISTRIBUTIONS[os_id].rebuild:
         return "its installer does not take %s for %s; add the option --skip-distro-check" % (os_id, bundle.distro)
     return ""
 

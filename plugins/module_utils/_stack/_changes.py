@@ -12,10 +12,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import files_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import USER_SPACE, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 
 NEEDS = "driver_reload"
 FIRMWARE_PACKAGE = "mlnx-fw-updater"
@@ -110,5 +109,5 @@ def additions(names: t.Iterable[str]) -> tuple[Change, ...]:
 
 def repository_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """The repository files that have to be written or removed."""
-    files = files_of(found.manager, wanted.repository)
+    files = found.manager.files_of(wanted.repository)
     return changes_of(*(file_change(path, found.files.get(path, ""), content) for path, content in files.items()))

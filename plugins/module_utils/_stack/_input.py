@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part, ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems
@@ -23,18 +24,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-# By ID of os-release: the first supported version, and the first one after them.
-SUPPORTED: Mapping[str, tuple[str, str]] = {
-    "debian": ("11", "14"),
-    "ubuntu": ("20.04", "24.10"),
-    "rhel": ("8", "11"),
-    "rocky": ("8", "11"),
-    "almalinux": ("8", "11"),
-    "sles": ("15", "16"),
-    "opensuse-leap": ("15", "16"),
-}
-SUPPORTED_WORDS = "Debian 11 to 13; Ubuntu 20.04 to 24.04; RHEL, Rocky Linux and AlmaLinux 8 to 10; SLES and openSUSE Leap 15"
-
 _PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._:~=-]*$")
 
 
@@ -43,11 +32,9 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def supported(os_id: str, version: str) -> bool:
-    """Does the role know the packages of this distribution?"""
-    if os_id not in SUPPORTED or not _version(version):
-        return False
-    first, after = SUPPORTED[os_id]
-    return _version(first) <= _version(version) < _version(after)
+    """Whether the role knows the packages of this distribution."""
+    known = DISTRIBUTIONS.get(os_id)
+    return known is not None and bool(_version(version)) and _version(known.first) <= _version(version) < _version(known.after)
 
 
 def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Problem]:
@@ -55,7 +42,7 @@ def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Probl
     if not isinstance(found, dict) or supported(str(found.get("id", "")), str(found.get("version", ""))):
         return []
     name = "%s (ID=%s, VERSION_ID=%s)" % (found.get("name") or "an unknown distribution", found.get("id", ""), found.get("version", ""))
-    return [Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED_WORDS, "the node runs %s" % name)]
+    return [Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED, "the node runs %s" % name)]
 
 
 def _driver_problems(variables: Mapping[str, t.Any]) -> list[Problem]:

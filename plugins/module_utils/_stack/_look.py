@@ -12,16 +12,16 @@ import json
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import SUPPORTED, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, read_job
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import SUPPORTED_WORDS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import OURS
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import distribution_versions
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -54,26 +54,20 @@ def read_record(root: str = "/") -> dict[str, t.Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _packages(run: Runner, manager: str, root: str) -> dict[str, packages.Package]:
-    if manager == "apt":
-        return packages.parse_dpkg_database(read_text(os.path.join(root, "var/lib/dpkg/status")))
-    return packages.parse_rpm_all(run(packages.RPM_QUERY, timeout=120).stdout)
-
-
 def look(run: Runner, root: str = "/") -> Found:
     """The node. Two or three short processes, and one more where there are packages of a vendor."""
     system = read_os(root)
-    if system.family not in packages.MANAGERS:
-        raise Unsupported("%s is not supported; supported: %s" % (system.name or "this distribution", SUPPORTED_WORDS))
-    manager = packages.MANAGERS[system.family]
+    family = by_name(system.family)
+    if family is None:
+        raise Unsupported("%s is not supported; supported: %s" % (system.name or "this distribution", SUPPORTED))
     stack = read_stack(run, root)
     return Found(
         os=system,
         stack=stack,
-        packages=_packages(run, manager, root),
+        packages=family.manager.database(run, root),
         record=read_record(root),
         interrupted=interruption(read_job(JOB, root)),
-        files={path: read_text(root.rstrip("/") + path) for path in OURS[manager]},
+        files={path: read_text(root.rstrip("/") + path) for path in family.manager.repository_files},
         uninstaller=os.path.isfile(root.rstrip("/") + UNINSTALLER),
     )
 
@@ -81,7 +75,7 @@ def look(run: Runner, root: str = "/") -> Found:
 def with_alternatives(run: Runner, found: Found) -> Found:
     """What the distribution has in place of the vendor's packages, from the package lists that are on the node."""
     names = found.vendors
-    if found.manager != "apt" or not names:
+    if not found.manager.simulates or not names:
         return found
-    offers = packages.parse_madison(run(["apt-cache", "madison", *names], ok=None, timeout=120).stdout)
-    return found._replace(alternatives=packages.distribution_versions(offers, found.stack.ofed_version))
+    offers = apt.parse_madison(run(["apt-cache", "madison", *names], ok=None, timeout=120).stdout)
+    return found._replace(alternatives=distribution_versions(offers, found.stack.ofed_version))

@@ -15,9 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import OURS, Repository, is_key
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository, is_key
 
 Parameters = t.Mapping[str, t.Any]
 
@@ -36,7 +36,7 @@ def repository_key(parameters: Parameters, found: Found, root: str) -> str:
     declared = parameters["repository_key"] or ""
     if not declared or declared.startswith("-----"):
         return declared.strip() + "\n" if declared else ""
-    kept = next((found.files[path] for path in OURS[found.manager] if "key" in path.lower() and found.files.get(path)), "")
+    kept = next((text for path, text in found.files.items() if "key" in path.lower() and text), "")
     if declared.startswith("/"):
         text = read_text(root.rstrip("/") + declared)
     elif kept and found.record.get("repository_key") == declared:

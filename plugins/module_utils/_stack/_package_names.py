@@ -14,6 +14,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+
 PACKAGE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
 
 # What the installer and its uninstaller (DEB) remove before anything is installed, whoever made it.
@@ -71,6 +74,21 @@ def is_vendors(name: str, version: str, release: str = "") -> bool:
     if _VENDOR_NAMES.match(name) or _VENDOR_VERSION.search(version):
         return True
     return bool(number) and re.search(r"[.-]%s\Z" % number, version) is not None
+
+
+def vendors(packages: t.Mapping[str, Package], release: str = "") -> list[str]:
+    """The vendor's packages among the installed ones."""
+    return sorted(name for name, package in packages.items() if is_vendors(name.split(":")[0], package.version, release))
+
+
+def distribution_versions(offers: t.Mapping[str, t.Sequence[str]], release: str = "") -> dict[str, str]:
+    """The best version of each package that is not the vendor's; packages that only the vendor has are left out."""
+    found = {}
+    for name, versions in offers.items():
+        mine = [version for version in versions if not is_vendors(name, version, release)]
+        if mine:
+            found[name] = mine[0]
+    return found
 
 
 def taken_by_installer(installed: t.Iterable[str]) -> frozenset[str]:

@@ -12,7 +12,6 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
     FIRMWARE_PACKAGE,
@@ -26,6 +25,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 
 OFED_INFO = "/usr/bin/ofed_info"
 CHECK_STAGE = "checking the bundle"
@@ -73,9 +76,9 @@ def _recovery(found: Found, names: t.Collection[str]) -> tuple[Step, ...]:
     if not names and not found.interrupted:
         return ()
     lost = [name for name in packages.lost(found.packages) if name in found.vendors]
-    drop = (Step(_MEND_STAGE, packages.drop_argv(lost)),) if lost else ()
+    drop = (Step(_MEND_STAGE, dpkg.drop_argv(lost)),) if lost else ()
     # What can't be configured, because packages are missing that it needs, is settled by the installation that follows.
-    return (*drop, Step(_MEND_STAGE, packages.recover_argv(found.manager), ok=(0, 1)))
+    return (*drop, Step(_MEND_STAGE, found.manager.recover_argv(), ok=(0, 1)))
 
 
 def _removal(found: Found, keep: t.Sequence[str] = ()) -> _Removal:
@@ -85,7 +88,7 @@ def _removal(found: Found, keep: t.Sequence[str] = ()) -> _Removal:
     transaction. The vendor's own uninstaller would remove those others. Not all packages can be: the vendor cuts some of them
     otherwise, and two would claim the same file.
     """
-    if found.manager == "apt":
+    if found.manager.simulates:
         needed = packages.needed(found.packages, found.vendors, keep)
         stay = {name: version for name, version in found.alternatives.items() if name in needed}
         gone = [name for name in found.vendors if name not in stay]
@@ -93,14 +96,14 @@ def _removal(found: Found, keep: t.Sequence[str] = ()) -> _Removal:
         leftovers = Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO))
         if not gone and not stay:
             return _Removal((leftovers,))
-        argv = packages.replace_argv("apt", stay, gone)
-        return _Removal((Step(_REMOVE_STAGE, argv), leftovers), tuple(gone), (packages.simulate(argv),))
-    test = (("rpm", "--erase", "--test", *found.vendors),) if found.vendors else ()
+        argv = found.manager.replace_argv(stay, gone)
+        return _Removal((Step(_REMOVE_STAGE, argv), leftovers), tuple(gone), (apt.simulate(argv),))
+    test = (rpm.erase_test_argv(found.vendors),) if found.vendors else ()
     if found.uninstaller and found.stack.kind == "mlnx_ofed":
         return _Removal((Step(_REMOVE_STAGE, (UNINSTALLER, "--force")),), tuple(found.vendors), test)
     if not found.vendors:
         return _Removal()
-    return _Removal((Step(_REMOVE_STAGE, packages.replace_argv(found.manager, {}, found.vendors)),), tuple(found.vendors), test)
+    return _Removal((Step(_REMOVE_STAGE, found.manager.replace_argv({}, found.vendors)),), tuple(found.vendors), test)
 
 
 def _former(wanted: Wanted, found: Found) -> _Removal:
@@ -109,13 +112,13 @@ def _former(wanted: Wanted, found: Found) -> _Removal:
 
 
 def _read_lists(found: Found) -> Step:
-    return Step(LISTS_STAGE, packages.update_argv(found.manager))
+    return Step(LISTS_STAGE, found.manager.update_argv())
 
 
 def _mend(found: Found) -> tuple[Step, ...]:
     """What apt has to settle before it installs anything, once the package lists are read; the removal of a stack settles it too."""
-    broken = found.manager == "apt" and packages.broken(found.packages)
-    return (Step(_MEND_STAGE, packages.mend_argv()),) if broken else ()
+    broken = found.manager.simulates and packages.broken(found.packages)
+    return (Step(_MEND_STAGE, apt.mend_argv()),) if broken else ()
 
 
 def installer_argv(wanted: Wanted, tree: str, force: bool) -> Argv:
@@ -135,8 +138,8 @@ def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...
     """What upper-layer protocols need of the distribution, once the vendor's packages are installed."""
     if not names:
         return ()
-    read = (_read_lists(found),) if found.manager == "apt" else ()
-    return (*read, Step("installing the packages of upper-layer protocols", packages.install_argv(found.manager, names)))
+    read = (_read_lists(found),) if found.manager.lists_age else ()
+    return (*read, Step("installing the packages of upper-layer protocols", found.manager.install_argv(names)))
 
 
 def _plan_installer(wanted: Wanted, found: Found, place: Place, force: bool) -> StackPlan:
@@ -149,13 +152,12 @@ def _plan_installer(wanted: Wanted, found: Found, place: Place, force: bool) -> 
     # The installer takes the metapackages of DOCA for strangers that depend on its own.
     former = _former(wanted, found)
     taken = sorted(taken_by_installer({*found.packages} - {*former.removes}))
-    is_apt = found.manager == "apt"
-    test = packages.simulate(packages.purge_argv(taken)) if is_apt else ("rpm", "--erase", "--test", *taken)
+    test = apt.simulate(apt.purge_argv(taken)) if found.manager.simulates else rpm.erase_test_argv(taken)
     builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
     stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
     # What goes has been looked at and agreed to. The installer for Debian would stop at the distribution's libopensm9, and
     # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
-    argv = installer_argv(wanted, place.tree, force or (is_apt and bool(taken)))
+    argv = installer_argv(wanted, place.tree, force or (found.manager.simulates and bool(taken)))
     return StackPlan(
         files + repair_changes(found, broken) + changes + additions(lacking),
         (
@@ -186,7 +188,7 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
         return StackPlan(files)
     broken, former = packages.broken(found.packages), _former(wanted, found)
     stage = "installing DOCA-OFED" if wanted.source == "doca" else INSTALL_STAGE
-    argv = packages.install_argv(found.manager, (wanted.metapackage,), wanted.version, (*firmware, *along))
+    argv = found.manager.install_argv((wanted.metapackage,), wanted.version, (*firmware, *along))
     # Firmware is burned by the updater's package as it is installed, unless it is told not to.
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     install = Step(("%s %s" % (stage, wanted.version)).strip(), argv, environment=environment)

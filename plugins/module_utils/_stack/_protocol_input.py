@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, Protocol
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, name_problems
@@ -20,25 +21,26 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_option
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+
 # The installer's sets with the user space of the stack, and those with the modules of SRP and iSER.
 _WITH_USER_SPACE = ("all", "basic", "bluefield", "guest", "hpc", "hypervisor", "user-space-only", "vma", "vma-vpi", "xlio")
 _WITH_MODULES = ("all", "basic", "guest", "hpc", "hypervisor", "kernel-only", "vma", "vma-vpi")
 # The first release whose installer offers NFS over RDMA.
 _NFSRDMA_SINCE = (5, 0)
-_FAMILIES = ("Debian", "RedHat", "Suse")
 
 
 def _with(protocol: Protocol, names: t.Iterable[str]) -> str:
     return "%s with ofed_installer_options: [%s]" % (protocol.name, ", ".join("--with-" + name for name in names))
 
 
-def _lacking(protocol: Protocol, chosen: str, family: str, options: t.Collection[str]) -> list[str]:
+def _lacking(protocol: Protocol, chosen: str, family: Family, options: t.Collection[str]) -> list[str]:
     """The packages of the vendor that the set is without, unless an option adds them."""
     needed: list[str] = []
     if chosen not in _WITH_USER_SPACE:
-        needed += protocol.stack_packages.get(family, ())
+        needed += protocol.stack_packages[family.name]
     if protocol.kernel and not protocol.option and chosen not in _WITH_MODULES:
-        needed.append(protocol.kernel + ("-dkms" if family == "Debian" else ""))
+        needed.append(protocol.kernel + ("-dkms" if family.by_dkms else ""))
     return [name for name in needed if "--with-" + name not in options]
 
 
@@ -49,7 +51,7 @@ def _excluded(protocol: Protocol, options: t.Collection[str]) -> list[str]:
     return sorted({"--without-" + name for name in names} & set(options))
 
 
-def _installer_problems(protocol: Protocol, variables: Mapping[str, t.Any], family: str) -> list[Problem]:
+def _installer_problems(protocol: Protocol, variables: Mapping[str, t.Any], family: Family | None) -> list[Problem]:
     declared = variables.get("ofed_installer_options") or ()
     words = [option for option in declared if isinstance(option, str)] if isinstance(declared, (list, tuple)) else []
     options = names_of(words)
@@ -63,7 +65,7 @@ def _installer_problems(protocol: Protocol, variables: Mapping[str, t.Any], fami
         hint = "without it the installer puts an empty module in the place of %s; where the stack is installed already, it is installed anew"
         return [Problem(VARIABLE, protocol.name, "with ofed_installer_options: [%s]" % protocol.option, hint % ", ".join(protocol.modules))]
     chosen = variables.get("ofed_packages") or "all"
-    lacking = _lacking(protocol, chosen, family, options) if isinstance(chosen, str) and family in _FAMILIES else []
+    lacking = _lacking(protocol, chosen, family, options) if isinstance(chosen, str) and family else []
     return [Problem(VARIABLE, protocol.name, _with(protocol, lacking), "the set %s is without them" % chosen)] if lacking else []
 
 
@@ -77,7 +79,7 @@ def _protocol_problems(protocol: Protocol, variables: Mapping[str, t.Any], famil
     if only_user_space and protocol.modules:
         return [Problem(VARIABLE, protocol.name, "a set of packages with kernel modules", "user-space-only is without %s" % ", ".join(protocol.modules))]
     if source == "mlnx_ofed" and variables.get("ofed_method", "installer") == "installer":
-        return _installer_problems(protocol, variables, family)
+        return _installer_problems(protocol, variables, by_name(family))
     return []
 
 

@@ -13,12 +13,14 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import package_change
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_library, is_vendors, taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -54,10 +56,10 @@ def _removed(run: Runner, argv: t.Sequence[str]) -> dict[str, str]:
     """The packages that a simulation would remove, with versions where it tells them."""
     output = run(argv, ok=None, timeout=300)
     if argv[0] == "rpm":
-        return dict.fromkeys(packages.parse_rpm_test(output.stderr), "")
+        return dict.fromkeys(rpm.parse_rpm_test(output.stderr), "")
     if output.rc:
         raise failure(argv, output)
-    return dict(packages.parse_simulation(output.stdout).removed)
+    return dict(apt.parse_simulation(output.stdout).removed)
 
 
 def _removed_by_plan(run: Runner, found: Found, todo: StackPlan) -> dict[str, str]:
@@ -69,7 +71,7 @@ def _removed_by_plan(run: Runner, found: Found, todo: StackPlan) -> dict[str, st
 
 def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> t.Mapping[str, str]:
     """What a repository that is not declared yet makes apt remove. Raises Refused where it does not have the version."""
-    if wanted.repository is None or not todo.steps or found.manager != "apt":
+    if wanted.repository is None or not todo.steps or not found.manager.simulates:
         return {}
     files = {**found.files, **{change.subject: change.after for change in todo.about(Kind.FILE)}}
     # With a former stack that goes first, or with packages to be mended, it is not known what apt will do then.

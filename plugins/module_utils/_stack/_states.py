@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, vendors
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 USER_SPACE = "user-space-only"
 UNINSTALLER = "/usr/sbin/ofed_uninstall.sh"
@@ -106,15 +108,15 @@ class Found(t.NamedTuple):
     """The distribution's versions of the vendor's packages that are installed."""
 
     @property
-    def manager(self) -> str:
-        """`apt`, `dnf` or `zypper`."""
-        return packages.MANAGERS[self.os.family]
+    def manager(self) -> Manager:
+        """The package manager."""
+        return (by_name(self.os.family) or FAMILIES[0]).manager
 
     @property
     def vendors(self) -> list[str]:
         """The vendor's packages that are installed, wholly or in part, and the stack's own that were left half installed."""
         left = taken_by_installer(packages.broken(self.packages))
-        return sorted({*packages.vendors(self.packages, self.stack.ofed_version), *left})
+        return sorted({*vendors(self.packages, self.stack.ofed_version), *left})
 
     @property
     def broken(self) -> list[str]:

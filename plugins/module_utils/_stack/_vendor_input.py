@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_boolean, is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
@@ -29,7 +30,6 @@ _SITE = re.compile(r"^https?://[!-~]+\Z")
 _CHECKSUM = re.compile(r"^sha256:[0-9a-fA-F]{64}\Z")
 _DOCA_VERSION = re.compile(r"^[0-9]+(\.[0-9]+)+(-[0-9.]+)?\Z")
 _ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
-_PACKAGING: Mapping[str, str] = {"Debian": "deb", "RedHat": "rpm", "Suse": "rpm"}
 _TIMEOUTS = (60, 86400)
 
 
@@ -45,8 +45,8 @@ def _is_empty(value: t.Any) -> bool:
 def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
     """C(deb), C(rpm), or "" where the node is not known."""
     system = facts.get("os") if isinstance(facts, dict) else None
-    family = system.get("family") if isinstance(system, dict) else None
-    return _PACKAGING.get(family, "") if isinstance(family, str) else ""
+    family = by_name(system.get("family")) if isinstance(system, dict) else None
+    return family.manager.packaging if family else ""
 
 
 def mlnx_version(variables: Mapping[str, t.Any]) -> str:
@@ -102,7 +102,7 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
         found.append(Problem("ofed_repository", None if _is_empty(address) else address, "the URL of a repository, or the absolute path of one on the node"))
     if not is_boolean(trusted):
         return found
-    is_trusted = str(trusted).lower() in ("true", "yes", "on", "1")
+    is_trusted = is_true(trusted)
     if _is_empty(key) and not is_trusted:
         hint = "without a key anybody on the way could install packages; ofed_repository_trusted: true takes that upon you"
         found.append(Problem("ofed_repository_key", None, "a URL, the absolute path of a file on the node, or the key itself", hint))
@@ -131,7 +131,7 @@ def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | 
     if not _is_empty(version) and not (isinstance(version, str) and is_version(version)):
         found.append(Problem("ofed_version", version, VERSION_WORDS))
     options = variables.get("ofed_installer_options")
-    firmware = str(variables.get("ofed_firmware_update", False)).lower() in ("true", "yes", "on", "1")
+    firmware = is_true(variables.get("ofed_firmware_update"))
     if method == "installer":
         found += bundle_problems(variables, facts)
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):

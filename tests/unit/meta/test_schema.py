@@ -13,6 +13,11 @@ import typing as t
 
 import pytest
 import yaml
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gather
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _method
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
+from ansible_collections.rdma.ofed.plugins.module_utils._schema import _gpudirect, _ipoib, _rdma_facts, _validate_site
+from ansible_collections.rdma.ofed.plugins.module_utils._site import _problems
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DECLARATION = """\
@@ -116,3 +121,16 @@ def test_modules_and_actions_take_their_options_from_the_schema() -> None:
         # A module without code is the documentation of an action.
         code = path if "def main" in path.read_text(encoding="utf-8") else ROOT / "plugins/action" / path.name
         assert "_schema._%s import OPTIONS\n" % path.stem in code.read_text(encoding="utf-8"), path.name
+
+
+@pytest.mark.parametrize(
+    ("choices", "known"),
+    [
+        (_ipoib.VARIABLES["ipoib_backend"]["choices"], ["auto", *_registry.names()]),
+        (_gpudirect.VARIABLES["gpudirect_method"]["choices"], ["none", *_method.METHODS]),
+        (_rdma_facts.OPTIONS["gather"]["choices"], _gather.PARTS),
+        (_validate_site.OPTIONS["role"]["choices"], _problems.ROLES),
+    ],
+)
+def test_choices_are_what_the_code_knows(choices: t.Iterable[str], known: t.Iterable[str]) -> None:
+    assert sorted(choices) == sorted(known)

@@ -203,7 +203,7 @@ def refused(interfaces: t.Sequence[Interface], nm: tuple[int, int] | None) -> tu
     if nm is not None and nm >= LIMITED_SINCE:
         return ()
     return tuple(
-        "%s: P_Key 0x%04x is a limited membership, to which %s adds the bit of full membership in an ifcfg file; declare 0x%04x, or use another network stack"
+        "%s: P_Key 0x%04x is a limited membership, to which %s adds the bit of full membership in an ifcfg file; declare 0x%04x, or use another back-end"
         % (interface.name, interface.pkey, reader, interface.pkey | FULL)
         for interface in interfaces
         if interface.is_child and not interface.pkey & FULL

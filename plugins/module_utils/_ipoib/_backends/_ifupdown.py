@@ -165,7 +165,7 @@ def _is_read(path: str, files: t.Mapping[str, str]) -> bool:
 
 
 def _covers(main: str, path: str) -> bool:
-    """Does `/etc/network/interfaces` include `path`?"""
+    """Whether `/etc/network/interfaces` includes `path`."""
     for line in main.splitlines():
         words = line.split()
         if len(words) < 2:

@@ -33,10 +33,10 @@ GENERATED = "/run/systemd/network/10-netplan.network"
 
 
 class NetplanDriver(Driver):
-    """Drives netplan, and C(renderer)."""
+    """Drives netplan, and `renderer`."""
 
     def __init__(self, tools: Tools, renderer: Driver, tells: bool) -> None:
-        """C(tells): the renderer has to be told that netplan has written files."""
+        """`tells`: the renderer has to be told that netplan has written files."""
         super().__init__(tools)
         self._renderer = renderer
         self._tells = tells

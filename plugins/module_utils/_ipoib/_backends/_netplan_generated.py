@@ -6,7 +6,7 @@
 """What netplan has made for systemd-networkd, kept from being new where it says the same.
 
 netplan writes its files for all interfaces of the node again, also whenever systemd reads its units again. networkd (252)
-knows a file by inode and time: at its next reload it configures anew whatever has a new file, and the interface of the
+knows a file by inode and time: at its next reload it reconfigures whatever has a new file, and the interface of the
 connection gives its lease back (seen: no address for two seconds). So the files are put aside as hard links before they
 are written again, and take their places back where the text is the same.
 """
@@ -18,7 +18,7 @@ import os
 import shutil
 
 FOLDER = "/run/systemd/network"
-# Hidden, so nobody reads what is in it; of the same file system, so it can hold links.
+# Hidden, so no daemon reads what is in it; of the same file system, so it can hold links.
 ASIDE = FOLDER + "/.rdma-ofed"
 PATTERN = "10-netplan-*"
 

@@ -66,7 +66,7 @@ def connection_uuid(name: str) -> str:
 
 
 def is_ours(path: str, text: str) -> bool:
-    """A file of this collection: by its name, and by its first line or, once nmcli has written it anew, its UUID."""
+    """A file of this collection: by its name, and by its first line or, once nmcli has rewritten it, its UUID."""
     if path == CARRIER_PATH:
         return text.startswith(HEADER)
     match = _OURS.match(path)

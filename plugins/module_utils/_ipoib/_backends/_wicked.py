@@ -89,7 +89,7 @@ def _bond(bond: Bond) -> t.Iterator[tuple[str, str]]:
 
 
 def _route(route: Route, name: str) -> str:
-    """Destination, gateway, netmask (not used any more), interface, options. `default` has no version without a gateway."""
+    """Destination, gateway, netmask (obsolete), interface, options. `default` has no version without a gateway."""
     default = ipaddress.ip_network(route.to, strict=False).prefixlen == 0
     columns = ["default" if default and route.via else route.to, route.via or "-", "-", name]
     return " ".join([*columns, *(["metric", str(route.metric)] if route.metric else [])])

@@ -202,7 +202,7 @@ def test_ipoib_is_confirmed_over_a_new_connection() -> None:
 def test_ipoib_that_was_taken_back_has_failed() -> None:
     result, _done = configure({"changed": True, "rollback": TIMER}, {"failed": True, "msg": "the timer is not there any more"})
     assert (result["failed"], result["rollback"]["confirmed"]) == (True, False)
-    assert "the node takes it back 60 s after its beginning: the timer is not there any more" in result["msg"]
+    assert "the node reverts it 60 s after its beginning: the timer is not there any more" in result["msg"]
 
 
 def broken_off(timeout: int, *answers: t.Any) -> dict[str, t.Any]:
@@ -216,11 +216,11 @@ def broken_off(timeout: int, *answers: t.Any) -> dict[str, t.Any]:
 def test_ipoib_that_can_not_be_asked_any_more_says_that_the_node_goes_back() -> None:
     result = broken_off(60, {"changed": True, "rollback": TIMER}, AnsibleConnectionFailure("no route to host"))
     assert (result["failed"], result["rollback"]["confirmed"]) == (True, False)
-    assert "the node takes it back 60 s after its beginning: the node could not be reached over a new connection (no route to host)" in result["msg"]
+    assert "the node reverts it 60 s after its beginning: the node could not be reached over a new connection (no route to host)" in result["msg"]
 
 
 def test_a_connection_that_breaks_on_the_way_says_so_too() -> None:
-    with pytest.raises(AnsibleConnectionFailure, match=r"closed.*the node takes it back by itself within 60 s"):
+    with pytest.raises(AnsibleConnectionFailure, match=r"closed.*the node reverts it by itself within 60 s"):
         broken_off(60, AnsibleConnectionFailure("closed"))
     with pytest.raises(AnsibleConnectionFailure, match=r"^closed$"):
         broken_off(0, AnsibleConnectionFailure("closed"))

@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge
 from ansible_collections.rdma.ofed.plugins.modules import driver_reload
 from hypothesis import given
 from hypothesis import strategies as st
+from module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
 # What each module needs, as in modules.dep.
@@ -322,7 +323,7 @@ def test_what_loads_gpu_memory_at_boot_starts_with_the_new_driver(tmp_path: path
 def test_gpu_memory_in_use(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem")), monkeypatch)
     node.held = {"nvidia_peermem": 2}
-    assert "; module nvidia_peermem (" in converge(node)["pending"][0]
+    assert "; module nvidia_peermem (" in pending_words(converge(node))[0]
     assert node.steps == []
 
 
@@ -338,7 +339,7 @@ USERS = (
 def test_a_user_keeps_the_driver(vendors: Node, user: User) -> None:
     vendors.users = (user,)
     answer = converge(vendors)
-    assert answer["pending"] == ["%s (needs driver_reload; %s)" % (CHANGE, answer["reasons"][0])]
+    assert pending_words(answer) == ["%s (needs driver_reload; %s)" % (CHANGE, answer["reasons"][0])]
     assert answer["waits"] is True
     assert answer["reboot_required"] is False
     assert user.name in answer["reasons"][0]
@@ -350,7 +351,7 @@ def test_a_user_keeps_the_driver(vendors: Node, user: User) -> None:
 
 def test_module_of_others(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "beegfs")), monkeypatch)
-    assert "; module beegfs (" in converge(node)["pending"][0]
+    assert "; module beegfs (" in pending_words(converge(node))[0]
     assert converge(node, policy="force")["changes"] == [CHANGE]
     assert node.kernel["beegfs"] == "new"
 
@@ -367,12 +368,12 @@ def test_virtual_functions(node: Node) -> None:
     pci = "0000:03:00.0"
     node.write("sys/bus/pci/drivers/mlx5_core/%s/x" % pci, "")
     node.write("sys/bus/pci/devices/%s/sriov_numvfs" % pci, "4\n")
-    assert "4 virtual functions of " + pci in converge(node)["pending"][0]
+    assert "4 virtual functions of " + pci in pending_words(converge(node))[0]
 
 
 def test_the_connection(node: Node) -> None:
     node.ssh = SshPath("10.0.0.9", "ib0", "mlx5_0/1", ("mlx5_0/1",), True)
-    assert "; ssh ib0 (" in converge(node)["pending"][0]
+    assert "; ssh ib0 (" in pending_words(converge(node))[0]
     for check in (True, False):
         with pytest.raises(Refused, match="cut_ssh_connection"):
             ask(node, check, policy="force")
@@ -408,9 +409,9 @@ def test_the_site_forbids_it(vendors: Node) -> None:
 
 
 def test_policies_that_unload_nothing(node: Node) -> None:
-    assert converge(node, policy="never")["pending"] == [CHANGE + " (needs driver_reload)"]
+    assert pending_words(converge(node, policy="never")) == [CHANGE + " (needs driver_reload)"]
     answer = converge(node, policy="reboot")
-    assert answer["pending"] == [CHANGE + " (needs reboot; the policy is reboot)"]
+    assert pending_words(answer) == [CHANGE + " (needs reboot; the policy is reboot)"]
     assert (answer["reboot_required"], answer["waits"]) == (True, True)
     assert node.steps == []
 
@@ -450,7 +451,7 @@ def test_a_failed_stop_is_put_right_and_not_repeated(tmp_path: pathlib.Path, mon
     answer = ask(node)
     assert answer["changed"] is True
     assert answer["reboot_required"] is True
-    assert answer["pending"] == ["%s (needs reboot; %s)" % (CHANGE, answer["reasons"][0])]
+    assert pending_words(answer) == ["%s (needs reboot; %s)" % (CHANGE, answer["reasons"][0])]
     assert "ib_umad is in use" in answer["reasons"][0]
     assert "ib_umad has 1 users" in answer["reasons"][0]
     assert openibd or node.steps[0] == ["modprobe", "-r", "ib_umad"]

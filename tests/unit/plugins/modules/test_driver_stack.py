@@ -448,7 +448,7 @@ def test_configuration_of_openibd(node: Node) -> None:
     wish["openib_conf"]["IPOIB_LOAD"] = True
     answer = ask(node, check=True, **wish)
     assert answer["changes"] == ["edit file /etc/infiniband/openib.conf"]
-    assert pending_words(answer) == ["edit file /etc/infiniband/openib.conf (needs driver_reload)"]
+    assert pending_words(answer) == ["openib.conf IPOIB_LOAD: no -> yes (needs driver_reload)"]
     assert (answer["packages_changed"], answer["stack"]["replaced"]) == (False, False)
     assert "IPOIB_LOAD=no" in conf.read_text(encoding="utf-8")
     assert ask(node, **wish)["changes"] == answer["changes"]

@@ -6,12 +6,17 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 import pytest
 import yaml
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import declared_of, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
+from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
 DEFAULTS = {name: argument.get("default") for name, argument in fabric_check.OPTIONS.items()}
 
@@ -40,6 +45,43 @@ def test_interfaces_are_judged_as_those_of_the_role() -> None:
     assert problem.variable == "interfaces[0].mtu"
 
 
-def test_declared() -> None:
-    declared = declared_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}], "designated_host": "node1"})
-    assert (declared.interfaces[0].name, declared.interfaces[0].pkey, declared.designated_host) == ("ib0.8001", 0x8001, "node1")
+def test_variables_of_other_roles_are_judged_as_by_them() -> None:
+    wrong = {"modules": ["ib_sdp"], "kernel_modules_options": {"ib_ipoib": {"a b": 1}}, "gpudirect_commit": "main"}
+    assert [problem.variable for problem in problems({**DEFAULTS, **wrong})] == ["modules[0]", "kernel_modules_options.ib_ipoib.a b", "gpudirect_commit"]
+
+
+def test_wanted() -> None:
+    wanted = wanted_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}], "designated_host": "node1"})
+    assert wanted.ipoib is not None
+    assert (wanted.ipoib.backend, wanted.ipoib.rollback_timeout > 0, wanted.designated_host) == ("auto", True, "node1")
+    assert (wanted.kmod, wanted.gpus, wanted_of(DEFAULTS).ipoib) == (None, None, None)
+
+
+def test_what_the_planners_need_is_handed_through() -> None:
+    given = {"modules": ["ib-umad"], "kernel_modules_options": {"ib_ipoib": {"send_queue_size": 512}}, "gpudirect": "auto", "gpudirect_allow_rebuild": True}
+    wanted = wanted_of({**DEFAULTS, **given})
+    assert wanted.kmod is not None and wanted.gpus is not None
+    assert (wanted.kmod.load, wanted.kmod.options) == ({"ib_umad"}, {"ib_ipoib": {"send_queue_size": "512"}})
+    assert (wanted.gpus.method, wanted.gpus.allow_rebuild, wanted.gpus.options.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])
+
+
+@pytest.mark.parametrize("backend", ["systemd-networkd", "ifupdown", "networkmanager"])
+@pytest.mark.parametrize(("hwaddr", "driver"), [(CAPABLE, "mlx4_core"), (ENHANCED, "mlx5_core")])
+def test_nothing_deviates_after_the_role_ipoib(tmp_path: pathlib.Path, backend: str, hwaddr: str, driver: str) -> None:
+    node = FakeNode(tmp_path, backend, hwaddr, driver)
+    node.appear("ib0")
+    interfaces = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}, {"parent": "ib0", "pkey": "0x8001", "mode": "datagram"}]
+
+    def deviations() -> list[str]:
+        # The ports of this node have no state.
+        wanted = wanted_of({**DEFAULTS, "interfaces": interfaces, "subnet_manager": False})
+        found = look(node, wanted, "6.1.0", {}, root=str(tmp_path))
+        return [line for line in lines(findings(wanted, found)) if not line.startswith("port ")]
+
+    before = deviations()
+    assert "interface ib0.8001: wanted present, found absent (is ib_ipoib loaded, and is the port there?)" in before
+    assert len([line for line in before if line.startswith("interface ")]) == 2, "one line for each object"
+    node.call(interfaces=interfaces)
+    assert deviations() == []
+    node.addresses["ib0"] = []
+    assert deviations() == ["interface ib0 addresses: wanted 10.20.0.1/24, found none"]

@@ -83,7 +83,7 @@ def test_ports_have_time_to_come_back(tmp_path: pathlib.Path, monkeypatch: pytes
 def test_nothing_is_compared_with_a_list_of_long_ago(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(tmp_path, TEXT)
     assert remember(tmp_path, "")["reason"] == "iblinkinfo is not installed on this node"
-    assert compare(tmp_path, monkeypatch, 60, WITHOUT_HCA4) == ({"active": 0, "gone": [], "reason": "there is no list of before"}, 0)
+    assert compare(tmp_path, monkeypatch, 60, WITHOUT_HCA4) == ({"active": 0, "gone": [], "reason": "there is no record of active ports"}, 0)
 
 
 def test_a_fabric_that_can_not_be_looked_at_has_lost_nothing(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,7 +138,7 @@ class Node(ModuleFiles):
         if argv[0] == "dmesg":
             return Output(0, self.log, "")
         if argv[0] == "rpm" and argv[1] == "-q":
-            return Output(1, "".join("%s\n" % name if name in (self.rpms or ()) else "package %s is not installed\n" % name for name in argv[4:]), "")
+            return Output(1, "".join("%s\t1.2-0\n" % name if name in (self.rpms or ()) else "package %s is not installed\n" % name for name in argv[4:]), "")
         if argv[0] == "rpm":
             missing = [name for name in argv[2:] if name not in (self.rpms or ())]
             assert not missing, "error: package %s is not installed" % missing

@@ -10,12 +10,13 @@ import pathlib
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply, _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hints, unchanged
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import DEFAULT_LISTS, INFINIBAND_PATH, RDMA_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, default_lists
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 from module_results import pending_words
@@ -55,7 +56,7 @@ class Node:
 
     def install_rdma_core(self) -> None:
         self.write("lib/systemd/system/rdma-load-modules@.service", "[Unit]\n")
-        for path, text in DEFAULT_LISTS["Debian"].items():
+        for path, text in default_lists(FAMILIES[0]).items():
             self.write(path, text)
 
     def warn(self, text: str) -> None:
@@ -163,7 +164,7 @@ def test_assuming_counts_in_check_mode_only(node: Node) -> None:
 
 
 def test_red_hat_lists_more(node: Node) -> None:
-    node.write("etc/redhat-release", "Rocky Linux release 9.4\n")
+    node.write("etc/os-release", 'ID="rocky"\n')
     node.write(RDMA_PATH, "")
     node.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/ib_srpt.ko:\n")
     assert node.run(check=True, load=["ib_srpt"], assume_rdma_core=True)["changes"] == ["module ib_srpt: not loaded -> loaded"]
@@ -175,7 +176,7 @@ def test_absent_takes_ours_away_and_leaves_the_kernel_alone(node: Node) -> None:
     gone = node.run(state="absent", backup=True)
     assert gone["changes"] == ["remove file /etc/modprobe.d/rdma-ofed.conf", "edit file " + RDMA_PATH]
     assert len(gone["backup_files"]) == 1
-    assert node.read(RDMA_PATH) == DEFAULT_LISTS["Debian"][RDMA_PATH]
+    assert node.read(RDMA_PATH) == default_lists(FAMILIES[0])[RDMA_PATH]
     assert not any(call[0] in ("modprobe", "rmmod") for call in node.calls)
     assert not node.run(state="absent")["changed"]
 

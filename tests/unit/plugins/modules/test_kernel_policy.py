@@ -142,9 +142,9 @@ class Node:
         """dpkg has a package in one version."""
         if argv[2] == "doca":
             return
-        _verb, _tree, manager, kernel, _work, *names = argv[2:]
+        _verb, _tree, packaging, kernel, _work, *names = argv[2:]
         self.write("lib/modules/%s/modules.dep" % kernel, OFED)
-        if manager == "apt":
+        if packaging == "deb":
             self.write("lib/modules/%s/modules.dep" % OLD, INBOX)
             self.packages.update(dict.fromkeys(names, VERSION % kernel))
 
@@ -298,7 +298,7 @@ def test_ready_made_modules_from_the_bundle(node: Node) -> None:
     assert node.steps[2][node.steps[2].index("--kernel") + 1] == NEW
     assert node.steps[2][-2:] == ["--distro", "debian12.1"]
     assert "--kmp" not in node.steps[2]
-    assert node.steps[3][2:] == ["install", tree, "apt", NEW, _build.WORK, "iser-modules", "mlnx-ofed-kernel-modules"]
+    assert node.steps[3][2:] == ["install", tree, "deb", NEW, _build.WORK, "iser-modules", "mlnx-ofed-kernel-modules"]
     assert node.steps[4][-1] == _build.WORK
 
 
@@ -353,7 +353,7 @@ def test_doca_builds_with_a_tool_of_its_own(node: Node) -> None:
     assert changes[0] == "kernel %s: without the driver -> driver built by doca-kernel-support" % NEW
     assert node.steps[0][-1] == "doca-extra"
     assert node.steps[1][2:] == ["doca", _build.DOCA_TOOL, NEW, _build.WORK]
-    assert node.steps[2][2:5] == ["install", "", "apt"]
+    assert node.steps[2][2:5] == ["install", "", "deb"]
     assert len(node.steps) == 4
 
 

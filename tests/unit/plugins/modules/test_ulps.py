@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
 from module_files import ModuleFiles
+from module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
 LIST = "etc/modules-load.d/rdma-ofed-ulps.conf"
@@ -176,7 +177,7 @@ def test_while_the_driver_waits_nothing_is_started(node: Node) -> None:
     node.install("srp")
     result = node.run("srp", source="doca", renewed=True, start=False)
     assert node.calls == ["systemctl enable -- srp_daemon.service"]
-    assert result["pending"] == ["module ib_srp: not loaded -> loaded (needs driver_reload)"]
+    assert pending_words(result) == ["module ib_srp: not loaded -> loaded (needs driver_reload)"]
     assert node.run("srp", source="doca", start=False)["changed"] is False
     assert node.run("srp", source="doca")["changes"] == [
         "module ib_srp: not loaded -> loaded",

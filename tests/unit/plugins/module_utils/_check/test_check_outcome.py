@@ -6,11 +6,17 @@
 
 from __future__ import annotations
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import OTHER, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import PAUSE, Outcome, judge, until_ok
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import CLAMPED_MTU, Declared, Deviation, Observed
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import load_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 GOOD = Outcome((), (), "ib", "")
-BAD = Outcome((Deviation("port mlx5_0/1", "ACTIVE and LinkUp", "INIT and LinkUp"),), (), "ib", "")
+BAD = Outcome((Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "INIT and LinkUp"),), (), "ib", "")
 
 
 class Clock:
@@ -35,7 +41,7 @@ def after(bad: int, wait: float) -> tuple[Outcome, float, int]:
         looks.append(outcomes[len(looks)])
         return looks[-1]
 
-    outcome, waited = until_ok(look, wait, clock, clock.sleep)
+    outcome, waited = until_ok(look, wait, clock=clock, sleep=clock.sleep)
     return outcome, waited, len(looks)
 
 
@@ -57,15 +63,33 @@ def test_it_ends_in_time() -> None:
 
 
 def test_what_stays_as_it_is_is_not_waited_for() -> None:
-    clamped = BAD._replace(deviations=(Deviation("interface ib0 mtu", "4092", "2044", CLAMPED_MTU),))
+    clamped = BAD._replace(findings=(Finding(Code.MTU_CLAMPED, Kind.INTERFACE, "ib0", "mtu", "4092", "2044", "5"), Finding(Code.DIFFERS, Kind.FILE, "/x")))
     clock = Clock()
-    assert until_ok(lambda: clamped, 30, clock, clock.sleep) == (clamped, 0)
-    both = clamped._replace(deviations=(*clamped.deviations, *BAD.deviations))
-    assert until_ok(lambda: both, 30, clock, clock.sleep)[1] > 20
+    assert until_ok(lambda: clamped, 30, clock=clock, sleep=clock.sleep) == (clamped, 0)
+    both = clamped._replace(findings=(*clamped.findings, *BAD.findings))
+    assert until_ok(lambda: both, 30, clock=clock, sleep=clock.sleep)[1] > 20
 
 
 def test_the_result_is_plain_data() -> None:
-    result = judge(Declared(modules=("ib_umad",), subnet_manager=False), Observed(persisted=frozenset(("ib_umad",)))).result()
-    assert result["deviations"] == [{"object": "kernel module ib_umad", "wanted": "loaded", "found": "not loaded", "hint": ""}]
+    wanted = Wanted(kmod=kmod.Wanted(load=frozenset(("ib_umad",))), subnet_manager=False)
+    result = judge(wanted, Found(kmod=Modules(load_text=load_text(["ib_umad"])))).result()
+    (entry,) = result["deviations"]
+    assert entry == {**entry, "code": "differs", "object": "kernel module ib_umad", "wanted": "loaded", "found": "not loaded", "hint": ""}
     assert result["deviation_lines"] == ["kernel module ib_umad: wanted loaded, found not loaded"]
     assert [row["result"] for row in result["rows"]] == ["BAD"]
+
+
+def test_each_object_has_one_line_and_every_code_has_words() -> None:
+    both = [Finding(Code.DIFFERS, Kind.INTERFACE, "ib0", *values) for values in (("mode", "datagram", "connected"), ("mtu", "2044", "65520"))]
+    file = Finding(Code.DIFFERS, Kind.FILE, "/etc/x", "", "", OTHER)
+    assert lines([*both, file]) == [
+        "interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520",
+        "file /etc/x: wanted none, found other content",
+    ]
+    for code in Code:
+        assert "{" not in lines([Finding(code, Topic.PORT, "x", "", "a", "b", "c")])[0]
+
+
+def test_the_content_of_a_file_is_no_part_of_a_finding() -> None:
+    secret = Change(Kind.FILE, "/etc/x", "", "", "secret")
+    assert "secret" not in repr(of_change(secret))

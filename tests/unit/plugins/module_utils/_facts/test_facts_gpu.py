@@ -14,6 +14,7 @@ import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gpu, _gpu_driver, _modversions, _pci
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,9 +74,9 @@ def test_version_of_anything(text: str) -> None:
 
 
 def test_modinfo_tells_the_flavour_by_the_license() -> None:
-    assert _gpu_driver.parse_modinfo(MODINFO % "NVIDIA") == ("590.44.01", "proprietary")
-    assert _gpu_driver.parse_modinfo(MODINFO % "Dual MIT/GPL") == ("590.44.01", "open")
-    assert _gpu_driver.parse_modinfo("") == ("", "")
+    assert _gpu_driver.flavour_of(parse_modinfo(MODINFO % "NVIDIA")["nvidia"]) == ("590.44.01", "proprietary")
+    assert _gpu_driver.flavour_of(parse_modinfo(MODINFO % "Dual MIT/GPL")["nvidia"]) == ("590.44.01", "open")
+    assert _gpu_driver.flavour_of({}) == ("", "")
 
 
 def test_who_offers_peer_memory() -> None:

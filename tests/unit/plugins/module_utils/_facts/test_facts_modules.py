@@ -26,22 +26,6 @@ lnet 700000 2 ko2iblnd, Live 0xffffffffc0450000 (OE)
 nvidia_peermem 16384 0 - Live 0xffffffffc0410000 (OE)
 ext4 983040 2 - Live 0xffffffffc0600000
 """
-MODINFO = """filename:       /lib/modules/6.1.0-50-amd64/kernel/drivers/infiniband/core/ib_core.ko
-alias:          rdma-netlink-subsys-4
-license:        Dual BSD/GPL
-description:    core kernel InfiniBand API
-author:         Roland Dreier
-srcversion:     D0AA3CFDF5D7B8F1A64A2C5
-depends:
-retpoline:      Y
-intree:         Y
-name:           ib_core
-vermagic:       6.1.0-50-amd64 SMP preempt mod_unload modversions
-filename:       /lib/modules/6.1.0-50-amd64/updates/dkms/mlx5_core.ko.xz
-srcversion:     533BB7E5866E52F63B9ACCB
-depends:        mlx_compat
-name:           mlx5_core
-"""
 
 
 def test_proc_modules() -> None:
@@ -71,19 +55,9 @@ def test_not_stack(name: str) -> None:
     assert not _modules.in_stack(name)
 
 
-def test_modinfo() -> None:
-    assert _modules.parse_modinfo(MODINFO) == {"ib_core": "D0AA3CFDF5D7B8F1A64A2C5", "mlx5_core": "533BB7E5866E52F63B9ACCB"}
-
-
 @given(st.text())
 def test_parsers_take_any_text(text: str) -> None:
     _modules.related(_modules.parse_proc_modules(text))
-    _modules.parse_modinfo(text)
-
-
-def test_recorded_modinfo_of_modules_without_srcversion() -> None:
-    text = (nodes.CORPUS / "modinfo/debian12_inbox.txt").read_text(encoding="utf-8")
-    assert _modules.parse_modinfo(text) == {"ib_core": "", "mlx4_core": "EA441402C0392E7664B0960", "ib_ipoib": ""}
 
 
 @pytest.mark.parametrize(

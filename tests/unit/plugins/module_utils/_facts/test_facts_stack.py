@@ -48,22 +48,9 @@ def test_recorded_ofed_info(file: str, spelling: str, version: str) -> None:
     assert _stack.parse_ofed_info((nodes.CORPUS / "ofed_info" / file).read_text(encoding="utf-8")) == (spelling, version)
 
 
-def test_dpkg_names_what_is_installed_and_not_what_was() -> None:
-    assert _stack.parse_dpkg_status(DPKG, _stack.PACKAGES) == {"rdma-core": "44.0-2"}
-
-
-def test_rpm_names_what_is_installed() -> None:
-    assert _stack.parse_rpm_query("package doca-ofed is not installed\nrdma-core\t51.0-1.el9\nlibibverbs\t51.0-1.el9\n") == {
-        "rdma-core": "51.0-1.el9",
-        "libibverbs": "51.0-1.el9",
-    }
-
-
 @given(st.text())
 def test_parsers_take_any_text(text: str) -> None:
     _stack.parse_ofed_info(text)
-    _stack.parse_dpkg_status(text, _stack.PACKAGES)
-    _stack.parse_rpm_query(text)
     _stack.parse_pacman_names([text], _stack.PACKAGES)
 
 

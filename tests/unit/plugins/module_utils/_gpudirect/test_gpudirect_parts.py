@@ -12,6 +12,8 @@ import shutil
 import subprocess
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import PEER_MEMORY, Family
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _jobs, _legacy, _legacy_build, _plan, _symptoms, _unit
@@ -20,9 +22,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method impor
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._dpkg import parse_dpkg_database
 from hypothesis import given
 from hypothesis import strategies as st
 
+DEBIAN, RED_HAT, SUSE = FAMILIES
 KERNEL = "6.1.0-50-amd64"
 COMMIT = "d9a0a126bc31279e63e4b47bfb59ee767cea7aad"
 INVALID = "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument\n"
@@ -135,8 +139,8 @@ def test_when_it_is_built_again(found: _legacy.Stamp, there: bool, why: str) -> 
 
 def test_symbol_versions_tell_more_than_releases() -> None:
     assert _legacy.why_build(STAMP, STAMP, True, other_build=True) == "built on another build of the stack"
-    assert _legacy.why_build(STAMP._replace(driver=""), STAMP, True, True) == "built on another build of the stack"
-    assert _legacy.why_build(STAMP._replace(ofed="5.0"), STAMP, True, True) == "built for OFED 5.0"
+    assert _legacy.why_build(STAMP._replace(driver=""), STAMP, True, other_build=True) == "built on another build of the stack"
+    assert _legacy.why_build(STAMP._replace(ofed="5.0"), STAMP, True, other_build=True) == "built for OFED 5.0"
 
 
 @given(st.builds(_legacy.Stamp, st.text(), st.text(), st.text(), st.text()))
@@ -151,7 +155,7 @@ def test_a_stamp_of_anything(text: str) -> None:
 
 def test_steps_for_a_repository_and_for_an_archive() -> None:
     git = _legacy.steps(
-        "Debian",
+        DEBIAN,
         _legacy.Source("https://example.org/nv.git", COMMIT),
         STAMP,
         install=("apt-get", "-y", "install", "git"),
@@ -162,9 +166,9 @@ def test_steps_for_a_repository_and_for_an_archive() -> None:
     assert dict(git[3].environment) == {"https_proxy": "http://proxy:3128", "GIT_TERMINAL_PROMPT": "0"}
     assert git[-1].always
     assert git[-2].argv[-2:] == (STAMP_PATH, _legacy.stamp_text(STAMP)), "the job itself remembers what it installed"
-    archive = _legacy.steps("RedHat", _legacy.Source("/srv/nv.tar.gz", COMMIT, "sha256:" + "0" * 64), STAMP, install=(), network={})
+    archive = _legacy.steps(RED_HAT, _legacy.Source("/srv/nv.tar.gz", COMMIT, "sha256:" + "0" * 64), STAMP, install=(), network={})
     assert [step.stage for step in archive[2:6]] == ["comparing the checksum", "unpacking the source", _legacy.BUILDING, _legacy.INSTALLING]
-    assert "git" in _legacy.tools("Suse", _legacy.Source("https://x")) and "git" not in _legacy.tools("Suse", _legacy.Source("/x"))
+    assert "git" in _legacy.tools(SUSE, _legacy.Source("https://x")) and "git" not in _legacy.tools(SUSE, _legacy.Source("/x"))
     assert _legacy.Source("/srv/nv.tar.gz", COMMIT, "sha256:1").identity == "sha256:1"
 
 
@@ -184,13 +188,19 @@ Status: install ok installed
 """
 
 
-def test_the_packages_that_are_there() -> None:
-    assert _legacy.known_to_dpkg(DPKG % "install ok installed") == ("nvidia-peer-memory-dkms", "nvidia-peer-memory")
-    assert _legacy.known_to_dpkg(DPKG % "purge ok not-installed") == ("nvidia-peer-memory",)
-    assert _legacy.known_to_dpkg("") == ()
-    assert _legacy.remove_argv("Debian", ("nvidia-peer-memory",)) == ("dpkg", "--purge", "nvidia-peer-memory")
-    assert _legacy.remove_argv("Suse", ("nvidia_peer_memory",)) == ("rpm", "--erase", "nvidia_peer_memory")
-    assert _legacy.query_argv("RedHat")[-1] == "nvidia_peer_memory"
+@pytest.mark.parametrize(
+    ("status", "names"),
+    [
+        ("install ok installed", ("nvidia-peer-memory-dkms", "nvidia-peer-memory")),
+        ("deinstall ok config-files", ("nvidia-peer-memory-dkms", "nvidia-peer-memory")),
+        ("purge ok not-installed", ("nvidia-peer-memory",)),
+    ],
+)
+def test_the_packages_that_are_there(status: str, names: tuple[str, ...]) -> None:
+    found = parse_dpkg_database(DPKG % status, DEBIAN.packages[PEER_MEMORY], remnants=True)
+    assert tuple(name for name in DEBIAN.packages[PEER_MEMORY] if name in found) == names
+    assert DEBIAN.manager.erase_argv(("nvidia-peer-memory",)) == ("dpkg", "--purge", "nvidia-peer-memory")
+    assert SUSE.manager.erase_argv(("nvidia_peer_memory",)) == ("rpm", "--erase", "nvidia_peer_memory")
 
 
 def programs(folder: pathlib.Path, **scripts: str) -> None:
@@ -200,16 +210,16 @@ def programs(folder: pathlib.Path, **scripts: str) -> None:
         path.chmod(0o755)
 
 
-@pytest.mark.parametrize("family", ["Debian", "RedHat", "Suse"])
-def test_the_build_takes_what_the_source_says_it_built(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, family: str) -> None:
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_the_build_takes_what_the_source_says_it_built(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, family: Family) -> None:
     """With programs that leave the files that the real ones leave, and record how they were called."""
     tree, work, bins = tmp_path / "source", tmp_path / "work", tmp_path / "bin"
     for folder in (tree, work, bins, tmp_path / "made/nvidia-peer-memory-1.0"):
         folder.mkdir(parents=True)
-    built = tmp_path / ("nvidia-peer-memory_1.0.orig.tar.gz" if family == "Debian" else "nvidia_peer_memory-1.0-8.src.rpm")
+    built = tmp_path / ("nvidia-peer-memory_1.0.orig.tar.gz" if family == DEBIAN else "nvidia_peer_memory-1.0-8.src.rpm")
     # As in 1.0: options behind the names.
     packed = "cd %s && tar czf %s nvidia-peer-memory-1.0 --exclude=.* --exclude=build_release.sh || exit 1\n" % (tmp_path / "made", built)
-    make = packed if family == "Debian" else "touch %s\n" % built
+    make = packed if family == DEBIAN else "touch %s\n" % built
     (tree / "build_module.sh").write_text("%secho\necho Built: %s\n" % (make, built), encoding="utf-8")
     log = tmp_path / "calls"
     programs(
@@ -220,35 +230,35 @@ def test_the_build_takes_what_the_source_says_it_built(tmp_path: pathlib.Path, m
         rpm="echo rpm $* >>%s\n" % log,
     )
     monkeypatch.setenv("PATH", "%s:/usr/bin:/bin" % bins)
-    _legacy_build.build(family, str(tree), str(work), KERNEL)
+    _legacy_build.build(family.manager.packaging, str(tree), str(work), KERNEL)
     assert not built.exists(), "what it leaves in /tmp is taken away"
     stamp = tmp_path / "stamp.json"
-    _legacy_build.install(family, str(work), str(stamp), _legacy.stamp_text(STAMP))
+    _legacy_build.install(family.manager.packaging, str(work), str(stamp), _legacy.stamp_text(STAMP), *family.peer_memory_options)
     assert _legacy.parse_stamp(stamp.read_text(encoding="utf-8")) == STAMP
     assert (stamp.stat().st_mode & 0o777, sorted(tmp_path.glob("stamp*"))) == (0o644, [stamp])
     first, second = log.read_text(encoding="utf-8").splitlines()
-    if family == "Debian":
+    if family == DEBIAN:
         assert first == "buildpackage -us -uc -b"
         assert [name.rpartition("/")[2] for name in second.split()[2:]] == ["nvidia-peer-memory_1.0-8_all.deb", "nvidia-peer-memory-dkms_1.0-8_all.deb"]
     else:
         assert "--define KVERSION %s" % KERNEL in first
-        assert ("--nodeps" in second) == (family == "Suse")
+        assert ("--nodeps" in second) == (family == SUSE)
 
 
 def test_a_build_that_fails_says_where(tmp_path: pathlib.Path) -> None:
     (tmp_path / "build_module.sh").write_text("echo no compiler; exit 3\n", encoding="utf-8")
     with pytest.raises(_legacy_build.Failed, match="exit status 3"):
-        _legacy_build.build("Debian", str(tmp_path), str(tmp_path / "work"), KERNEL)
+        _legacy_build.build("deb", str(tmp_path), str(tmp_path / "work"), KERNEL)
     (tmp_path / "build_module.sh").write_text("exit 0\n", encoding="utf-8")
     with pytest.raises(_legacy_build.Failed, match="did not say"):
-        _legacy_build.build("Debian", str(tmp_path), str(tmp_path / "work"), KERNEL)
+        _legacy_build.build("deb", str(tmp_path), str(tmp_path / "work"), KERNEL)
 
 
 def test_an_installation_that_fails_is_not_remembered(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs(tmp_path, rpm="exit 1\n")
     monkeypatch.setenv("PATH", "%s:/usr/bin:/bin" % tmp_path)
     with pytest.raises(_legacy_build.Failed, match="rpm failed"):
-        _legacy_build.install("RedHat", str(tmp_path), str(tmp_path / "stamp.json"), "{}")
+        _legacy_build.install("rpm", str(tmp_path), str(tmp_path / "stamp.json"), "{}")
     assert not (tmp_path / "stamp.json").exists()
 
 
@@ -344,7 +354,7 @@ LEGACY = Method("nv_peer_mem", "")
 def with_legacy(found: Found = BARE, wanted: Wanted = WANTED) -> Found:
     peer = Peer("nv_peer_mem", "nv_peer_mem", linked=True, loaded=True)
     files = {STAMP_PATH: _legacy.stamp_text(_plan.wanted_stamp(found, wanted))}
-    return found._replace(gpu=found.gpu._replace(peers=(PEER, peer)), files=files, service_enabled=True, packages=_legacy.PACKAGES["Debian"])
+    return found._replace(gpu=found.gpu._replace(peers=(PEER, peer)), files=files, service_enabled=True, packages=DEBIAN.packages[PEER_MEMORY])
 
 
 def test_nv_peer_mem_is_not_built_before_the_stack_is_loaded() -> None:

@@ -27,9 +27,9 @@ def test_packages_of_debian() -> None:
         "DEBS/mlnx-ofed-kernel-dkms_23.10_all.deb",
         "DEBS/iser-modules_23.10-1.kver.6.1.0-51-amd64_amd64.deb",
     ]
-    assert script.matching("apt", "6.1.0-51-amd64", DEB_NAMES, paths) == {"iser-modules": paths[3], "mlnx-ofed-kernel-modules": paths[1]}
-    assert script.matching("apt", "6.1.0-5-amd64", DEB_NAMES, paths) == {"mlnx-ofed-kernel-modules": paths[0]}
-    assert script.matching("apt", "6.1.0-50-amd64", DEB_NAMES, paths) == {}
+    assert script.matching("deb", "6.1.0-51-amd64", DEB_NAMES, paths) == {"iser-modules": paths[3], "mlnx-ofed-kernel-modules": paths[1]}
+    assert script.matching("deb", "6.1.0-5-amd64", DEB_NAMES, paths) == {"mlnx-ofed-kernel-modules": paths[0]}
+    assert script.matching("deb", "6.1.0-50-amd64", DEB_NAMES, paths) == {}
 
 
 def test_packages_of_rpm() -> None:
@@ -40,9 +40,9 @@ def test_packages_of_rpm() -> None:
         "RPMS/kmod-mlnx-ofa_kernel-23.10-OFED.1.rhel8u8.x86_64.rpm",
         "x.rpm",
     ]
-    assert script.matching("dnf", "4.18.0-477.10.1.el8_8.x86_64", names, paths) == dict(zip(names, (paths[0], paths[2])))
-    assert script.matching("dnf", "4.18.0-477.el8_8.x86_64", names, paths) == {"kmod-mlnx-ofa_kernel": paths[2]}
-    assert [argv[1] for argv in script.install_argvs("dnf", [paths[0], paths[2]])] == ["--install", "--upgrade"]
+    assert script.matching("rpm", "4.18.0-477.10.1.el8_8.x86_64", names, paths) == dict(zip(names, (paths[0], paths[2])))
+    assert script.matching("rpm", "4.18.0-477.el8_8.x86_64", names, paths) == {"kmod-mlnx-ofa_kernel": paths[2]}
+    assert [argv[1] for argv in script.install_argvs("rpm", [paths[0], paths[2]])] == ["--install", "--upgrade"]
 
 
 def test_what_the_tool_of_doca_has_built() -> None:
@@ -92,7 +92,7 @@ def test_from_the_archive_that_was_built(tools: Tools) -> None:
     made = touch(tools.root / "bundle" / (DEB % "6.1.0-51-amd64"))
     with tarfile.open(tools.work / "bundle.tgz", "w:gz") as stream:
         stream.add(made.parent.parent, "bundle")
-    status, said, asked = tools.call("install", "/nowhere", "apt", "6.1.0-51-amd64", str(tools.work), *DEB_NAMES)
+    status, said, asked = tools.call("install", "/nowhere", "deb", "6.1.0-51-amd64", str(tools.work), *DEB_NAMES)
     assert (status, "there is no iser-modules for kernel 6.1.0-51-amd64" in said) == (0, True)
     path = tools.work / "unpacked/bundle" / (DEB % "6.1.0-51-amd64")
     assert asked == ["dpkg --install --force-confold %s" % path, "depmod -a 6.1.0-51-amd64"]
@@ -100,37 +100,37 @@ def test_from_the_archive_that_was_built(tools: Tools) -> None:
 
 def test_from_the_bundle_that_has_them(tools: Tools) -> None:
     touch(tools.root / "tree" / (DEB % "6.1.0-51-amd64"))
-    status, said, asked = tools.call("install", str(tools.root / "tree"), "apt", "6.1.0-51-amd64", str(tools.work), *DEB_NAMES)
+    status, said, asked = tools.call("install", str(tools.root / "tree"), "deb", "6.1.0-51-amd64", str(tools.work), *DEB_NAMES)
     assert (status, len(asked)) == (0, 2)
-    status, said, asked = tools.call("install", str(tools.root / "tree"), "apt", "6.1.0-52-amd64", str(tools.work), *DEB_NAMES)
+    status, said, asked = tools.call("install", str(tools.root / "tree"), "deb", "6.1.0-52-amd64", str(tools.work), *DEB_NAMES)
     assert (status, len(asked)) == (1, 2)
     assert said == "among what was built, there is no package mlnx-ofed-kernel-modules for kernel 6.1.0-52-amd64\n"
     tools.make("dpkg", "exit 2")
-    status, said, _asked = tools.call("install", str(tools.root / "tree"), "apt", "6.1.0-51-amd64", str(tools.work), *DEB_NAMES)
+    status, said, _asked = tools.call("install", str(tools.root / "tree"), "deb", "6.1.0-51-amd64", str(tools.work), *DEB_NAMES)
     assert (status, said.splitlines()[-1]) == (1, "dpkg ended with exit status 2")
 
 
 def test_another_kind_than_the_one_that_is_installed(tools: Tools) -> None:
     made = touch(tools.root / "tree" / (RPM % "6.1.0_51"))
-    status, said, asked = tools.call("install", str(tools.root / "tree"), "dnf", "6.1.0-51", str(tools.work), "kmod-iser", "kmod-mlnx-ofa_kernel")
+    status, said, asked = tools.call("install", str(tools.root / "tree"), "rpm", "6.1.0-51", str(tools.work), "kmod-iser", "kmod-mlnx-ofa_kernel")
     assert (status, "there is no kmod-iser for kernel 6.1.0-51" in said) == (0, True)
     assert asked[0].endswith(str(made))
 
 
-@pytest.mark.parametrize("manager", ["apt", "dnf"])
-def test_with_the_tool_of_doca(tools: Tools, manager: str) -> None:
+@pytest.mark.parametrize("packaging", ["deb", "rpm"])
+def test_with_the_tool_of_doca(tools: Tools, packaging: str) -> None:
     kernel = "6.1.0-51-amd64"
-    modules = touch(tools.root / "share" / (DEB % kernel if manager == "apt" else RPM % kernel.replace("-", "_")))
+    modules = touch(tools.root / "share" / (DEB % kernel if packaging == "deb" else RPM % kernel.replace("-", "_")))
     tool = tools.make("doca-kernel-support", "echo Built single package: /tmp/DOCA.x/r.package")
     assert tools.call("doca", tool, kernel, str(tools.work))[0] == 0
     assert (tools.work / "repository").read_text(encoding="utf-8") == "/tmp/DOCA.x/r.package"
     tools.make("dpkg-deb", "echo doca-kernel-repo")
-    tools.make("dpkg" if manager == "apt" else "rpm", 'case $1 in --listfiles|--query) echo "%s" ;; esac' % modules)
-    names = DEB_NAMES if manager == "apt" else ("mlnx-ofa_kernel-modules",)
-    status, said, asked = tools.call("install", "", manager, kernel, str(tools.work), *names)
+    tools.make("dpkg" if packaging == "deb" else "rpm", 'case $1 in --listfiles|--query) echo "%s" ;; esac' % modules)
+    names = DEB_NAMES if packaging == "deb" else ("mlnx-ofa_kernel-modules",)
+    status, said, asked = tools.call("install", "", packaging, kernel, str(tools.work), *names)
     assert status == 0, said
     both = ["dpkg --install /tmp/DOCA.x/r.package", "dpkg --install --force-confold %s" % modules]
-    if manager == "dnf":
+    if packaging == "rpm":
         options = "--oldpackage --replacepkgs --nosignature"
         both = ["rpm --upgrade %s /tmp/DOCA.x/r.package" % options, "rpm --install %s %s" % (options, modules)]
     assert [line for line in asked if " --install " in line or " --upgrade " in line] == both

@@ -7,32 +7,9 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import allowed, parse_modinfo
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import allowed
 from hypothesis import given
 from hypothesis import strategies as st
-
-# Of Debian 12: mlx4_core, ib_srp (whose parameters without a type are read by functions of its own), and xprtrdma's form.
-MODINFO = """\
-msi_x:0 - don't use MSI-X, 1 - use MSI-X, >1 - limit number of MSI-X irqs to msi_x (int)
-num_vfs:enable #num_vfs functions if num_vfs > 0
-num_vfs=port1,port2,port1+2 (array of byte)
-enable_4k_uar:Enable using 4K UAR. Should not be enabled if have VFs which do not support 4K UARs (default: false) (bool)
-debug_mask:debug mask: 1 = dump cmd data, 2 = dump cmd exec time, 3 = both. Default=0 (uint)
-reconnect_delay:Time between successive reconnect attempts
-bare:(charp)
-"""
-
-
-def test_types() -> None:
-    assert parse_modinfo(MODINFO) == {
-        "msi_x": "int",
-        "num_vfs": "array of byte",
-        "enable_4k_uar": "bool",
-        "debug_mask": "uint",
-        "reconnect_delay": "",
-        "bare": "charp",
-    }
-    assert not parse_modinfo("")
 
 
 @pytest.mark.parametrize(

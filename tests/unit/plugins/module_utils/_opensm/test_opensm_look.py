@@ -135,6 +135,17 @@ def test_files_boot_links_and_masks(tmp_path: pathlib.Path) -> None:
     )
 
 
+def test_a_public_look_reads_no_content(tmp_path: pathlib.Path) -> None:
+    put(tmp_path, SETTINGS + "/ib/opensm.conf", "sm_key 0x5ec2e7")
+    put(tmp_path, SETTINGS + "/ib/partitions.conf")
+    put(tmp_path, "/etc/rdma/ib-node-name-map", "0x1 mine\n")
+    root = str(tmp_path)
+    found = look(Nothing(), root, public=True)
+    assert found == look(Nothing(), root).public()
+    assert list(found.files) == [SETTINGS + "/ib/opensm.conf"]
+    assert "5ec2e7" not in str(found) and "mine" not in str(found)
+
+
 def test_strays_are_processes_of_this_node_outside_of_units(tmp_path: pathlib.Path) -> None:
     (tmp_path / "run/systemd/system").mkdir(parents=True)
     process(tmp_path, 10, "opensm", "/system.slice/system-rdma\\x2dopensm.slice/rdma-opensm@ib.service")

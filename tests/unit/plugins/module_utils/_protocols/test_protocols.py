@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import U
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import Kept, Record, parse_record, record_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import NAMES, PROTOCOLS, inbox_packages, modules_of, vendor_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import NAMES, PROTOCOLS, modules_of, vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
     Found,
     Wanted,
@@ -29,10 +29,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import 
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import KEYS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan as stack_plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found as Node
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,10 +52,7 @@ def said(variables: dict[str, t.Any], known: dict[str, t.Any] | None = None) -> 
     return "; ".join(str(problem) for problem in problems(variables, facts() if known is None else known))
 
 
-def test_the_role_names_the_same_packages() -> None:
-    for family in ("Debian", "RedHat", "Suse"):
-        variables = yaml.safe_load((ROLE / "vars" / ("%s.yml" % family)).read_text(encoding="utf-8"))
-        assert variables["__ofed_ulp_packages"] == {name: inbox_packages([name], family) for name in NAMES}
+def test_the_role_names_the_same_protocols() -> None:
     options = yaml.safe_load((ROLE / "meta/argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]["main"]["options"]
     assert options["ofed_ulps"]["choices"] == list(NAMES)
 

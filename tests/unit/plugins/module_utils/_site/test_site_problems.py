@@ -10,8 +10,8 @@ import types
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names
-from ansible_collections.rdma.ofed.plugins.module_utils._site._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
@@ -180,8 +180,8 @@ def test_no_input_is_an_exception(variables: dict[str, t.Any], facts: dict[str, 
 
 def place(groups: dict[str, list[str]], hostvars: dict[str, dict[str, t.Any]], host: str = "node1", **variables: t.Any) -> tuple[str, list[str], list[str]]:
     names = {name for members in groups.values() for name in members}
-    found = placement(host, groups, {name: hostvars.get(name, {}) for name in names}, variables, [host])
-    return found.designated, [str(problem) for problem in found.own], [str(problem) for problem in found.common]
+    found = placement(host, groups=groups, hostvars={name: hostvars.get(name, {}) for name in names}, variables=variables, playing=[host])
+    return found.first.designated, [str(problem) for problem in found.own], [str(problem) for problem in found.common]
 
 
 ALL = ["node1", "node2", "node3"]
@@ -242,8 +242,8 @@ def test_a_designated_host_may_be_anywhere_where_opensm_shall_be_absent() -> Non
 
 
 def test_only_the_host_that_speaks_for_all_looks_at_all() -> None:
-    found = placement("node2", {"opensm": ["mgmt"]}, {"mgmt": {"opensm_rank": 1}}, {}, None)
-    assert (found.designated, found.common) == ("mgmt", [])
+    found = placement("node2", groups={"opensm": ["mgmt"]}, hostvars={"mgmt": {"opensm_rank": 1}}, variables={})
+    assert (found.first.designated, found.common) == ("mgmt", [])
 
 
 def test_a_bad_rank_of_a_host_of_the_play_is_said_once() -> None:

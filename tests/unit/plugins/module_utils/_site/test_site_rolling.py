@@ -33,7 +33,7 @@ def test_sizes_are_those_of_ansible(serial: t.Any, count: int, expected: list[in
 
 
 def test_groups_in_order_and_subnet_managers_last_alone_the_designated_one_at_the_end() -> None:
-    assert batches(HOSTS, ["storage", "compute"], GROUPS, MEMBERS, 2) == (
+    assert batches(HOSTS, order=["storage", "compute"], groups=GROUPS, members=MEMBERS, serial=2) == (
         Batch("storage", ("node4", "node5")),
         Batch("storage", ("node6",)),
         Batch("compute", ("node2", "node3")),
@@ -44,18 +44,19 @@ def test_groups_in_order_and_subnet_managers_last_alone_the_designated_one_at_th
 
 def test_without_groups_all_hosts_are_one_group_in_the_order_of_the_inventory() -> None:
     ranked = [Member("node1", "ib", 2), Member("node7", "ib", 1)]
-    found = batches(HOSTS, [], GROUPS, ranked, "40%")
+    found = batches(HOSTS, order=[], groups=GROUPS, members=ranked, serial="40%")
     assert [batch.hosts for batch in found] == [("node2", "node3"), ("node4", "node5"), ("node6",), ("node1",), ("node7",)]
 
 
 def test_only_the_hosts_with_something_to_do_are_in_it() -> None:
-    assert [batch.hosts for batch in batches(["node3", "node7"], ["compute", "storage"], GROUPS, MEMBERS, 9)] == [("node3",), ("node7",)]
-    assert batches([], ["compute"], GROUPS, MEMBERS, 1) == ()
+    found = batches(["node3", "node7"], order=["compute", "storage"], groups=GROUPS, members=MEMBERS, serial=9)
+    assert [batch.hosts for batch in found] == [("node3",), ("node7",)]
+    assert batches([], order=["compute"], groups=GROUPS, members=MEMBERS, serial=1) == ()
 
 
 @given(st.lists(st.sampled_from(HOSTS), unique=True), st.sampled_from([[], ["compute", "storage"], ["storage", "compute"]]), SERIALS)
 def test_every_host_is_in_one_batch_and_no_two_subnet_managers_are(hosts: list[str], order: list[str], serial: t.Any) -> None:
-    found = batches(hosts, order, GROUPS, MEMBERS, serial)
+    found = batches(hosts, order=order, groups=GROUPS, members=MEMBERS, serial=serial)
     assert sorted(host for batch in found for host in batch.hosts) == sorted(hosts)
     own = [index for index, batch in enumerate(found) if {"node1", "node7"} & set(batch.hosts)]
     assert all(len(found[index].hosts) == 1 for index in own)
@@ -71,13 +72,13 @@ def test_every_host_is_in_one_batch_and_no_two_subnet_managers_are(hosts: list[s
     ],
 )
 def test_groups_that_leave_a_host_behind_are_refused(order: t.Any, hosts: list[str], words: str) -> None:
-    assert words in " ".join(str(problem) for problem in problems(order, GROUPS, hosts, MEMBERS))
+    assert words in " ".join(str(problem) for problem in problems(order, groups=GROUPS, hosts=hosts, members=MEMBERS))
 
 
 def test_groups_that_have_all_hosts_are_fine() -> None:
-    assert problems([], GROUPS, HOSTS, MEMBERS) == []
-    assert problems(["compute", "storage"], GROUPS, HOSTS, MEMBERS) == []
-    assert problems(["compute"], GROUPS, ["node2", "node7"], MEMBERS) == []
+    assert problems([], groups=GROUPS, hosts=HOSTS, members=MEMBERS) == []
+    assert problems(["compute", "storage"], groups=GROUPS, hosts=HOSTS, members=MEMBERS) == []
+    assert problems(["compute"], groups=GROUPS, hosts=["node2", "node7"], members=MEMBERS) == []
 
 
 RELOAD, RESET, REBOOT, COLD = (

@@ -14,11 +14,13 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _soft_links
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _input, _links, _plan, _unit
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._links import Link
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _input, _plan, _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Netdev, Node
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rdma_link
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import Link
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,7 +45,7 @@ def made(*links: Link) -> Node:
     return BARE._replace(
         links={link.name: link for link in links},
         files=_unit.render(links),
-        units={_unit.unit_of(link.name): Unit(_unit.unit_of(link.name), load="loaded", enabled="enabled") for link in links},
+        units={_soft_links.unit_of(link.name): Unit(_soft_links.unit_of(link.name), load="loaded", enabled="enabled") for link in links},
     )
 
 
@@ -58,8 +60,8 @@ def test_golden_units(tmp_path: pathlib.Path) -> None:
     if os.environ.get("GOLDEN") == "write":
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
-    assert _unit.records(files) == {"rxe0": RXE, "siw_lan": SIW}
-    assert _unit.records({path: content.split("\n", 1)[1] for path, content in files.items()}) == {}
+    assert _soft_links.records(files) == {"rxe0": RXE, "siw_lan": SIW}
+    assert _soft_links.records({path: content.split("\n", 1)[1] for path, content in files.items()}) == {}
     if shutil.which("systemd-analyze"):
         for path, content in files.items():
             (tmp_path / os.path.basename(path)).write_text(content, encoding="utf-8")
@@ -79,22 +81,22 @@ def test_systemd_names_of_interfaces(netdev: str, escaped: str) -> None:
 
 
 def test_what_rdma_prints() -> None:
-    assert _links.parse_netdevs(RDMA_LINK) == {"mlx5_0": "", "rxe0": "eth0"}
-    assert _links.parse_netdevs('[{"ifname":"rxe0/1","netdev":"eth0"}, {}, 7]') == {"rxe0": "eth0"}
-    assert _links.parse_netdevs("") == _links.parse_netdevs("[]") == {}
+    assert _rdma_link.parse_netdevs(RDMA_LINK) == {"mlx5_0": "", "rxe0": "eth0"}
+    assert _rdma_link.parse_netdevs('[{"ifname":"rxe0/1","netdev":"eth0"}, {}, 7]') == {"rxe0": "eth0"}
+    assert _rdma_link.parse_netdevs("") == _rdma_link.parse_netdevs("[]") == {}
 
 
 @pytest.mark.parametrize("text", ["link rxe0/1 state ACTIVE", "{}", "[" * 100000])
 def test_what_rdma_never_prints(text: str) -> None:
     with pytest.raises(UnexpectedOutput, match="rdma -j link"):
-        _links.parse_netdevs(text)
+        _rdma_link.parse_netdevs(text)
 
 
 @pytest.mark.parametrize(
     ("virtual", "node_type", "expected"), [(True, "1: CA", "rxe"), (True, "4: RNIC", "siw"), (False, "1: CA", ""), (True, "6: usnic UDP", ""), (True, "", "")]
 )
 def test_types_of_devices(virtual: bool, node_type: str, expected: str) -> None:
-    assert _links.type_of(virtual, node_type) == expected
+    assert _rdma_link.type_of(virtual, node_type) == expected
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_links_of_others_stay() -> None:
         (RXE._replace(netdev="eth9"), BARE, "no such network interface on this node"),
         (RXE._replace(netdev="ib0"), BARE, "its hardware type is 32"),
         (RXE._replace(netdev="eth0.7"), BARE, "the interface below the VLAN"),
-        (RXE, BARE._replace(files={_unit.path_of("rxe0"): "[Unit]\n"}), "is not of this collection"),
+        (RXE, BARE._replace(files={_soft_links.path_of("rxe0"): "[Unit]\n"}), "is not of this collection"),
     ],
 )
 def test_what_the_node_can_not_have(link: Link, node: Node, found: str) -> None:

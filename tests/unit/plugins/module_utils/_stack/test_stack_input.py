@@ -171,15 +171,6 @@ def test_nothing_is_wrong_with_the_defaults_of_the_role() -> None:
     assert problems({**defaults, "ofed_source": "mlnx_ofed", "ofed_bundle": "/srv/" + TGZ}, {"os": {"id": "debian", "version": "12"}}) == []
 
 
-@pytest.mark.parametrize("family", ["Debian", "RedHat", "Suse"])
-def test_only_installed_packages_are_removed(family: str) -> None:
-    names = yaml.safe_load((ROLE / "vars" / (family + ".yml")).read_text(encoding="utf-8"))
-    assert set(names["__ofed_removable_packages"]) <= set(names["__ofed_core_packages"] + names["__ofed_tool_packages"])
-    assert "opensm" not in str(names)
-    for state in ("present", "absent"):
-        assert (ROLE / "tasks" / ("%s_%s.yml" % (state, family))).is_file()
-
-
 @pytest.mark.parametrize(
     ("variables", "words"),
     [

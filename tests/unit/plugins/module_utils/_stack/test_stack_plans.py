@@ -15,10 +15,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import interruption
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._packages import Package
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._repository import Repository, files_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -152,7 +152,7 @@ WANTED = st.one_of(
 def carried_out(wanted: Wanted, found: Found) -> Found:
     """The node after the plan, as packages and files would be."""
     packages = {name: package._replace(state="installed") for name, package in found.packages.items()}
-    files = {**found.files, **files_of(found.manager, wanted.repository)}
+    files = {**found.files, **found.manager.files_of(wanted.repository)}
     if wanted.state == "absent":
         packages = {name: package for name, package in packages.items() if name not in found.vendors}
         return found._replace(stack=Stack("inbox", "44.0"), packages=packages, files=files, interrupted="")

@@ -1,0 +1,36 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""One call of the module fabric_check: look until the node is as declared or the time is over."""
+
+from __future__ import annotations
+
+import os
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+
+def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
+    """The result of the module. Raises RdmaError, with the result as its details, for findings that shall be a failure."""
+    wrong = problems(module.params)
+    if wrong:
+        raise InvalidInput(wrong)
+    wanted = wanted_of(module.params)
+    wait = 0 if module.check_mode else module.params["wait"]
+    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release, os.environ)), wait, clock=time.monotonic, sleep=time.sleep)
+    result = {**outcome.result(), "waited": round(waited, 1)}
+    if outcome.findings and module.params["fail"]:
+        raise RdmaError("not as declared: %s" % "; ".join(result["deviation_lines"]), **result)
+    return {"changed": False, "ok": not outcome.findings, **result}

@@ -1,0 +1,199 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Wanted against found: every finding about a node. Pure.
+
+What interfaces, kernel modules and GPU memory should look like is known to the planners of the roles: a change that is
+left in a plan is a finding. The rest is what only a live fabric tells.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import DESIGNATED, Code, Finding, Topic, of_change
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan as ipoib
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import wanted_of as ipoib_wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Wanted, WantedGpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+
+# Logical and physical state of a port.
+ACTIVE = "ACTIVE and LinkUp"
+
+# The name under which nvidia_peermem and nv_peer_mem register with the RDMA stack.
+PEER_MEMORY_CLIENT = "nv_mem"
+
+
+def interfaces(wanted: Wanted, found: Found) -> tuple[Interface, ...]:
+    """The declared interfaces, by the names that they have on this node. One whose port is missing keeps the GUID as its name."""
+    if wanted.ipoib is None or found.ipoib is None:
+        return ()
+    return interfaces_of(resolve([("", item) for item in wanted.ipoib.interfaces], found.ipoib.facts).interfaces)
+
+
+def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
+    """The declared ports, else those under the declared interfaces."""
+    if wanted.ports:
+        return wanted.ports
+    under = {netdev.name: netdev.port for netdev in found.netdevs}
+    ports = [under.get(item.parent or item.name, "") for item in interfaces(wanted, found) if item.present]
+    return tuple(dict.fromkeys(port for port in ports if port))
+
+
+def fabric_port(wanted: Wanted, found: Found) -> Port | None:
+    """The port through which the subnet manager is queried: the first checked one that is ACTIVE, else any that is."""
+    names = checked_ports(wanted, found)
+    candidates = [port for port in found.ports if port.link_layer == "InfiniBand" and (not wanted.fabric_ports or port.name in wanted.fabric_ports)]
+    candidates.sort(key=lambda port: (port.state != "ACTIVE", port.name not in names, port.name))
+    return candidates[0] if candidates else None
+
+
+def findings(wanted: Wanted, found: Found) -> list[Finding]:
+    """Everything that is not as declared, in the order ports, subnet manager, interfaces, modules, GPU memory."""
+    result = [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
+    if wanted.subnet_manager:
+        result += [*_subnet_manager(wanted, found), *_opensm(wanted, found)]
+    if wanted.ipoib is not None and found.ipoib is not None:
+        result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
+    if wanted.kmod is not None and found.kmod is not None:
+        result += [of_change(change) for change in kmod.plan(wanted.kmod, found.kmod).changes]
+    if wanted.gpus is not None and found.gpus is not None:
+        result += _gpus(wanted.gpus, found.gpus)
+    return result
+
+
+def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
+    port = next((port for port in ports if port.name == name), None)
+    if port is None:
+        there = ", ".join(sorted(port.name for port in ports))
+        return [Finding(Code.NO_PORT, Topic.PORT, name, wanted=ACTIVE, detail=there or "none")]
+    if port.link_layer != "InfiniBand":
+        return [Finding(Code.DIFFERS, Topic.PORT, name, "link_layer", "InfiniBand", port.link_layer)]
+    state = "%s and %s" % (port.state, port.phys_state)
+    if (port.state, port.phys_state) != ("ACTIVE", "LinkUp"):
+        return [Finding(Code.PORT_NOT_CONFIGURED if port.phys_state == "LinkUp" else Code.LINK_DOWN, Topic.PORT, name, "", ACTIVE, state)]
+    return [] if port.sm_lid else [Finding(Code.NO_SM_LID, Topic.PORT, name, "sm_lid", found="0")]
+
+
+def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
+    """Whether the master runs on the designated host; None where that can't be known.
+
+    It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
+    node description, which rdma-ndd sets to the host name.
+    """
+    own = any(port.port_guid == master.guid for port in found.ports)
+    if own or wanted.designated:
+        return own and wanted.designated
+    names = (wanted.designated_host, *wanted.designated_names) if wanted.designated_host else ()
+    return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names)
+
+
+def short(master: Master) -> str:
+    """The master in words: its host where the description names one, else its port GUID."""
+    if names_host(master.description):
+        return "%s (%s)" % (master.description, master.guid)
+    return master.guid
+
+
+def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
+    def finding(code: Code, master: str, detail: str = "") -> Finding:
+        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", wanted.designated_host or DESIGNATED, master, detail)
+
+    result = []
+    master = found.master
+    if master is None:
+        result.append(finding(Code.NO_MASTER, "", found.master_error))
+    elif master.state != MASTER:
+        result.append(finding(Code.NOT_MASTER, short(master), STATES.get(master.state, str(master.state))))
+    elif is_designated(wanted, found, master) is False:
+        result.append(finding(Code.OTHER_MASTER, short(master)))
+    if found.masters is not None and len(found.masters) > 1:
+        result.append(finding(Code.SEVERAL_MASTERS, ", ".join(found.masters), str(len(found.masters))))
+    return result
+
+
+def _opensm(wanted: Wanted, found: Found) -> list[Finding]:
+    runs = wanted.designated or wanted.standby
+    code = Code.OPENSM_DESIGNATED if wanted.designated else Code.OPENSM_STANDBY if wanted.standby else Code.OPENSM_SURPLUS
+    result = []
+    for aspect, there, (yes, no) in (("state", found.opensm.pids, ("running", "stopped")), ("enabled", found.opensm.enabled, ("enabled", "disabled"))):
+        if bool(there) != runs:
+            shown = "%s (%s)" % (yes, ", ".join(map(str, there))) if there else no
+            result.append(Finding(code, Topic.OPENSM, "", aspect, yes if runs else no, shown, wanted.designated_host))
+    return result
+
+
+def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interface]) -> list[Finding]:
+    """What the planner would change, or why it refuses; then what no plan changes."""
+    absent = {item.name for item in declared if item.present and item.name not in found.netdevs}
+    try:
+        todo = ipoib.plan(ipoib_wanted(options, found), found)
+    except RdmaError as exc:
+        missing = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent") for name in sorted(absent)]
+        return [*missing, Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
+    absent -= {*todo.deferred, *(naming.name for naming in todo.renames)}
+    result = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent") for name in sorted(absent)]
+    for change in todo.plan.changes:
+        # One that is absent differs in all aspects. The MTU is compared below: the planner leaves it to a broadcast group that clamps it.
+        if not (change.kind == Kind.INTERFACE and (change.subject in absent or change.aspect == "mtu")):
+            result.append(of_change(change))
+    for item in todo.live:
+        if item.name in found.netdevs:
+            result += _mtu(item, found.netdevs[item.name])
+    for item in declared:
+        if item.is_child and item.name in found.netdevs and not todo.touches(item.name, ("device",)):
+            result += _child(item, found.netdevs[item.name])
+    return result
+
+
+def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
+    if not item.mtu or netdev.mtu == item.mtu:
+        return []
+    # Without a carrier the group is not joined yet, and may turn out to allow more.
+    clamped = netdev.mode == "datagram" and netdev.carrier and netdev.mtu < item.mtu and netdev.mtu in GROUP_MTUS
+    code = Code.MTU_CLAMPED if clamped else Code.DIFFERS
+    return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "5" if item.mtu > KERNEL_MTU else "4")]
+
+
+def _child(item: Interface, netdev: Netdev) -> list[Finding]:
+    """A P_Key child that somebody else made."""
+    if not item.present:
+        return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "device", "absent", "present")]
+    if same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):
+        return []
+    return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "pkey", "0x%04x" % item.pkey, netdev.pkey or "unknown")]
+
+
+def _gpus(wanted: WantedGpus, found: Gpus) -> list[Finding]:
+    """Nothing for a node without GPU, and nothing that waits for the installed stack to be loaded."""
+    if not found.gpu.devices:
+        return []
+    method = decide(wanted.method, found, wanted.allow_rebuild)
+    if method.obstacles:
+        why = "; ".join(dict.fromkeys(obstacle.cause for obstacle in method.obstacles))
+        return [Finding(Code.GPU_OUT_OF_REACH, Topic.GPU_MEMORY, wanted=wanted.method, detail=why)]
+    result = [of_change(change) for change in gpudirect.plan(found, wanted.options, method).changes]
+    registers = method.name in (PEERMEM, LEGACY) and found.gpu.peer(method.name).loaded and not found.waits
+    if registers and found.shows_clients and PEER_MEMORY_CLIENT not in found.gpu.clients:
+        result.append(Finding(Code.GPU_NOT_REGISTERED, Topic.GPU_MEMORY, "", "", PEER_MEMORY_CLIENT, ", ".join(found.gpu.clients)))
+    return result

@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Findings in words, for people. Pure. Nothing reads these texts back."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import DECLARED, DESIGNATED, OTHER, Code, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
+
+_OBJECTS: t.Mapping[t.Any, str] = {
+    Topic.PORT: "port {subject}",
+    Topic.SUBNET_MANAGER: "subnet manager of fabric {subject}",
+    Topic.OPENSM: "opensm",
+    Topic.IPOIB: "IPoIB",
+    Topic.GPU_MEMORY: "GPU memory",
+    Kind.INTERFACE: "interface {subject}",
+    Kind.MODULE: "kernel module {subject}",
+}
+
+# "" for aspects that go without saying.
+_ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
+    (Topic.PORT, "link_layer"): "link layer",
+    (Topic.PORT, "sm_lid"): "SM LID",
+    (Topic.OPENSM, "state"): "",
+    (Topic.OPENSM, "enabled"): "at boot",
+    (Kind.INTERFACE, "device"): "",
+    (Kind.INTERFACE, "state"): "",
+}
+
+_VALUES: t.Mapping[str, str] = {DECLARED: "as declared", OTHER: "other content", DESIGNATED: "the designated host"}
+
+
+_FIELDS = ("wanted", "found", "detail")
+
+
+class _Form(t.NamedTuple):
+    """The words of a code, in which the fields of a finding are filled in."""
+
+    wanted: str = "{wanted}"
+    found: str = "{found}"
+    hint: str = ""
+
+
+_MASTER = "one master on {wanted}"
+_FORMS: t.Mapping[Code, _Form] = {
+    Code.DIFFERS: _Form(),
+    Code.NO_PORT: _Form(found="no such port", hint="ports of this node: {detail}"),
+    Code.LINK_DOWN: _Form(hint="look at the cable and the switch port"),
+    Code.PORT_NOT_CONFIGURED: _Form(hint="the link is up: no subnet manager has configured the port yet"),
+    Code.NO_SM_LID: _Form("the LID of the subnet manager", "0", "no subnet manager has introduced itself to the port"),
+    Code.NO_MASTER: _Form(_MASTER, hint="{detail}"),
+    Code.NOT_MASTER: _Form(_MASTER, "{found} in state {detail}"),
+    Code.OTHER_MASTER: _Form(
+        _MASTER,
+        "the master is {found}",
+        "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks",
+    ),
+    Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}"),
+    Code.OPENSM_DESIGNATED: _Form(hint="this is the designated host"),
+    Code.OPENSM_STANDBY: _Form(hint="this host stands by for the designated host: {detail}"),
+    Code.OPENSM_SURPLUS: _Form(hint="designated host: {detail}"),
+    Code.NO_INTERFACE: _Form(hint="is ib_ipoib loaded, and is the port there?"),
+    Code.REFUSED: _Form("as declared", "not possible", "{detail}"),
+    Code.MTU_CLAMPED: _Form(
+        hint="the broadcast group of the partition allows {found}: give the partition mtu={detail} in the subnet manager's partitions.conf"
+    ),
+    Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
+    Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", hint="the module is loaded: see the kernel log"),
+}
+
+
+def subject(finding: Finding) -> str:
+    """The object: `port mlx5_0/1`, `interface ib0`."""
+    form = _OBJECTS.get(finding.kind)
+    return form.format(subject=finding.subject) if form else _words.subject(finding._replace(aspect=""))
+
+
+def _aspect(finding: Finding) -> str:
+    own = _ASPECTS.get((finding.kind, finding.aspect))
+    return _words.aspect(finding) if own is None else own
+
+
+def _values(finding: Finding) -> tuple[str, str, str]:
+    """Wanted, found and hint."""
+    words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in finding._asdict().items() if name in _FIELDS}
+    wanted, found, hint = (form.format(**words) for form in _FORMS[finding.code])
+    return wanted, found, hint
+
+
+def result(finding: Finding) -> dict[str, str]:
+    """In the shape of an entry of `deviations`: the fields that decisions use, then the words."""
+    wanted, found, hint = _values(finding)
+    return {
+        "code": finding.code.value,
+        "kind": finding.kind.value,
+        "subject": finding.subject,
+        "aspect": finding.aspect,
+        "object": " ".join(part for part in (subject(finding), _aspect(finding)) if part),
+        "wanted": wanted,
+        "found": found,
+        "hint": hint,
+    }
+
+
+def lines(findings: t.Iterable[Finding]) -> list[str]:
+    """One line for each object, with all that is wrong with it."""
+    objects: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        objects.setdefault(finding.object, []).append(finding)
+    return [_line(group) for group in objects.values()]
+
+
+def _line(findings: t.Sequence[Finding]) -> str:
+    """`interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520 (HINT)`."""
+    text, hints = subject(findings[0]), []
+    for position, finding in enumerate(findings):
+        wanted, found, hint = _values(finding)
+        aspect = _aspect(finding)
+        text += "%s%s wanted %s, found %s" % (";" if position else "", " %s:" % aspect if aspect else ("" if position else ":"), wanted, found)
+        hints += [hint] if hint and hint not in hints else []
+    return "%s (%s)" % (text, "; ".join(hints)) if hints else text

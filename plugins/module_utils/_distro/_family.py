@@ -1,0 +1,86 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What a family of distributions is to the collection: everything in which one differs from another. Data."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+
+# Purposes of packages. Those of an upper-layer protocol have its name.
+CORE = "core"
+TOOLS = "tools"
+REMOVABLE = "removable"
+"""Of CORE and TOOLS, what can be removed without tearing the distribution apart."""
+OPENSM = "opensm"
+DIAGNOSTICS = "diagnostics"
+FIRMWARE = "firmware"
+"""The tools, and pciutils: they reset an adapter through lspci and setpci, and no package pulls that in."""
+EXTRA_MODULES = "extra_modules"
+"""Kernel modules that the distribution keeps in a package of their own: words for people."""
+RDMA_TOOL = "rdma_tool"
+"""The package with the command rdma."""
+PEER_MEMORY = "nv_peer_mem"
+
+
+class Distribution(t.NamedTuple):
+    """A distribution of a family. The role ofed supports the versions from `first` up to, but not including, `after`."""
+
+    id: str
+    """ID of os-release."""
+    first: str = ""
+    after: str = ""
+    bundle: str = ""
+    """The name that the bundles of MLNX_OFED have for it; "" where there is none."""
+    rebuild: bool = False
+    """Whether the vendor's installer takes it for `bundle` only if it is told so."""
+
+
+class Family(t.NamedTuple):
+    """A family of distributions."""
+
+    name: str
+    """As in `ansible_facts.rdma.os.family`."""
+    title: str
+    """As in messages."""
+    distributions: tuple[Distribution, ...]
+    supported: str
+    """The supported distributions with their versions, in words."""
+    manager: Manager
+    packages: t.Mapping[str, tuple[str, ...]]
+    """The names of packages by purpose."""
+    rdma_modules: tuple[str, ...]
+    """What a fresh rdma-core lists in /etc/rdma/modules/rdma.conf."""
+    infiniband_modules: tuple[str, ...]
+    """What a fresh rdma-core lists in /etc/rdma/modules/infiniband.conf."""
+    kernels: str
+    """A pattern that the packages of kernels match whole, and those that bring new ones."""
+    headers: str
+    """The package with the headers of one kernel, `%s` being its release; "" where `headers_hint` says what to do."""
+    vendor_modules: str
+    """The vendor's package of ready-made modules, `%s` being what they are of."""
+    peer_memory_tools: t.Mapping[str, str]
+    """Programs, and files with their paths, that building nv_peer_mem takes -> the packages that have them."""
+    headers_hint: str = ""
+    peer_memory_options: tuple[str, ...] = ()
+    """Options for the installation of nv_peer_mem's packages."""
+
+    @property
+    def by_dkms(self) -> bool:
+        """Whether the vendor's packages of modules are built with DKMS."""
+        return self.vendor_modules.endswith("-dkms")
+
+    def kernel_packages(self, names: t.Iterable[str]) -> tuple[str, ...]:
+        """Of the packages `names`, those of kernels, and those that bring new ones."""
+        return tuple(sorted(name for name in names if re.fullmatch(self.kernels, name)))
+
+    def names(self, purposes: t.Iterable[str]) -> tuple[str, ...]:
+        """The packages for the purposes, each once. Raises KeyError for an unknown purpose."""
+        return tuple(dict.fromkeys(name for purpose in purposes for name in self.packages[purpose]))

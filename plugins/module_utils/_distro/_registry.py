@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The families of distributions, in the order in which messages name them. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._debian import DEBIAN
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._redhat import RED_HAT
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._suse import SUSE
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Distribution, Family
+
+FAMILIES: tuple[Family, ...] = (DEBIAN, RED_HAT, SUSE)
+UNKNOWN = "Unknown"
+# Recognised, but without packages that the collection knows.
+_OTHERS: t.Mapping[str, str] = {"arch": "Arch"}
+
+DISTRIBUTIONS: t.Mapping[str, Distribution] = {item.id: item for family in FAMILIES for item in family.distributions}
+SUPPORTED = "; ".join(family.supported for family in FAMILIES)
+NAMES = "%s and %s" % (", ".join(family.name for family in FAMILIES[:-1]), FAMILIES[-1].name)
+
+
+def by_name(name: t.Any) -> Family | None:
+    """The family of a name as `ansible_facts.rdma.os.family` has it; None where it is not registered."""
+    return next((family for family in FAMILIES if family.name == name), None)
+
+
+def family_of(os_id: str, id_like: str = "") -> Family | None:
+    """The family by `ID` of os-release, then by `ID_LIKE` from left to right; None where it is not registered."""
+    return by_name(family_name(os_id, id_like))
+
+
+def family_name(os_id: str, id_like: str = "") -> str:
+    """The same by its name; also of distributions that are only recognised."""
+    known = {**_OTHERS, **{item.id: family.name for family in FAMILIES for item in family.distributions}}
+    return next((known[word.lower()] for word in [os_id, *id_like.split()] if word.lower() in known), UNKNOWN)
+
+
+def known_packages() -> frozenset[str]:
+    """The names of all packages that a family knows, for any purpose."""
+    return frozenset(name for family in FAMILIES for names in family.packages.values() for name in names)
+
+
+def packages_by_family(purpose: str) -> str:
+    """In words, the packages for a purpose by family: `iproute2 on Debian and Ubuntu, iproute on Red Hat`."""
+    return ", ".join("%s on %s" % (" ".join(family.packages[purpose]), family.title) for family in FAMILIES)

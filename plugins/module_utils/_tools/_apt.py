@@ -1,0 +1,125 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""apt: what it prints, and its command lines."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, apt_files
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
+
+# apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
+_APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
+_MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
+_SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]]*)\])?(?: \((\S+))?", re.MULTILINE)
+
+
+class Simulated(t.NamedTuple):
+    """What `apt-get --simulate` would do."""
+
+    removed: t.Mapping[str, str]
+    """Names and versions."""
+    installed: t.Mapping[str, str]
+
+
+def parse_madison(stdout: str) -> dict[str, list[str]]:
+    """`apt-cache madison NAME ...` -> the versions on offer, best first, each once."""
+    found: dict[str, list[str]] = {}
+    for name, version, _where in _MADISON.findall(stdout):
+        if version not in found.setdefault(name, []):
+            found[name].append(version)
+    return found
+
+
+def parse_simulation(stdout: str) -> Simulated:
+    """`apt-get --simulate`: lines such as `Remv NAME [VERSION]` and `Inst NAME [OLD] (NEW ...)`."""
+    removed, installed = {}, {}
+    for verb, name, old, new in _SIMULATED.findall(stdout):
+        if verb == "Inst":
+            installed[name] = new
+        else:
+            removed[name] = old
+    # What is removed to be installed in another version stays.
+    return Simulated({name: version for name, version in removed.items() if name not in installed}, installed)
+
+
+def mend_argv() -> tuple[str, ...]:
+    """Settle packages that can't be configured because something that they need is missing."""
+    return (*_APT, "--no-install-recommends", "--fix-broken", "install")
+
+
+def purge_argv(names: t.Iterable[str]) -> tuple[str, ...]:
+    """Remove packages, and all that depends on them. It is simulated before it is done."""
+    return (*_APT, "purge", *sorted(names))
+
+
+def simulate(argv: t.Sequence[str]) -> tuple[str, ...]:
+    """The same without any change, as far as that goes without root."""
+    return (argv[0], "--simulate", *argv[1:])
+
+
+class Apt(Manager):
+    """apt, on top of dpkg."""
+
+    name = "apt"
+    action = "ansible.builtin.apt"
+    options = {"present": {"cache_valid_time": 86400, "install_recommends": False, "update_cache": True}}
+    # The packages start their own services on installation; policy-rc.d keeps them from that.
+    quiet_options = {"policy_rc_d": 101}
+    packaging = "deb"
+    simulates = True
+    lists_age = True
+    repository_files = APT_FILES
+
+    def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
+        return dpkg.parse_dpkg_database(read_text(os.path.join(root, dpkg.STATUS)), names, remnants)
+
+    def update_argv(self) -> tuple[str, ...]:
+        return (*_APT, "update")
+
+    def install_argv(self, names: t.Sequence[str], version: str = "", also: t.Sequence[str] = ()) -> tuple[str, ...]:
+        # The version comes from a pin, so that it holds later on as well.
+        return (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install", *names, *also)
+
+    def add_argv(self, names: t.Sequence[str], trial: bool = False) -> tuple[str, ...]:
+        return ("apt-get", "-y", "--no-install-recommends", "install", *(("--simulate",) if trial else ()), *names)
+
+    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str]) -> tuple[str, ...]:
+        words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["%s-" % name for name in sorted(gone)]
+        return (*_APT, "--no-install-recommends", "--allow-downgrades", "--purge", "--fix-broken", "install", *words)
+
+    def recover_argv(self) -> tuple[str, ...]:
+        return ("dpkg", "--configure", "-a", "--force-confdef", "--force-confold")
+
+    def erase_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
+        return ("dpkg", "--purge", *names)
+
+    def hold_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
+        return ("apt-mark", "hold", *names)
+
+    def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
+        return frozenset(name for name in names if packages[name].held)
+
+    def files_of(self, repository: Repository | None) -> dict[str, str]:
+        return self._complete(apt_files(repository) if repository else {})
+
+    def removal_script(self, names: t.Sequence[str]) -> str:
+        return "LC_ALL=C " + " ".join(map(shlex.quote, ("dpkg", "--simulate", "--remove", *names)))
+
+    def removable(self, names: t.Sequence[str], stdout: str, stderr: str) -> list[str]:
+        return [name for name in names if name not in dpkg.parse_prevented(stderr)]

@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""`modinfo`: what a module says about itself and its parameters. Grammar from kmod, `modinfo.c`. Pure."""
+
+from __future__ import annotations
+
+import re
+
+_PARAMETER = re.compile(r"^([A-Za-z0-9_]+):(.*)$")
+_TYPE = re.compile(r"\(([a-z0-9 ]+)\)\s*$")
+
+
+def parse_modinfo(stdout: str) -> dict[str, dict[str, str]]:
+    """`modinfo NAME ...` -> the fields of each module; of a field that is repeated, the first.
+
+    Each module's block starts with the path of its file. With `-F FIELD` a module without that field would print
+    nothing at all, so that the lines of several modules could not be told apart.
+    """
+    found: dict[str, dict[str, str]] = {}
+    fields: dict[str, str] = {}
+    for line in stdout.splitlines():
+        key, colon, value = line.partition(":")
+        if key == "filename":
+            name = value.strip().rpartition("/")[2].partition(".ko")[0].replace("-", "_")
+            fields = found.setdefault(name, {})
+        if colon and found:
+            fields.setdefault(key, value.strip())
+    return found
+
+
+def parse_parameters(stdout: str) -> dict[str, str]:
+    """`modinfo -p NAME` -> type by parameter, from `NAME:description (type)`, whose description may have line breaks.
+
+    The type is "" for a parameter that is shown without one: the module reads it in a way of its own.
+    """
+    lines: dict[str, str] = {}
+    name = ""
+    for line in stdout.splitlines():
+        match = _PARAMETER.match(line)
+        name = match.group(1) if match else name
+        lines[name] = line
+    lines.pop("", None)
+    kinds = {name: _TYPE.search(last) for name, last in lines.items()}
+    return {name: kind.group(1) if kind else "" for name, kind in kinds.items()}

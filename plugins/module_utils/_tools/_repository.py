@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The files that declare the site's repository to a package manager: its address, its key, and which versions to take. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+
+NAME = "rdma-ofed"
+_ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
+_APT_SOURCES = "/etc/apt/sources.list.d/rdma-ofed.sources"
+_APT_PIN = "/etc/apt/preferences.d/rdma-ofed.pref"
+# apt tells the two forms of a key apart by the ending of its name.
+_APT_KEY = "/etc/apt/keyrings/rdma-ofed"
+RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
+APT_FILES = (_APT_KEY + ".asc", _APT_KEY + ".gpg", _APT_SOURCES, _APT_PIN)
+
+
+class Repository(t.NamedTuple):
+    """A declared repository."""
+
+    address: str
+    """A URL, or a folder of the node."""
+    key: str
+    """The key itself, armoured or binary, with undecodable bytes as surrogates. "" where the repository is trusted without a key."""
+    pinned: tuple[str, ...] = ()
+    """Patterns of the names of packages that must have ..."""
+    version: str = ""
+    """... a version that begins with this; "" for any."""
+
+
+def is_key(text: str) -> bool:
+    """Whether this is a public key. A binary one begins with an octet that has its highest bit set."""
+    first = text[:1].encode("utf-8", "surrogateescape")[:1]
+    return _ARMOUR in text or (bool(first) and first[0] & 0x80 != 0)
+
+
+def uri(address: str) -> str:
+    """An address as package managers take it: a folder of the node gets a scheme."""
+    return "file:" + address.rstrip("/") if address.startswith("/") else address.rstrip("/")
+
+
+def apt_files(repository: Repository) -> dict[str, str]:
+    """The files by path: source, key, pin."""
+    files = {}
+    trust = "Trusted: yes"
+    if repository.key:
+        path = _APT_KEY + (".asc" if _ARMOUR in repository.key else ".gpg")
+        files[path] = repository.key
+        trust = "Signed-By: " + path
+    files[_APT_SOURCES] = "%sTypes: deb\nURIs: %s/\nSuites: ./\n%s\n" % (HEADER, uri(repository.address), trust)
+    if repository.pinned and repository.version:
+        # Above 1000, apt goes back to an older version as well.
+        files[_APT_PIN] = "%sPackage: %s\nPin: version /^%s([^0-9].*)?$/\nPin-Priority: 1001\n" % (
+            HEADER,
+            " ".join(repository.pinned),
+            # With an epoch or without; 2.9.1 is not 2.9.10.
+            "([0-9]+:)?" + re.escape(repository.version),
+        )
+    return files
+
+
+def rpm_files(repository: Repository, path: str, extra: str) -> dict[str, str]:
+    """The files by path: key, and the repository at `path` with the lines `extra`."""
+    files = {RPM_KEY: repository.key} if repository.key else {}
+    address = uri(repository.address).replace("file:/", "file:///", 1) if repository.address.startswith("/") else uri(repository.address)
+    check = "gpgcheck=1\ngpgkey=file://%s\n" % RPM_KEY if repository.key else "gpgcheck=0\n"
+    files[path] = "%s[%s]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n%s%s" % (HEADER, NAME, address, check, extra)
+    return files

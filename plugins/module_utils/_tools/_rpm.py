@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""rpm: its database and its command lines, and what dnf and zypper have in common."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import rpm_files
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
+
+_FORMAT = ("--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
+_NEEDED_BY = re.compile(r"is needed by \(installed\) (\S+)")
+_NEVRA = re.compile(r"^(.+)-([^-]+)-([^-]+?)(?:\.[a-z0-9_]+)?$")
+
+
+def query_argv(names: t.Iterable[str] | None = None) -> tuple[str, ...]:
+    """Name and version of all installed packages, or of `names`."""
+    return ("rpm", "-qa", *_FORMAT) if names is None else ("rpm", "-q", *_FORMAT, *names)
+
+
+def parse_rpm_query(stdout: str) -> dict[str, Package]:
+    """The answer to `query_argv`; sentences about packages that are not installed are skipped. Of several kernels, the last."""
+    rows = [line.split("\t") for line in stdout.splitlines()]
+    return {row[0]: Package(row[1]) for row in rows if len(row) == 2}
+
+
+def erase_test_argv(names: t.Iterable[str]) -> tuple[str, ...]:
+    """Tell what needs the packages, and change nothing."""
+    return ("rpm", "--erase", "--test", *names)
+
+
+def parse_rpm_test(stderr: str) -> list[str]:
+    """`erase_test_argv` -> names of the packages that need what would go."""
+    found = set()
+    for nevra in _NEEDED_BY.findall(stderr):
+        match = _NEVRA.match(nevra)
+        found.add(match.group(1) if match else nevra)
+    return sorted(found)
+
+
+class RpmManager(Manager):
+    """A manager of rpm packages."""
+
+    packaging = "rpm"
+    repository_path = ""
+    repository_extra = ""
+    lock_list = ""
+    """The file with its version locks, below the root directory."""
+    lock_pattern = ""
+    """A locked package in it; `%s` is the name."""
+
+    def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
+        if names is None:
+            return parse_rpm_query(run(query_argv(), timeout=120).stdout)
+        return parse_rpm_query(run(query_argv(sorted(names)), ok=None, timeout=20).stdout) if names and run.has("rpm") else {}
+
+    def recover_argv(self) -> tuple[str, ...]:
+        return ("rpm", "--rebuilddb")
+
+    def erase_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
+        return ("rpm", "--erase", *names)
+
+    def files_of(self, repository: Repository | None) -> dict[str, str]:
+        return self._complete(rpm_files(repository, self.repository_path, self.repository_extra) if repository else {})
+
+    def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
+        return self.parse_locks(read_text(os.path.join(root, self.lock_list)), names)
+
+    def parse_locks(self, text: str, names: t.Iterable[str]) -> frozenset[str]:
+        """The content of `lock_list` -> those of `names` that are locked."""
+        return frozenset(name for name in names if re.search(self.lock_pattern % re.escape(name), text, re.MULTILINE))
+
+    def removal_script(self, names: t.Sequence[str]) -> str:
+        tests = ["%s; echo %s $?" % (" ".join(map(shlex.quote, erase_test_argv([name]))), shlex.quote(name)) for name in names]
+        return "export LC_ALL=C; " + "; ".join(tests)
+
+    def removable(self, names: t.Sequence[str], stdout: str, stderr: str) -> list[str]:
+        return [name for name in names if name + " 0" in stdout.splitlines()]

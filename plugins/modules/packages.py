@@ -1,0 +1,104 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The code is in plugins/action/packages.py: it runs on the controller.
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: packages
+short_description: Installs or removes the packages of the distribution for a purpose
+version_added: 1.0.0
+description:
+  - Resolves purposes to the names that the packages have in the distribution of the host, and has the module of its package
+    manager install or remove them. That is M(ansible.builtin.apt), M(ansible.builtin.dnf) or M(community.general.zypper).
+    Their C(module_defaults) count.
+  - Executes nothing on the host if C(ansible_facts.rdma.packages) tells that there is nothing to do.
+  - Needs C(ansible_facts.rdma.os), which M(rdma.ofed.rdma_facts) returns.
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.action
+attributes:
+  action:
+    description: It is an action plugin, which executes the module of the package manager where something is to be done.
+    support: full
+  check_mode:
+    description: Makes no change and returns what the module of the package manager predicts.
+    support: full
+  diff_mode:
+    description: Shows what the module of the package manager shows.
+    support: full
+  platform:
+    description: The systems on which it works.
+    platforms: linux
+    support: full
+options:
+  purposes:
+    description:
+      - What the packages are for. V(core) and V(tools) are the RDMA stack of the distribution and its diagnostic and measuring tools;
+        V(removable) is the part of both that can be removed.
+      - V(opensm), V(diagnostics), V(firmware) and V(rdma_tool) are the subnet manager, the tools that look at a fabric, the tools for
+        firmware, and the command C(rdma).
+      - The name of an upper-layer protocol is a purpose as well, such as V(srp) or V(nvmf).
+    type: list
+    elements: str
+    default: []
+  names:
+    description: Names of further packages, in any form that the package manager takes.
+    type: list
+    elements: str
+    default: []
+  state:
+    description: Whether the packages are installed or removed.
+    type: str
+    choices: [present, absent]
+    default: present
+  needed:
+    description: With O(state=absent), what happens to packages that others need. V(remove) removes the others, too.
+    type: str
+    choices: [keep, remove]
+    default: keep
+  start_services:
+    description: Whether packages may start their services as they are installed. Makes a difference where apt is the package manager.
+    type: bool
+    default: true
+  trust_facts:
+    description: Whether C(ansible_facts.rdma.packages) is up to date. Set it to V(false) if packages have changed since the facts were gathered.
+    type: bool
+    default: true
+  installed:
+    description: Versions of the installed packages by name, in place of the facts.
+    type: dict
+  unsupported:
+    description: What the message says in addition if the distribution is not supported.
+    type: str
+    default: ""
+"""
+
+EXAMPLES = r"""
+- name: Gather the facts
+  rdma.ofed.rdma_facts:
+
+- name: Install the RDMA stack of the distribution with its tools
+  rdma.ofed.packages:
+    purposes: [core, tools]
+    names: [libibverbs-dev]
+
+- name: Remove the subnet manager
+  rdma.ofed.packages:
+    purposes: [opensm]
+    state: absent
+"""
+
+RETURN = r"""
+changed:
+  description: Whether packages were installed or removed. The module of the package manager adds its own return values.
+  returned: always
+  type: bool
+  sample: false
+"""

@@ -1,0 +1,421 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Wanted against found: each deviation is named, and nothing else is."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from hypothesis import given
+from hypothesis import strategies as st
+
+OWN = "0x0c42a10300000021"
+MASTERS = "0x0c42a10300000011"
+PORT = Port(
+    name="mlx5_0/1",
+    device="mlx5_0",
+    port=1,
+    port_guid=OWN,
+    link_layer="InfiniBand",
+    state="ACTIVE",
+    phys_state="LinkUp",
+    rate="100 Gb/sec (4X EDR)",
+    lid=2,
+    sm_lid=1,
+)
+IB0 = Netdev(name="ib0", kind="ipoib", port="mlx5_0/1", port_guid=OWN, pkey="0xffff", mode="datagram", mtu=2044, up=True, addresses=("10.20.0.2/24",))
+BACKEND = "systemd-networkd"
+DECLARED_MODULES = kmod.Wanted(load=frozenset(("ib_umad", "ib_ipoib")))
+MODULES = Modules(loaded={"ib_umad": False, "ib_ipoib": False}, load_text=load_text(["ib_ipoib", "ib_umad"]))
+
+ADDRESSES = ["10.20.0.2/24"]
+IB0_DECLARED = {"name": "ib0", "addresses": ADDRESSES, "mode": "datagram", "mtu": 2044}
+
+
+def declaring(*items: t.Mapping[str, t.Any]) -> Options:
+    return Options(list(items), BACKEND, rollback_timeout=30)
+
+
+def with_interfaces(found: Found, *netdevs: Netdev, options: Options | None = None) -> Found:
+    """The node with these interfaces, and the files that the role writes for `options`; none where it refuses."""
+    state = Ipoib(
+        {netdev.name: netdev for netdev in netdevs},
+        backends={BACKEND: Presence()},
+        ports=found.ports,
+        loaded=True,
+    )
+    try:
+        changes = _plan.plan(wanted_of(options or declaring(IB0_DECLARED), state), state).plan.changes
+    except RdmaError:
+        changes = ()
+    files = {change.subject: change.after for change in changes if change.kind == Kind.FILE}
+    return found._replace(netdevs=netdevs, ipoib=state._replace(files=files))
+
+
+WANTED = Wanted(
+    ports=("mlx5_0/1",),
+    ipoib=declaring(IB0_DECLARED),
+    kmod=DECLARED_MODULES,
+    designated_host="node1",
+)
+GOOD = with_interfaces(
+    Found(
+        ports=(PORT,),
+        kmod=MODULES,
+        master=Master(MASTERS, 1, 14, 3, "node1 mlx5_0"),
+    ),
+    IB0,
+)
+SM_WANTED = WANTED._replace(designated=True, designated_host="node2")
+SM_GOOD = GOOD._replace(master=Master(OWN, 2, 14, 3), masters=(OWN,), opensm=Opensm((42,), ("opensm.service",)))
+
+
+def words(wanted: Wanted, found: Found) -> list[str]:
+    return _words.lines(findings(wanted, found))
+
+
+def test_nothing_deviates_on_a_good_node() -> None:
+    assert findings(WANTED, GOOD) == []
+    assert findings(SM_WANTED, SM_GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        pytest.param(
+            GOOD._replace(ports=(PORT._replace(state="DOWN", phys_state="Polling"),)),
+            "port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable and the switch port)",
+            id="link down",
+        ),
+        pytest.param(
+            GOOD._replace(ports=(PORT._replace(state="INIT"),)),
+            "port mlx5_0/1: wanted ACTIVE and LinkUp, found INIT and LinkUp (the link is up: no subnet manager has configured the port yet)",
+            id="no subnet manager",
+        ),
+        pytest.param(
+            GOOD._replace(ports=(PORT._replace(name="mlx5_1/1"),)),
+            "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1)",
+            id="another port",
+        ),
+        pytest.param(GOOD._replace(ports=(PORT._replace(link_layer="Ethernet"),)), "port mlx5_0/1 link layer: wanted InfiniBand, found Ethernet", id="RoCE"),
+        pytest.param(
+            GOOD._replace(ports=(PORT._replace(sm_lid=0),)),
+            "port mlx5_0/1 SM LID: wanted the LID of the subnet manager, found 0 (no subnet manager has introduced itself to the port)",
+            id="no SM LID",
+        ),
+        pytest.param(
+            GOOD._replace(master=None, master_error="nobody answers on port mlx5_0/1"),
+            "subnet manager of fabric ib: wanted one master on node1, found none (nobody answers on port mlx5_0/1)",
+            id="no master",
+        ),
+        pytest.param(
+            GOOD._replace(master=Master(MASTERS, 1, 5, 2, "node1 mlx5_0")),
+            "subnet manager of fabric ib: wanted one master on node1, found node1 mlx5_0 (%s) in state STANDBY" % MASTERS,
+            id="standby only",
+        ),
+        pytest.param(
+            GOOD._replace(opensm=Opensm((77,), ())),
+            "opensm: wanted stopped, found running (77) (designated host: node1)",
+            id="opensm runs",
+        ),
+        pytest.param(
+            GOOD._replace(opensm=Opensm((), ("opensm.service",))),
+            "opensm at boot: wanted disabled, found enabled (opensm.service) (designated host: node1)",
+            id="opensm enabled",
+        ),
+        pytest.param(with_interfaces(GOOD), "interface ib0: wanted present, found absent (is ib_ipoib loaded, and is the port there?)", id="no interface"),
+        pytest.param(with_interfaces(GOOD, IB0._replace(up=False)), "interface ib0: wanted up, found down", id="interface down"),
+        pytest.param(with_interfaces(GOOD, IB0._replace(mode="connected")), "interface ib0 mode: wanted datagram, found connected", id="mode"),
+        pytest.param(with_interfaces(GOOD, IB0._replace(mtu=1500)), "interface ib0 mtu: wanted 2044, found 1500", id="mtu"),
+        pytest.param(
+            with_interfaces(GOOD, IB0._replace(addresses=("10.20.0.3/24",))),
+            "interface ib0 addresses: wanted 10.20.0.2/24, found 10.20.0.3/24",
+            id="another address",
+        ),
+        pytest.param(
+            with_interfaces(GOOD, IB0._replace(addresses=("10.20.0.2/16",))),
+            "interface ib0 addresses: wanted 10.20.0.2/24, found 10.20.0.2/16",
+            id="another prefix",
+        ),
+        pytest.param(
+            GOOD._replace(kmod=MODULES._replace(loaded={"ib_umad": False})),
+            "kernel module ib_ipoib: wanted loaded, found not loaded",
+            id="module not loaded",
+        ),
+        pytest.param(
+            GOOD._replace(kmod=MODULES._replace(load_text=load_text(["ib_umad"]))),
+            "file %s: wanted as declared, found other content" % LOAD_PATH,
+            id="module not persisted",
+        ),
+    ],
+)
+def test_each_deviation_is_named_once(found: Found, expected: str) -> None:
+    assert words(WANTED, found) == [expected]
+
+
+def test_a_foreign_master_is_named() -> None:
+    (line,) = words(WANTED, GOOD._replace(master=Master("0x0000000000100001", 9, 15, 3, "ufm mlx5_0")))
+    assert line.startswith("subnet manager of fabric ib: wanted one master on node1, found the master is ufm mlx5_0 (0x0000000000100001)")
+
+
+def test_two_masters_are_named_on_the_designated_host() -> None:
+    assert words(SM_WANTED, SM_GOOD._replace(masters=(MASTERS, OWN))) == [
+        "subnet manager of fabric ib: wanted one master on node2, found 2 masters: %s, %s" % (MASTERS, OWN)
+    ]
+
+
+def test_the_designated_host_runs_and_enables_opensm() -> None:
+    assert words(SM_WANTED, SM_GOOD._replace(opensm=Opensm((42,), ()))) == ["opensm at boot: wanted enabled, found disabled (this is the designated host)"]
+
+
+def test_a_master_elsewhere_is_wrong_on_the_designated_host() -> None:
+    assert any("the master is" in line for line in words(SM_WANTED, SM_GOOD._replace(master=Master(MASTERS, 1, 14, 3))))
+
+
+def test_subnet_managers_are_left_alone_on_request() -> None:
+    wanted = WANTED._replace(subnet_manager=False)
+    assert findings(wanted, GOOD._replace(master=None, opensm=Opensm((1,), ("opensm.service",)))) == []
+
+
+def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
+    options = declaring({**IB0_DECLARED, "mtu": 4092})
+    for written in (options, None):
+        # Whether an earlier run has set it, or only declared it.
+        joined = with_interfaces(GOOD, IB0._replace(carrier=True), options=written)
+        (deviation,) = (each for each in findings(WANTED._replace(ipoib=options), joined) if each.kind == Kind.INTERFACE)
+        assert _words.lines([deviation])[0].startswith("interface ib0 mtu: wanted 4092, found 2044") and "mtu=5" in _words.lines([deviation])[0]
+        assert deviation.code == Code.MTU_CLAMPED and deviation.lasting
+    (deviation,) = findings(WANTED._replace(ipoib=options), with_interfaces(GOOD, IB0, options=options))
+    assert not deviation.lasting, "without a carrier nothing is known of the group yet"
+
+
+def test_an_open_mode_is_the_choice_of_the_planner_and_an_open_mtu_that_of_the_kernel() -> None:
+    options = declaring({"name": "ib0", "addresses": ADDRESSES})
+    wanted = WANTED._replace(ipoib=options)
+    assert findings(wanted, with_interfaces(GOOD, IB0._replace(mtu=4092), options=options)) == []
+    connected = with_interfaces(GOOD, IB0._replace(mode="connected", mtu=65520), options=options)
+    assert "interface ib0 mode: wanted datagram, found connected" in words(wanted, connected)
+
+
+def test_a_child_is_compared_by_partition() -> None:
+    options = declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001})
+    wanted = WANTED._replace(ipoib=options)
+    child = Netdev(name="ib0.8001", kind="ipoib_child", port="mlx5_0/1", parent="ib0", pkey="0x8001", mode="datagram", mtu=2044, up=True)
+    assert findings(wanted, with_interfaces(GOOD, IB0, child, options=options)) == []
+    other = with_interfaces(GOOD, IB0, child._replace(pkey="0x8002"), options=options)
+    assert words(wanted, other) == ["interface ib0.8001 pkey: wanted 0x8001, found 0x8002"]
+
+
+def test_an_absent_child_must_not_be_there_and_an_absent_parent_may() -> None:
+    gone = declaring({"name": "ib0", "state": "absent"}, {"parent": "ib0", "pkey": 0x8001, "state": "absent"})
+    wanted = WANTED._replace(ipoib=gone)
+    child = IB0._replace(name="ib0.8001", kind="ipoib_child", parent="ib0", pkey="0x8001")
+    assert findings(wanted, with_interfaces(GOOD, IB0, options=gone)) == []
+    assert words(wanted, with_interfaces(GOOD, IB0, child, options=gone)) == ["interface ib0.8001: wanted absent, found present"]
+    ours = with_interfaces(GOOD, IB0, child, options=declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001}))
+    assert "interface ib0.8001: wanted none, found P_Key child 0x8001 of ib0" in words(wanted, ours)
+
+
+def test_addresses_compare_by_value() -> None:
+    options = declaring({"name": "ib0", "addresses": ["fd00::1/64"]})
+    found = with_interfaces(GOOD, IB0._replace(addresses=("fd00:0:0::1/64",)), options=options)
+    assert findings(WANTED._replace(ipoib=options), found) == []
+
+
+def test_files_of_the_role_are_as_it_would_write_them() -> None:
+    assert GOOD.ipoib is not None
+    path = "/etc/systemd/network/50-rdma-ib0.network"
+    lost = GOOD._replace(ipoib=GOOD.ipoib._replace(files={}))
+    assert words(WANTED, lost) == ["file %s: wanted as declared, found none" % path]
+    edited = GOOD._replace(ipoib=GOOD.ipoib._replace(files={**GOOD.ipoib.files, path: GOOD.ipoib.files[path] + "# by hand"}))
+    assert words(WANTED, edited) == ["file %s: wanted as declared, found other content" % path]
+
+
+def test_what_the_planner_refuses_is_one_finding() -> None:
+    (line,) = words(WANTED, with_interfaces(GOOD, IB0._replace(master="br0")))
+    assert line.startswith("IPoIB: wanted as declared, found not possible (ib0 is a port of br0, which is not declared")
+
+
+def test_without_declared_ports_those_under_the_interfaces_are_checked() -> None:
+    assert checked_ports(WANTED._replace(ports=()), GOOD) == ("mlx5_0/1",)
+    assert checked_ports(Wanted(ipoib=declaring({"parent": "ib0", "pkey": 0x8001})), GOOD) == ("mlx5_0/1",)
+    assert checked_ports(Wanted(), GOOD) == ()
+
+
+def test_the_subnet_manager_is_asked_through_an_active_declared_infiniband_port() -> None:
+    down = PORT._replace(name="mlx5_0/1", state="DOWN")
+    other = PORT._replace(name="mlx5_1/1")
+    roce = PORT._replace(name="mlx5_2/1", link_layer="Ethernet")
+    assert fabric_port(WANTED, GOOD._replace(ports=(roce, down, other))) == other
+    assert fabric_port(WANTED, GOOD._replace(ports=(other, PORT))) == PORT
+    assert fabric_port(WANTED, GOOD._replace(ports=(roce,))) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "master", "expected"),
+    [
+        (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, "node1 mlx5_0"), True),
+        (Wanted(designated_host="node1.example.org"), Master(MASTERS, 1, 0, 3, "NODE1 HCA-1"), True),
+        (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, "node11 mlx5_0"), False),
+        (Wanted(designated_host="sm", designated_names=("node1.cluster",)), Master(MASTERS, 1, 0, 3, "node1 mlx5_0"), True),
+        (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, "MT4119 ConnectX5   Mellanox Technologies"), None),
+        (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, ""), None),
+        (Wanted(designated_host=""), Master(MASTERS, 1, 0, 3, "node1"), None),
+        (Wanted(designated_host="node1", designated_guids=(MASTERS,)), Master(MASTERS, 1, 0, 3, "other"), True),
+        (Wanted(designated_host="node1", designated_guids=("0x0",)), Master(MASTERS, 1, 0, 3, "node1"), False),
+        (Wanted(designated_host="node1"), Master(OWN, 1, 0, 3, "node1"), False),
+        (Wanted(designated_host="node2", designated=True), Master(OWN, 1, 0, 3), True),
+        (Wanted(designated_host="node2", designated=True), Master(MASTERS, 1, 0, 3, "node2"), False),
+    ],
+)
+def test_who_the_master_is(wanted: Wanted, master: Master, expected: bool | None) -> None:
+    assert is_designated(wanted, GOOD, master) is expected
+
+
+def test_a_master_without_a_name_is_its_guid() -> None:
+    assert short(Master(MASTERS, 1, 0, 3, "MT4119 ConnectX5")) == MASTERS
+
+
+def test_one_row_for_each_interface_and_each_port_without_one() -> None:
+    second = PORT._replace(name="mlx5_1/1")
+    wanted = WANTED._replace(ports=("mlx5_0/1", "mlx5_1/1"))
+    found = GOOD._replace(ports=(PORT, second))
+    rows = table_rows(wanted, found, findings(wanted, found))
+    assert [(row.port, row.interface, row.rate, row.sm, row.result) for row in rows] == [
+        ("mlx5_0/1", "ib0", "100 Gb/sec", "node1", "OK"),
+        ("mlx5_1/1", "-", "100 Gb/sec", "node1", "OK"),
+    ]
+
+
+def test_only_the_row_of_the_deviating_port_is_bad() -> None:
+    second = PORT._replace(name="mlx5_1/1", state="DOWN", phys_state="Polling")
+    wanted = WANTED._replace(ports=("mlx5_0/1", "mlx5_1/1"))
+    found = GOOD._replace(ports=(PORT, second))
+    assert [row.result for row in table_rows(wanted, found, findings(wanted, found))] == ["OK", "BAD"]
+
+
+def test_a_node_without_anything_has_a_row() -> None:
+    wanted, found = Wanted(), Found(master_error="this node has no InfiniBand port")
+    (row,) = table_rows(wanted, found, findings(wanted, found))
+    assert (row.port, row.result) == ("-", "BAD")
+
+
+def test_the_master_itself_is_marked() -> None:
+    assert {row.sm for row in table_rows(SM_WANTED, SM_GOOD, [])} == {"master"}
+
+
+PORTS = st.builds(
+    Port,
+    name=st.sampled_from(("mlx5_0/1", "mlx5_1/1")),
+    device=st.just("mlx5_0"),
+    port=st.just(1),
+    port_guid=st.sampled_from((OWN, MASTERS)),
+    link_layer=st.sampled_from(("InfiniBand", "Ethernet")),
+    state=st.sampled_from(("ACTIVE", "INIT", "DOWN")),
+    phys_state=st.sampled_from(("LinkUp", "Polling")),
+    lid=st.integers(0, 5),
+    sm_lid=st.integers(0, 5),
+)
+NETDEVS = st.builds(
+    Netdev,
+    name=st.sampled_from(("ib0", "ib1", "ib0.8001")),
+    kind=st.just("ipoib"),
+    port=st.sampled_from(("", "mlx5_0/1", "mlx5_1/1")),
+    pkey=st.sampled_from(("", "0xffff", "0x8001")),
+    mode=st.sampled_from(("", "datagram", "connected")),
+    mtu=st.sampled_from((2044, 4092)),
+    up=st.booleans(),
+    addresses=st.sampled_from(((), ("10.0.0.1/24",), ("10.0.0.1/24", "fd00::1/64"))),
+)
+INTERFACES = st.one_of(
+    st.just({"parent": "ib0", "pkey": 0x8001}),
+    st.fixed_dictionaries(
+        {"name": st.sampled_from(("ib0", "ib1"))},
+        optional={
+            "addresses": st.sampled_from(([], ["10.0.0.1/24"])),
+            "mode": st.sampled_from(("auto", "datagram", "connected")),
+            "mtu": st.sampled_from((2044, 4092)),
+            "state": st.sampled_from(("present", "absent")),
+        },
+    ),
+)
+MODULE_SETS = st.frozensets(st.sampled_from(("ib_umad", "ib_ipoib", "rdma_ucm")))
+FOUND_MODULES = st.builds(
+    Modules, loaded=MODULE_SETS.map(lambda names: dict.fromkeys(names, False)), load_text=MODULE_SETS.map(lambda names: load_text(sorted(names)))
+)
+FOUND = st.builds(
+    lambda netdevs, **rest: with_interfaces(Found(**rest), *netdevs),
+    ports=st.lists(PORTS, max_size=3).map(tuple),
+    netdevs=st.lists(NETDEVS, max_size=3, unique_by=lambda netdev: netdev.name),
+    kmod=FOUND_MODULES,
+    master=st.none() | st.builds(Master, st.sampled_from((OWN, MASTERS)), st.just(1), st.just(0), st.integers(0, 3), st.sampled_from(("", "node1", "MT4119"))),
+    masters=st.none() | st.lists(st.sampled_from((OWN, MASTERS)), max_size=2).map(tuple),
+    opensm=st.builds(Opensm, st.sampled_from(((), (7,))), st.sampled_from(((), ("opensm.service",)))),
+)
+DECLARATIONS = st.builds(
+    Wanted,
+    ports=st.lists(st.sampled_from(("mlx5_0/1", "mlx5_1/1")), unique=True).map(tuple),
+    ipoib=st.none() | st.lists(INTERFACES, min_size=1, max_size=3, unique_by=lambda item: item.get("name")).map(lambda items: declaring(*items)),
+    kmod=st.none() | MODULE_SETS.map(lambda names: kmod.Wanted(load=names)),
+    subnet_manager=st.booleans(),
+    designated=st.booleans(),
+    designated_host=st.sampled_from(("", "node1")),
+    designated_guids=st.sampled_from(((), (MASTERS,))),
+)
+
+
+@given(DECLARATIONS, FOUND)
+def test_every_deviation_is_one_and_every_bad_node_shows_it(wanted: Wanted, found: Found) -> None:
+    deviations = findings(wanted, found)
+    assert all(entry["wanted"] != entry["found"] for entry in map(_words.result, deviations))
+    rows = table_rows(wanted, found, deviations)
+    assert rows
+    assert any(row.result == "BAD" for row in rows) == bool(deviations)
+
+
+@given(DECLARATIONS, FOUND)
+def test_the_order_of_what_was_found_does_not_matter(wanted: Wanted, found: Found) -> None:
+    names = [port.name for port in found.ports], [netdev.name for netdev in found.netdevs]
+    if any(len(set(group)) != len(group) for group in names):
+        return
+    assert found.ipoib is not None
+    turned = found._replace(
+        ports=found.ports[::-1], netdevs=found.netdevs[::-1], ipoib=found.ipoib._replace(netdevs=dict(reversed(found.ipoib.netdevs.items())))
+    )
+    assert findings(wanted, turned) == findings(wanted, found)
+
+
+@given(DECLARATIONS)
+def test_a_node_with_nothing_deviates_where_anything_is_declared(wanted: Wanted) -> None:
+    items = wanted.ipoib.interfaces if wanted.ipoib else []
+    declared = [*wanted.ports, *(wanted.kmod.load if wanted.kmod else ()), *(item for item in items if item.get("state") != "absent")]
+    assert bool(findings(wanted._replace(subnet_manager=False), with_interfaces(Found(kmod=Modules())))) == bool(declared)
+
+
+def test_a_bond_is_compared_by_its_ports() -> None:
+    options = declaring({"name": "bond0", "addresses": ADDRESSES, "mode": "datagram", "mtu": 2044, "bond": {"ports": ["ib0"]}})
+    ib0 = IB0._replace(addresses=(), master="bond0")
+    bond0 = Netdev("bond0", "bond", mtu=2044, up=True, addresses=tuple(ADDRESSES), members=("ib0",))
+    wanted = WANTED._replace(ipoib=options)
+    assert words(wanted, with_interfaces(GOOD, bond0, ib0, options=options)) == []
+    loose = with_interfaces(GOOD, bond0._replace(members=()), ib0._replace(master=""), options=options)
+    assert words(wanted, loose) == ["interface bond0 ports: wanted ib0, found none"]

@@ -1,0 +1,154 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reading a node: from a tree of files, with tools that answer from a table."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+
+GUID = "0x0000000000100001"
+SMINFO = "sminfo: sm lid 1 sm guid 0x100001, activity count 506 priority 14 state 3 SMINFO_MASTER\n"
+SMIR = """SMInfoRecord dump:
+\t\tRID
+\t\tLID...................1
+\t\tSMInfo dump:
+\t\tGUID..................0x0000000000100001
+\t\tSM_Key................0x0000000000000000
+\t\tActCount..............126
+\t\tPriority..............14
+\t\tSMState...............3
+"""
+MODULES = kmod.Wanted(load=frozenset(("ib_umad", "ib_ipoib", "rdma_ucm")))
+RELEASE = "6.1.0-50-amd64"
+
+
+class Tools:
+    """A Runner with canned answers, by the name of the tool."""
+
+    def __init__(self, **answers: Output) -> None:
+        self.answers = answers
+        self.calls: list[list[str]] = []
+
+    def has(self, tool: str) -> bool:
+        return tool in self.answers
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.calls.append(list(argv))
+        return self.answers[argv[0]]
+
+
+def tools(**answers: Output) -> Tools:
+    good = {
+        "ip": Output(0, "[]", ""),
+        "sminfo": Output(0, SMINFO, ""),
+        "saquery": Output(0, SMIR, ""),
+        "smpquery": Output(0, "Node Description:...........................node1\n", ""),
+    }
+    return Tools(**{**good, **answers})
+
+
+def write(root: pathlib.Path, path: str, text: str) -> None:
+    target = root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+@pytest.fixture
+def node(tmp_path: pathlib.Path) -> pathlib.Path:
+    base = "sys/class/infiniband/mlx5_0/ports/1/"
+    for name, text in {
+        "state": "4: ACTIVE",
+        "phys_state": "5: LinkUp",
+        "rate": "100 Gb/sec (4X EDR)",
+        "lid": "0x2",
+        "sm_lid": "0x1",
+        "link_layer": "InfiniBand",
+        "gids/0": "fe80:0000:0000:0000:0000:0000:0010:0002",
+    }.items():
+        write(tmp_path, base + name, text + "\n")
+    write(tmp_path, "proc/modules", "ib_umad 40960 0 - Live 0x0\nib_ipoib 155648 0 - Live 0x0\n")
+    write(tmp_path, "lib/modules/%s/modules.dep" % RELEASE, "kernel/ib_umad.ko:\nkernel/ib_ipoib.ko:\nkernel/rdma_ucm.ko:\n")
+    write(tmp_path, "etc/modules-load.d/rdma-ofed.conf", "ib_umad\nrdma_ucm\n")
+    return tmp_path
+
+
+def test_a_node(node: pathlib.Path) -> None:
+    run = tools()
+    found = look(run, Wanted(kmod=MODULES), RELEASE, {}, root=str(node))
+    assert [(port.name, port.state, port.sm_lid) for port in found.ports] == [("mlx5_0/1", "ACTIVE", 1)]
+    assert found.kmod is not None and (set(found.kmod.loaded), found.kmod.load_text) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
+    assert found.gpus is None
+    assert found.master is not None
+    assert (found.master.guid, found.master.state, found.master.description) == (GUID, 3, "node1")
+    assert found.masters is None
+    assert ["smpquery", "-C", "mlx5_0", "-P", "1", "nodedesc", "1"] in run.calls
+
+
+def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:
+    run = tools()
+    found = look(run, Wanted(designated=True), RELEASE, {}, root=str(node))
+    assert found.masters == (GUID,)
+    assert [argv[0] for argv in run.calls] == ["ip", "sminfo", "saquery"]
+
+
+def test_no_subnet_manager_answers(node: pathlib.Path) -> None:
+    found = look(tools(sminfo=Output(1, "", "sminfo: iberror: query failed\n")), Wanted(), RELEASE, {}, root=str(node))
+    assert (found.master, found.master_error) == (None, "no subnet manager answers on port mlx5_0/1")
+
+
+def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
+    found = look(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Wanted(), RELEASE, {}, root=str(node))
+    assert found.master is None and found.master_error.endswith("iberror: failed; ibwarn: can't open UMAD port")
+
+
+def test_no_tools(node: pathlib.Path) -> None:
+    found = look(Tools(ip=Output(0, "[]", "")), Wanted(), RELEASE, {}, root=str(node))
+    assert found.master_error == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
+
+
+def test_no_link(node: pathlib.Path) -> None:
+    write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
+    run = tools()
+    assert look(run, Wanted(), RELEASE, {}, root=str(node)).master_error == "no link on port mlx5_0/1: it is Polling"
+    assert [argv[0] for argv in run.calls] == ["ip"]
+
+
+def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
+    found = look(Tools(), Wanted(kmod=MODULES), RELEASE, {}, root=str(tmp_path))
+    assert (found.ports, found.netdevs) == ((), ())
+    assert found.kmod is not None and not found.kmod.loaded
+    assert found.master_error == "this node has no InfiniBand port"
+
+
+def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:
+    run = tools()
+    look(run, Wanted(subnet_manager=False), RELEASE, {}, root=str(node))
+    assert [argv[0] for argv in run.calls] == ["ip"]
+
+
+def test_opensm(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "proc/42/comm", "opensm\n")
+    write(tmp_path, "proc/43/comm", "opensmtpd\n")
+    wants = tmp_path / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(parents=True)
+    (wants / "opensm.service").symlink_to("/lib/systemd/system/opensm.service")
+    (wants / "ssh.service").symlink_to("/lib/systemd/system/ssh.service")
+    found = read_opensm(str(tmp_path))
+    assert (found.pids, found.enabled) == ((42,), ("opensm.service",))
+
+
+def test_a_masked_unit_does_not_start(tmp_path: pathlib.Path) -> None:
+    wants = tmp_path / "etc/systemd/system/multi-user.target.wants"
+    wants.mkdir(parents=True)
+    (wants / "opensm.service").symlink_to("/lib/systemd/system/opensm.service")
+    (tmp_path / "etc/systemd/system/opensm.service").symlink_to("/dev/null")
+    assert read_opensm(str(tmp_path)).enabled == ()

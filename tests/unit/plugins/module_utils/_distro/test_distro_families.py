@@ -1,0 +1,106 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The families of distributions: what each of them has, and that nothing else names one."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import re
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._distro import _family as purposes
+from ansible_collections.rdma.ofed.plugins.module_utils._distro import _registry as registry
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import NAMES as PROTOCOLS
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROOT = pathlib.Path(__file__).resolve().parents[5]
+DISTRO = ROOT / "plugins/module_utils/_distro"
+PURPOSES = {value for name, value in vars(purposes).items() if name.isupper()}
+every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+
+
+@every_family
+def test_a_family_has_packages_for_every_purpose(family: Family) -> None:
+    assert set(family.packages) == PURPOSES | set(PROTOCOLS)
+    assert set(family.names([purposes.REMOVABLE])) <= set(family.names([purposes.CORE, purposes.TOOLS]))
+    assert not set(family.packages[purposes.OPENSM]) & set(family.names([purposes.CORE, purposes.TOOLS]))
+    names = family.names([purposes.TOOLS, purposes.DIAGNOSTICS, purposes.TOOLS])
+    assert sorted(set(names)) == sorted(names)
+
+
+@every_family
+def test_a_family_is_found_by_its_distributions(family: Family) -> None:
+    assert registry.by_name(family.name) is family
+    for item in family.distributions:
+        assert registry.family_of(item.id) is family
+        assert registry.family_of("some-rebuild", "other " + item.id.upper()) is family
+        assert registry.DISTRIBUTIONS[item.id] == item
+
+
+def test_a_distribution_is_of_one_family() -> None:
+    assert len(registry.DISTRIBUTIONS) == sum(len(family.distributions) for family in FAMILIES)
+    assert len({family.name for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_what_is_of_no_family() -> None:
+    assert registry.family_of("alpine") is None
+    assert registry.family_name("alpine") == "Unknown"
+    assert registry.family_name("arch") == "Arch"
+    assert registry.by_name("Arch") is None
+    assert registry.by_name(["Debian"]) is None
+
+
+@given(st.text(), st.text())
+def test_any_os_release(os_id: str, id_like: str) -> None:
+    assert isinstance(registry.family_name(os_id, id_like), str)
+
+
+def test_words_about_all_families() -> None:
+    assert registry.SUPPORTED == "Debian 11 to 13; Ubuntu 20.04 to 24.04; RHEL, Rocky Linux and AlmaLinux 8 to 10; SLES and openSUSE Leap 15"
+    assert registry.NAMES == "Debian, RedHat and Suse"
+    assert registry.packages_by_family(purposes.RDMA_TOOL) == "iproute2 on Debian and Ubuntu, iproute on Red Hat, iproute2 on SUSE"
+
+
+@pytest.mark.parametrize(
+    ("name", "installed", "kernels"),
+    [
+        ("Debian", ["linux-image-amd64", "linux-generic", "linux-base", "linux-genericx"], ("linux-generic", "linux-image-amd64")),
+        ("RedHat", ["kernel", "kernel-modules-extra", "kernel-devel", "kernel-tools"], ("kernel", "kernel-devel", "kernel-modules-extra")),
+        ("Suse", ["kernel-default", "kernel-firmware", "kernel-default-devel"], ("kernel-default", "kernel-default-devel")),
+    ],
+)
+def test_packages_of_kernels(name: str, installed: list[str], kernels: tuple[str, ...]) -> None:
+    family = registry.by_name(name)
+    assert family is not None
+    assert family.kernel_packages(installed) == kernels
+
+
+def _literals(path: pathlib.Path) -> set[str]:
+    """Every text in code; documentation is none."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation}
+
+
+def test_nothing_else_names_a_family_or_its_package_manager() -> None:
+    """Adding a family takes its own file and a line in the registry."""
+    names = {family.name for family in FAMILIES} | {family.manager.name for family in FAMILIES}
+    own = {ROOT / "plugins/module_utils/_tools" / ("_%s.py" % family.manager.name) for family in FAMILIES}
+    found = [path for path in sorted(ROOT.glob("plugins/**/*.py")) if path.parent != DISTRO and path not in own and _literals(path) & names]
+    words = re.compile(r"(?<![\w.-])(%s)(?![\w-])" % "|".join(sorted(names)))
+    for path in [*ROOT.glob("roles/*/*/*.yml"), *ROOT.glob("playbooks/**/*.yml")]:
+        code = "\n".join(line for line in path.read_text(encoding="utf-8").splitlines() if not line.lstrip().startswith(("#", "- name:", "description:")))
+        if path.parent.name != "meta" and words.search(code):
+            found.append(path)
+    assert not found
+
+
+@every_family
+def test_a_family_is_named_in_one_file_and_registered(family: Family) -> None:
+    assert len([path for path in DISTRO.glob("*.py") if family.name in _literals(path)]) == 1

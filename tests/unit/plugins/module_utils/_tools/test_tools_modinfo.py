@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What modinfo prints."""
+
+from __future__ import annotations
+
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo, parse_parameters
+from hypothesis import given
+from hypothesis import strategies as st
+from recordings import CORPUS
+
+MODINFO = """filename:       /lib/modules/6.1.0-50-amd64/kernel/drivers/infiniband/core/ib_core.ko
+alias:          rdma-netlink-subsys-4
+license:        Dual BSD/GPL
+description:    core kernel InfiniBand API
+author:         Roland Dreier
+srcversion:     D0AA3CFDF5D7B8F1A64A2C5
+depends:
+retpoline:      Y
+intree:         Y
+name:           ib_core
+vermagic:       6.1.0-50-amd64 SMP preempt mod_unload modversions
+filename:       /lib/modules/6.1.0-50-amd64/updates/dkms/mlx5_core.ko.xz
+srcversion:     533BB7E5866E52F63B9ACCB
+depends:        mlx_compat
+name:           mlx5_core
+"""
+# Of Debian 12: mlx4_core, ib_srp (whose parameters without a type are read by functions of its own), and xprtrdma's form.
+PARAMETERS = """\
+msi_x:0 - don't use MSI-X, 1 - use MSI-X, >1 - limit number of MSI-X irqs to msi_x (int)
+num_vfs:enable #num_vfs functions if num_vfs > 0
+num_vfs=port1,port2,port1+2 (array of byte)
+enable_4k_uar:Enable using 4K UAR. Should not be enabled if have VFs which do not support 4K UARs (default: false) (bool)
+debug_mask:debug mask: 1 = dump cmd data, 2 = dump cmd exec time, 3 = both. Default=0 (uint)
+reconnect_delay:Time between successive reconnect attempts
+bare:(charp)
+"""
+
+
+def srcversions(text: str) -> dict[str, str]:
+    return {name: fields.get("srcversion", "") for name, fields in parse_modinfo(text).items()}
+
+
+def test_several_modules() -> None:
+    assert srcversions(MODINFO) == {"ib_core": "D0AA3CFDF5D7B8F1A64A2C5", "mlx5_core": "533BB7E5866E52F63B9ACCB"}
+    assert parse_modinfo(MODINFO)["ib_core"]["license"] == "Dual BSD/GPL"
+
+
+def test_a_repeated_field_counts_once() -> None:
+    assert parse_modinfo("filename: /a.ko\nalias: x\nalias: y\n") == {"a": {"filename": "/a.ko", "alias": "x"}}
+
+
+def test_recorded_modinfo_of_modules_without_srcversion() -> None:
+    text = (CORPUS / "modinfo/debian12_inbox.txt").read_text(encoding="utf-8")
+    assert srcversions(text) == {"ib_core": "", "mlx4_core": "EA441402C0392E7664B0960", "ib_ipoib": ""}
+
+
+def test_types_of_parameters() -> None:
+    assert parse_parameters(PARAMETERS) == {
+        "msi_x": "int",
+        "num_vfs": "array of byte",
+        "enable_4k_uar": "bool",
+        "debug_mask": "uint",
+        "reconnect_delay": "",
+        "bare": "charp",
+    }
+    assert not parse_parameters("")
+
+
+@given(st.text())
+def test_any_text(text: str) -> None:
+    parse_modinfo(text)
+    parse_parameters(text)

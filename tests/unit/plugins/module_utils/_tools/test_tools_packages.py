@@ -1,0 +1,220 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The words of dpkg, apt and rpm, in and out."""
+
+from __future__ import annotations
+
+import pathlib
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _repository as repository
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from hypothesis import given
+from hypothesis import strategies as st
+
+APT, DNF, ZYPPER = (family.manager for family in FAMILIES)
+STATUS = """Package: rdma-core
+Status: install ok installed
+Architecture: amd64
+Version: 2310mlnx47-1.2310055
+Pre-Depends: init-system-helpers (>= 1.54~)
+Depends: libc6 (>= 2.34), libnl-3-200 (>= 3.2.7) | libnl3:any, udev
+Description: core
+ Status: none
+
+Package: libibverbs1
+Status: install ok half-configured
+Architecture: amd64
+Version: 44.0-2
+
+Package: libibverbs1
+Status: install ok installed
+Architecture: i386
+Version: 44.0-2
+
+Package: ibverbs-providers
+Status: install reinstreq half-installed
+Version: 44.0-2
+
+Package: gone
+Status: deinstall ok config-files
+Version: 1
+
+Package: ofed-scripts
+Status: install ok unpacked
+Version: 23.10.OFED.23.10.0.5.5
+"""
+SIMULATION = """NOTE: This is only a simulation!
+Reading package lists...
+Remv libpcap0.8 [1.10.3-1]
+Purg tcpdump [4.99.3-1]
+Remv librdmacm1:amd64 [2310mlnx47-1]
+Inst librdmacm1 [2310mlnx47-1] (44.0-2 Debian:12.5/stable [amd64])
+Inst doca-ofed (2.9.1-0.1.4 localhost [amd64]) []
+Conf doca-ofed (2.9.1-0.1.4 localhost [amd64])
+"""
+MADISON = """ libibverbs1 | 2410mlnx54-1.2410114 | file:/srv ./ Packages
+ libibverbs1 |     44.0-2 | http://mirror bookworm/main amd64 Packages
+ libibverbs1 |     44.0-2 | http://mirror bookworm/main Sources
+mlnx-tools | 24.10-0 | file:/srv ./ Packages
+"""
+
+
+def test_the_database_of_dpkg() -> None:
+    found = dpkg.parse_dpkg_database(STATUS)
+    assert found == {
+        "rdma-core": packages.Package("2310mlnx47-1.2310055", depends=("init-system-helpers", "libc6", "libnl-3-200", "libnl3", "udev")),
+        "libibverbs1": packages.Package("44.0-2", "half-configured"),
+        "libibverbs1:i386": packages.Package("44.0-2"),
+        "ibverbs-providers": packages.Package("44.0-2", "half-installed", lost=True),
+        "ofed-scripts": packages.Package("23.10.OFED.23.10.0.5.5", "unpacked"),
+    }
+    assert packages.broken(found) == ["ibverbs-providers", "libibverbs1", "ofed-scripts"]
+    assert packages.lost(found) == ["ibverbs-providers"]
+
+
+def test_some_packages_of_the_database_of_dpkg() -> None:
+    names = ["rdma-core", "libibverbs1", "gone", "bash"]
+    assert list(dpkg.parse_dpkg_database(STATUS, names)) == ["rdma-core", "libibverbs1", "libibverbs1:i386"]
+    assert dpkg.parse_dpkg_database(STATUS, names, remnants=True)["gone"] == packages.Package("1", "config-files")
+    assert not dpkg.parse_dpkg_database(STATUS, [])
+
+
+def test_packages_on_hold(tmp_path: pathlib.Path) -> None:
+    text = STATUS.replace("Status: install ok installed", "Status: hold ok installed", 1)
+    assert [name for name, package in dpkg.parse_dpkg_database(text).items() if package.held] == ["rdma-core"]
+    assert APT.held(dpkg.parse_dpkg_database(text), ["rdma-core", "ofed-scripts"], str(tmp_path)) == {"rdma-core"}
+
+
+def test_what_can_be_removed_alone() -> None:
+    names = ["opensm", "rdma-core", "perftest"]
+    assert APT.removal_script(names) == "LC_ALL=C dpkg --simulate --remove opensm rdma-core perftest"
+    said = "dpkg: dependency problems prevent removal of rdma-core:\n ibverbs-providers:amd64 depends on rdma-core\n"
+    assert APT.removable(names, "", said) == ["opensm", "perftest"]
+    for manager in (DNF, ZYPPER):
+        assert "rpm --erase --test 'a b'; echo 'a b' $?" in manager.removal_script(["x", "a b"])
+        assert manager.removable(names, "opensm 0\nrdma-core 1\nperftest 0\n", "") == ["opensm", "perftest"]
+
+
+@given(st.permutations(STATUS.strip().split("\n\n")[:2] + STATUS.strip().split("\n\n")[3:]))
+def test_the_order_of_the_database_does_not_matter(paragraphs: list[str]) -> None:
+    found = dpkg.parse_dpkg_database("\n\n".join(paragraphs))
+    assert sorted(found) == ["ibverbs-providers", "libibverbs1", "ofed-scripts", "rdma-core"]
+
+
+@given(st.text())
+def test_any_text_is_parsed(text: str) -> None:
+    dpkg.parse_dpkg_database(text)
+    apt.parse_simulation(text)
+    apt.parse_madison(text)
+    rpm.parse_rpm_query(text)
+    rpm.parse_rpm_test(text)
+
+
+def test_what_a_simulation_removes() -> None:
+    found = apt.parse_simulation(SIMULATION)
+    assert found.removed == {"libpcap0.8": "1.10.3-1", "tcpdump": "4.99.3-1"}
+    assert found.installed["doca-ofed"] == "2.9.1-0.1.4"
+
+
+def test_what_rpm_says() -> None:
+    lines = ("libibverbs.so.1()(64bit) is needed by (installed) libpcap-14:1.9.1-5.el8.x86_64", "libibverbs is needed by (installed) ucx-1.5.2-1.el8.x86_64")
+    text = "error: Failed dependencies:\n\t%s\n\t%s\n" % lines
+    assert rpm.parse_rpm_test(text) == ["libpcap", "ucx"]
+    assert rpm.parse_rpm_query("kernel\t5.14\nmlnx-ofa_kernel\t23.10-OFED.23.10.0.5.5.1\n")["mlnx-ofa_kernel"].version == "23.10-OFED.23.10.0.5.5.1"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "fits"),
+    [
+        ("2.9.1", "2.9.1-0.1.4", True),
+        ("2.9.1", "1:2.9.1", True),
+        ("2.9.1", "2.9.10-1", False),
+        ("2.9.1-0.1.4", "2.9.1", False),
+        ("2.9", "2.9.1", True),
+        ("2", "", False),
+    ],
+)
+def test_a_version_is_compared_by_whole_numbers(wanted: str, found: str, fits: bool) -> None:
+    assert packages.version_fits(wanted, found) is fits
+
+
+def test_command_lines_for_debian() -> None:
+    head = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
+    assert APT.update_argv() == (*head, "update")
+    assert APT.install_argv(["doca-ofed"], "2.9.1")[len(head) :] == (
+        "--no-install-recommends",
+        "--allow-downgrades",
+        "--fix-broken",
+        "install",
+        "doca-ofed",
+    )
+    replaced = APT.replace_argv({"b": "2", "a": "1"}, ["d", "c"])
+    assert replaced[len(head) :] == ("--no-install-recommends", "--allow-downgrades", "--purge", "--fix-broken", "install", "a=1", "b=2", "c-", "d-")
+    assert apt.simulate(apt.purge_argv(["x"]))[:2] == ("apt-get", "--simulate")
+    assert APT.recover_argv()[:3] == ("dpkg", "--configure", "-a")
+
+
+def test_command_lines_for_rpm() -> None:
+    assert DNF.install_argv(["doca-ofed"], "2.9.1") == ("dnf", "--assumeyes", "--allowerasing", "install", "doca-ofed-2.9.1[!0-9]*")
+    assert ZYPPER.install_argv(["doca-ofed"], "2.9.1", ["mlnx-fw-updater"])[-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
+    assert DNF.replace_argv({}, ["b", "a"]) == ("dnf", "--assumeyes", "remove", "--noautoremove", "a", "b")
+    assert ZYPPER.replace_argv({}, ["b", "a"]) == ("zypper", "--non-interactive", "remove", "a", "b")
+    assert DNF.recover_argv() == ("rpm", "--rebuilddb")
+
+
+KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n"
+
+
+def test_repository_files_of_apt() -> None:
+    files = APT.files_of(repository.Repository("https://mirror.example.org/doca/", KEY, ("doca-ofed",), "2.9.1"))
+    assert files["/etc/apt/keyrings/rdma-ofed.asc"] == KEY
+    assert files["/etc/apt/keyrings/rdma-ofed.gpg"] == ""
+    sources = files["/etc/apt/sources.list.d/rdma-ofed.sources"].splitlines()[1:]
+    assert sources == ["Types: deb", "URIs: https://mirror.example.org/doca/", "Suites: ./", "Signed-By: /etc/apt/keyrings/rdma-ofed.asc"]
+    assert files["/etc/apt/preferences.d/rdma-ofed.pref"].splitlines()[1:] == [
+        "Package: doca-ofed",
+        "Pin: version /^([0-9]+:)?2\\.9\\.1([^0-9].*)?$/",
+        "Pin-Priority: 1001",
+    ]
+    trusted = APT.files_of(repository.Repository("/srv/mirror", ""))
+    assert "URIs: file:/srv/mirror/\nSuites: ./\nTrusted: yes\n" in trusted["/etc/apt/sources.list.d/rdma-ofed.sources"]
+    assert set(APT.files_of(None).values()) == {""}
+    assert APT.files_of(repository.Repository("/srv", "\x99k"))["/etc/apt/keyrings/rdma-ofed.gpg"] == "\x99k"
+
+
+@pytest.mark.parametrize(("manager", "path"), [(DNF, "/etc/yum.repos.d/rdma-ofed.repo"), (ZYPPER, "/etc/zypp/repos.d/rdma-ofed.repo")])
+def test_repository_files_of_rpm(manager: Manager, path: str) -> None:
+    files = manager.files_of(repository.Repository("/srv/mirror", KEY))
+    assert "baseurl=file:///srv/mirror\nenabled=1\ngpgcheck=1\ngpgkey=file:///etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed\n" in files[path]
+    assert "gpgcheck=0" in manager.files_of(repository.Repository("https://m.example.org/x", ""))[path]
+
+
+@pytest.mark.parametrize(("text", "key"), [(KEY, True), ("\udc99binary", True), ("<html>", False), ("", False)])
+def test_what_a_key_looks_like(text: str, key: bool) -> None:
+    assert repository.is_key(text) is key
+
+
+def test_what_others_need_of_a_stack() -> None:
+    found = {
+        "libfabric1": packages.Package("1", depends=("libc6", "librdmacm1")),
+        "librdmacm1": packages.Package("1", depends=("libibverbs1",)),
+        "libibverbs1": packages.Package("1", depends=("rdma-core",)),
+        "rdma-core": packages.Package("1", depends=("libibverbs1",)),
+        "opensm": packages.Package("1", depends=("libopensm",)),
+        "libopensm": packages.Package("1"),
+        "perftest": packages.Package("1", depends=("libibverbs1",)),
+    }
+    mine = [name for name in found if name != "libfabric1"]
+    assert packages.needed(found, mine) == {"librdmacm1", "libibverbs1", "rdma-core"}
+    assert packages.needed(found, mine, ["perftest", "bash"]) == {"librdmacm1", "libibverbs1", "rdma-core", "perftest"}
+    assert packages.needed({}, []) == set()
+    assert packages.dependent(found, ["rdma-core"]) == {"rdma-core", "libibverbs1", "librdmacm1", "libfabric1", "perftest"}
+    assert packages.dependent(found, ["libopensm"]) == {"libopensm", "opensm"}
