@@ -111,6 +111,11 @@ options:
     type: list
     elements: str
     default: []
+  keep_purposes:
+    description: Packages to O(keep) as well, by their purposes. M(rdma.ofed.packages) lists these.
+    type: list
+    elements: str
+    default: []
   firmware_update:
     description: Whether the installer, or the package C(mlnx-fw-updater), may burn firmware.
     type: bool

@@ -52,7 +52,7 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role gpudirect; with C(facts), also what the node can't do at all.
+    """Everything that is wrong with the variables of the role gpudirect; with `facts`, also what the node can't do at all.
 
     What another role may change before its turn comes, such as the RDMA stack, is judged by the module.
     """

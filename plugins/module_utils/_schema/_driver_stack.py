@@ -24,6 +24,7 @@ OPTIONS: dict[str, t.Any] = {
     "repository_trusted": {"type": "bool", "default": False},
     "allow_removal": {"type": "list", "elements": "str", "default": []},
     "keep": {"type": "list", "elements": "str", "default": []},
+    "keep_purposes": {"type": "list", "elements": "str", "default": []},
     "firmware_update": {"type": "bool", "default": False},
     "openib_conf": {"type": "dict", "default": {}},
     "ulps": {"type": "list", "elements": "str", "default": []},

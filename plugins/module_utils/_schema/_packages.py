@@ -15,7 +15,6 @@ OPTIONS: dict[str, t.Any] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "needed": {"type": "str", "choices": ["keep", "remove"], "default": "keep"},
     "start_services": {"type": "bool", "default": True},
-    "trust_facts": {"type": "bool", "default": True},
-    "installed": {"type": "dict"},
+    "trust_look": {"type": "bool", "default": True},
     "unsupported": {"type": "str", "default": ""},
 }

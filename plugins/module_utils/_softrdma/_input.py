@@ -69,5 +69,5 @@ def _clashes(links: t.Sequence[Link]) -> list[Problem]:
 
 
 def links_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Link, ...]:
-    """The declared links by name. The input has passed C(problems) of each entry."""
+    """The declared links by name. The input has passed `problems` of each entry."""
     return tuple(Link(str(link["name"]), str(link["type"]), str(link["netdev"])) for link in links)
