@@ -129,7 +129,7 @@ def steps_of(made: Build, found: Found, place: Place) -> tuple[Step, ...]:
     """The job."""
     first: tuple[Step, ...] = ()
     if made.prerequisites:
-        argv = found.distribution.manager.add_argv(made.prerequisites)
+        argv = (*found.distribution.manager.add, *made.prerequisites)
         first = (Step("installing " + ", ".join(made.prerequisites), argv, environment=tuple(_DEBIAN.items())),)
     stage = BUILDING + found.target
     if made.way == "dkms":

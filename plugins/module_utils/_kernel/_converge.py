@@ -52,7 +52,7 @@ def _check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], 
         return []
     absent = manager.unavailable(run, names)
     if absent and manager.lists_age and not check_mode:
-        run(manager.update_argv(), ok=None, timeout=600)
+        run(manager.update, ok=None, timeout=600)
         absent = manager.unavailable(run, names)
     if not absent:
         return []

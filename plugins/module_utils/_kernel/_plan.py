@@ -46,7 +46,7 @@ def _pin(found: Found) -> KernelPlan:
     if not found.can_lock:
         raise Unsupported(found.distribution.manager.lock_hint)
     changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
-    return KernelPlan(Plan(changes), (Step("holding the kernels", found.distribution.manager.hold_argv(loose)),))
+    return KernelPlan(Plan(changes), (Step("holding the kernels", (*found.distribution.manager.hold, *loose)),))
 
 
 def plan(policy: str, found: Found, *, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:

@@ -79,7 +79,7 @@ def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Seque
         sources = _write(files, folder)
         common = ["Dir::State::lists=%s/lists" % folder, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache=", "APT::Sandbox::User=root"]
         alone = ["Dir::Etc::sourcelist=%s" % sources, "Dir::Etc::sourceparts=/dev/null", "APT::Get::List-Cleanup=0"]
-        read = _ask(run, apt.Apt().update_argv(), [*common, *alone])
+        read = _ask(run, apt.Apt().update, [*common, *alone])
         if read.rc or "\nE:" in "\n" + read.stderr:
             raise CommandFailed("ofed_repository: %s can't be used: %s. Nothing was changed" % (address, _said(read)))
         offers = apt.parse_madison(_ask(run, ("apt-cache", "madison", name), [*common, *alone]).stdout)

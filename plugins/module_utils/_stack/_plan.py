@@ -78,7 +78,7 @@ def _recovery(found: Found, names: t.Collection[str]) -> tuple[Step, ...]:
     lost = [name for name in packages.lost(found.packages) if name in found.vendors]
     drop = (Step(_MEND_STAGE, dpkg.drop_argv(lost)),) if lost else ()
     # What can't be configured, because packages are missing that it needs, is settled by the installation that follows.
-    return (*drop, Step(_MEND_STAGE, found.manager.recover_argv(), ok=(0, 1)))
+    return (*drop, Step(_MEND_STAGE, found.manager.recover, ok=(0, 1)))
 
 
 def _removal(found: Found, keep: t.Sequence[str] = ()) -> _Removal:
@@ -112,7 +112,7 @@ def _former(wanted: Wanted, found: Found) -> _Removal:
 
 
 def _read_lists(found: Found) -> Step:
-    return Step(LISTS_STAGE, found.manager.update_argv())
+    return Step(LISTS_STAGE, found.manager.update)
 
 
 def _mend(found: Found) -> tuple[Step, ...]:
