@@ -25,7 +25,6 @@ INSTALLED = "installed"
 LOADED = "loaded"
 REMOVED = "removed"
 UNLOADED = "unloaded"
-CHOICES = (FOUND, INSTALLED, LOADED, REMOVED, UNLOADED)
 
 
 def wants_peer_memory(run: Runner, root: str, release: str, name: str) -> bool:
