@@ -9,8 +9,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import due, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._wanted import due, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks

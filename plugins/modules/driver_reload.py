@@ -195,7 +195,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    answer(module, lambda: converge(module, ModuleRunner(module), platform.release(), os.environ, pid=os.getpid()))
+    answer(module, lambda: converge(module, ModuleRunner(module), release=platform.release(), environ=os.environ, pid=os.getpid()))
 
 
 if __name__ == "__main__":

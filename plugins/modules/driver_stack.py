@@ -110,6 +110,11 @@ options:
     type: list
     elements: str
     default: []
+  keep_purposes:
+    description: Packages to O(keep) as well, by their purposes. M(rdma.ofed.packages) lists these.
+    type: list
+    elements: str
+    default: []
   firmware_update:
     description: Let the installer, or the package C(mlnx-fw-updater), burn firmware onto the adapters.
     type: bool
@@ -283,6 +288,7 @@ def main() -> None:
             "repository_trusted": {"type": "bool", "default": False},
             "allow_removal": {"type": "list", "elements": "str", "default": []},
             "keep": {"type": "list", "elements": "str", "default": []},
+            "keep_purposes": {"type": "list", "elements": "str", "default": []},
             "firmware_update": {"type": "bool", "default": False},
             "openib_conf": {"type": "dict", "default": {}},
             "ulps": {"type": "list", "elements": "str", "default": []},

@@ -12,7 +12,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._installed import installed_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import installed_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
 

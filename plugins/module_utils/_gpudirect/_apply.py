@@ -184,7 +184,7 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
             if found.gpu.peer(LEGACY).loaded:
                 # The package's own script leaves it loaded on Debian.
                 run(["rmmod", LEGACY])
-            run((by_name(found.family) or FAMILIES[0]).manager.erase_argv(found.packages), timeout=300)
+            run([*(by_name(found.family) or FAMILIES[0]).manager.erase, *found.packages], timeout=300)
         elif change.kind == Kind.PACKAGE:
             build_legacy(run, found, wanted.source, stamp=_plan.wanted_stamp(found, wanted), timeout=timeout, root=root)
             # Its init script becomes a unit with that.

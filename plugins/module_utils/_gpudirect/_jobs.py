@@ -67,7 +67,7 @@ def rebuild_driver(run: Runner, found: Found, timeout: float, *, root: str) -> N
 def build_legacy(run: Runner, found: Found, source: legacy.Source, *, stamp: legacy.Stamp, timeout: float, root: str) -> None:
     """Build and install nv_peer_mem; `stamp` is what the job remembers of that."""
     family = by_name(found.family) or FAMILIES[0]
-    install = family.manager.add_argv(found.missing_tools) if found.missing_tools else ()
+    install = (*family.manager.add, *found.missing_tools) if found.missing_tools else ()
     _work(run, legacy.steps(family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout, root)
 
 

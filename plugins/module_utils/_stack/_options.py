@@ -11,6 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible.module_utils.urls import open_url
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import vendor_packages
@@ -22,7 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository impor
 Parameters = t.Mapping[str, t.Any]
 
 # Options of the module that are no variables of the role.
-_INTERNAL = ("attach", "digest", "keep", "poll", "staged")
+_INTERNAL = ("attach", "digest", "keep", "keep_purposes", "poll", "staged")
 _MOST_KEY = 1 << 20
 
 
@@ -66,10 +68,10 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         installer_options=tuple(parameters["installer_options"] or ()),
         allow_removal=tuple(parameters["allow_removal"] or ()),
         firmware_update=parameters["firmware_update"],
-        keep=tuple(parameters["keep"] or ()),
+        keep=tuple(names_of(by_name(found.os.family) or FAMILIES[0], parameters["keep_purposes"] or (), parameters["keep"] or ())),
     )
     if not by_repository:
-        distro = distro_to_tell(parameters["bundle"] or "", found.os.id, found.os.version, wanted.installer_options)
+        distro = distro_to_tell(parameters["bundle"] or "", os_id=found.os.id, os_version=found.os.version, options=wanted.installer_options)
         wanted = wanted._replace(version=mlnx_version(role_variables(parameters)), distro=distro)
     if state == "absent":
         return wanted
@@ -78,4 +80,4 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         pins = (wanted.metapackage,) if is_doca else ("mlnx-ofed-*",) if wanted.version else ()
         key = repository_key(parameters, found, root)
         wanted = wanted._replace(repository=Repository(parameters["repository"], key, pins, wanted.version))
-    return wanted._replace(also=vendor_packages(parameters["ulps"] or (), found.os.family, source, wanted.method, wanted.version))
+    return wanted._replace(also=vendor_packages(parameters["ulps"] or (), found.os.family, source=source, method=wanted.method, version=wanted.version))

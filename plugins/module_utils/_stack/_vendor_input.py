@@ -44,7 +44,7 @@ def _is_empty(value: t.Any) -> bool:
 
 
 def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
-    """C(deb), C(rpm), or "" where the node is not known."""
+    """`deb`, `rpm`, or "" where the node is not known."""
     system = facts.get("os") if isinstance(facts, dict) else None
     family = by_name(system.get("family")) if isinstance(system, dict) else None
     return family.manager.packaging if family else ""
@@ -85,7 +85,7 @@ def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
 
 
 def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    """Is the bundle, by its name, for this distribution and architecture?"""
+    """A bundle that, by its name, is for another distribution or architecture."""
     system = facts.get("os") if isinstance(facts, dict) else None
     machine = facts.get("machine") if isinstance(facts, dict) else None
     arch = machine.get("architecture", "") if isinstance(machine, dict) else ""
@@ -94,7 +94,7 @@ def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] 
         return []
     words = [option for option in options if isinstance(option, str)]
     bundle = variables["ofed_bundle"]
-    why = misfit(parse_name(bundle), str(system.get("id", "")), str(system.get("version", "")), str(arch), words)
+    why = misfit(parse_name(bundle), os_id=str(system.get("id", "")), os_version=str(system.get("version", "")), arch=str(arch), options=words)
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 
@@ -114,7 +114,7 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-def _set_problems(variables: Mapping[str, t.Any], source: str, method: str, family: str) -> list[Problem]:
+def _set_problems(variables: Mapping[str, t.Any], *, source: str, method: str, family: str) -> list[Problem]:
     value = variables.get("ofed_packages")
     if _is_empty(value):
         return []
@@ -140,7 +140,7 @@ def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | 
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
         if options is not None:
-            found += option_problems("ofed_installer_options", options, mlnx_version(variables), family, firmware)
+            found += option_problems("ofed_installer_options", options, version=mlnx_version(variables), family=family, firmware_update=firmware)
         return found
     if not _is_empty(options):
         found.append(Problem("ofed_installer_options", options, "no options with ofed_method: repository", "no installer runs then"))
@@ -166,7 +166,7 @@ def common_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     if "ofed_firmware_update" in variables and not is_boolean(variables["ofed_firmware_update"]):
         found.append(Problem("ofed_firmware_update", variables["ofed_firmware_update"], ALLOWED))
     value = variables.get("ofed_timeout", 7200)
-    # What comes from C(-e name=value) is a string.
+    # What comes from `-e name=value` is a string.
     number = int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,9}\Z", value) else value
     if isinstance(number, bool) or not isinstance(number, int) or not _TIMEOUTS[0] <= number <= _TIMEOUTS[1]:
         found.append(Problem("ofed_timeout", value, "seconds, %d to %d" % _TIMEOUTS))
@@ -193,4 +193,4 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
         if not _is_empty(variables.get("ofed_installer_options")):
             value = variables["ofed_installer_options"]
             found.append(Problem("ofed_installer_options", value, "no options with ofed_source: doca", "no installer runs then"))
-    return found + _set_problems(variables, source, method, packaging_of(facts))
+    return found + _set_problems(variables, source=source, method=method, family=packaging_of(facts))

@@ -85,38 +85,28 @@ class Apt(Manager):
     simulates = True
     lists_age = True
     repository_files = APT_FILES
+    update = (*_APT, "update")
+    install = (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install")
+    add = ("apt-get", "-y", "--no-install-recommends", "install")
+    trial = "--simulate"
+    remove = (*_APT, "--no-install-recommends", "--allow-downgrades", "--purge", "--fix-broken", "install")
+    recover = ("dpkg", "--configure", "-a", "--force-confdef", "--force-confold")
+    erase = ("dpkg", "--purge")
+    hold = ("apt-mark", "hold")
 
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
         return dpkg.parse_dpkg_database(read_text(os.path.join(root, dpkg.STATUS)), names, remnants)
 
-    def update_argv(self) -> tuple[str, ...]:
-        return (*_APT, "update")
-
-    def install_argv(self, names: t.Sequence[str], version: str = "", also: t.Sequence[str] = ()) -> tuple[str, ...]:
-        # The version comes from a pin, so that it holds later on as well.
-        return (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install", *names, *also)
-
-    def add_argv(self, names: t.Sequence[str], trial: bool = False) -> tuple[str, ...]:
-        return ("apt-get", "-y", "--no-install-recommends", "install", *(("--simulate",) if trial else ()), *names)
-
     def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str]) -> tuple[str, ...]:
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["%s-" % name for name in sorted(gone)]
-        return (*_APT, "--no-install-recommends", "--allow-downgrades", "--purge", "--fix-broken", "install", *words)
-
-    def recover_argv(self) -> tuple[str, ...]:
-        return ("dpkg", "--configure", "-a", "--force-confdef", "--force-confold")
-
-    def erase_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
-        return ("dpkg", "--purge", *names)
-
-    def hold_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
-        return ("apt-mark", "hold", *names)
+        return (*self.remove, *words)
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         return frozenset(name for name in names if packages[name].held)
 
     def files_of(self, repository: Repository | None) -> dict[str, str]:
-        return self._complete(apt_files(repository) if repository else {})
+        files = apt_files(repository) if repository else {}
+        return {path: files.get(path, "") for path in self.repository_files}
 
     def removal_script(self, names: t.Sequence[str]) -> str:
         return "LC_ALL=C " + " ".join(map(shlex.quote, ("dpkg", "--simulate", "--remove", *names)))

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""dnf: its command lines. Pure."""
+"""dnf: its command lines."""
 
 from __future__ import annotations
 
@@ -35,23 +35,15 @@ class Dnf(RpmManager):
     lock_pattern = r"^%s-(\d+:)?\d[^-]*-[^-]*$"
     lock_hint = "kernels can't be held without the plugin versionlock of dnf: install python3-dnf-plugin-versionlock"
 
+    update = ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache")
+    install = ("dnf", "--assumeyes", "--allowerasing", "install")
+    pinned = "%s-%s[!0-9]*"
+    add = ("dnf", "-y", "install")
+    remove = ("dnf", "--assumeyes", "remove", "--noautoremove")
+    hold = ("dnf", "-y", "versionlock", "add")
+
     def can_lock(self, root: str = "/") -> bool:
         return os.path.exists(os.path.join(root, _LOCK_PLUGIN))
-
-    def update_argv(self) -> tuple[str, ...]:
-        return ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache")
-
-    def install_argv(self, names: t.Sequence[str], version: str = "", also: t.Sequence[str] = ()) -> tuple[str, ...]:
-        return ("dnf", "--assumeyes", "--allowerasing", "install", *(["%s-%s[!0-9]*" % (name, version) for name in names] if version else names), *also)
-
-    def add_argv(self, names: t.Sequence[str], trial: bool = False) -> tuple[str, ...]:
-        return ("dnf", "-y", "install", *names)
-
-    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str]) -> tuple[str, ...]:
-        return ("dnf", "--assumeyes", "remove", "--noautoremove", *sorted(gone))
-
-    def hold_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
-        return ("dnf", "-y", "versionlock", "add", *names)
 
     def unavailable(self, run: Runner, names: t.Sequence[str]) -> list[str]:
         return [name for name in names if run(["dnf", "--quiet", "list", name], ok=None, timeout=300).rc]

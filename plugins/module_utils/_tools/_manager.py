@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What a package manager is to the collection: one object each, which knows its command lines and files."""
+"""What a package manager is to the collection: one object each, with its command lines and files."""
 
 from __future__ import annotations
 
@@ -16,59 +16,72 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
+Argv = t.Tuple[str, ...]
+
 
 class Manager(abc.ABC):
     """A package manager. Objects have no state."""
 
     name: str
+    packaging: str
+    """`deb` or `rpm`."""
     action: str
     """The action or module of Ansible that installs and removes packages."""
     options: t.ClassVar[t.Mapping[str, t.Mapping[str, t.Any]]] = {}
     """Options of that module, by state."""
     quiet_options: t.ClassVar[t.Mapping[str, t.Any]] = {}
     """Those that keep packages from starting their services on installation."""
-    packaging: str
-    """`deb` or `rpm`."""
     simulates: bool = False
     """Whether it can simulate a repository that is not declared yet, and downgrade within one transaction."""
     lists_age: bool = False
     """Whether package lists are refreshed by a command of its own only."""
-    repository_files: tuple[str, ...]
+    repository_files: Argv
     """Every file that an earlier run may have written for the site's repository."""
     lock_hint: str = ""
     """What to install where `can_lock` is false."""
+
+    # Command lines; most go on with the names of packages.
+    update: Argv
+    """Refresh the package lists."""
+    install: Argv
+    """Install packages of the site's repository, downgrades included."""
+    pinned: str = ""
+    """A package in a version, for `install`; "" where a file pins the version."""
+    add: Argv
+    """Install packages of the distribution and change nothing else."""
+    trial: str = ""
+    """The option that only tries that."""
+    remove: Argv
+    recover: Argv
+    """Finish what an interrupted installation began."""
+    erase: Argv
+    """Remove packages that nothing depends on, configuration included."""
+    hold: Argv
+    """Keep packages at their versions."""
+
+    def install_argv(self, names: t.Sequence[str], version: str = "", also: t.Sequence[str] = ()) -> Argv:
+        """`install`, in a version where one is given; `also` are packages without."""
+        return (*self.install, *([self.pinned % (name, version) for name in names] if version and self.pinned else names), *also)
+
+    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str]) -> Argv:
+        """Remove packages, and where it `simulates` bring others to `versions` in the same transaction."""
+        return (*self.remove, *sorted(gone))
+
+    def unavailable(self, run: Runner, names: t.Sequence[str]) -> list[str]:
+        """The packages that it can't install from its current lists, or all of them in one entry."""
+        return [", ".join(names)] if run([*self.add, self.trial, *names], ok=None, timeout=300).rc else []
+
+    def can_lock(self, root: str = "/") -> bool:
+        """Whether it can keep packages at their versions."""
+        return True
 
     @abc.abstractmethod
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
         """The installed packages, wholly or in part; with `names`, these at most; with `remnants`, also those of which only configuration is left."""
 
     @abc.abstractmethod
-    def update_argv(self) -> tuple[str, ...]:
-        """Refresh the package lists."""
-
-    @abc.abstractmethod
-    def install_argv(self, names: t.Sequence[str], version: str = "", also: t.Sequence[str] = ()) -> tuple[str, ...]:
-        """Install packages of the site's repository, of a version where one is given; `also` are packages without."""
-
-    @abc.abstractmethod
-    def add_argv(self, names: t.Sequence[str], trial: bool = False) -> tuple[str, ...]:
-        """Install packages of the distribution and change nothing else; with `trial`, only try."""
-
-    @abc.abstractmethod
-    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str]) -> tuple[str, ...]:
-        """Remove packages, configuration included, and where it `simulates` bring others to `versions` in the same transaction."""
-
-    @abc.abstractmethod
-    def recover_argv(self) -> tuple[str, ...]:
-        """Finish what an interrupted installation began."""
-
-    @abc.abstractmethod
-    def erase_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
-        """Remove packages that nothing depends on, configuration included."""
-
-    @abc.abstractmethod
-    def hold_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
-        """Keep packages at their versions."""
+    def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
+        """Those of `names`, which are installed, that are kept at their versions."""
 
     @abc.abstractmethod
     def files_of(self, repository: Repository | None) -> dict[str, str]:
@@ -81,18 +94,3 @@ class Manager(abc.ABC):
     @abc.abstractmethod
     def removable(self, names: t.Sequence[str], stdout: str, stderr: str) -> list[str]:
         """The output of `removal_script` -> the packages that can go without anything else."""
-
-    def can_lock(self, root: str = "/") -> bool:
-        """Whether it can keep packages at their versions."""
-        return True
-
-    @abc.abstractmethod
-    def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
-        """Those of `names`, which are installed, that are kept at their versions."""
-
-    def unavailable(self, run: Runner, names: t.Sequence[str]) -> list[str]:
-        """The packages that it can't install from its current lists, or all of them in one entry."""
-        return [", ".join(names)] if run(self.add_argv(names, trial=True), ok=None, timeout=300).rc else []
-
-    def _complete(self, files: t.Mapping[str, str]) -> dict[str, str]:
-        return {path: files.get(path, "") for path in self.repository_files}

@@ -56,6 +56,8 @@ class RpmManager(Manager):
     """A manager of rpm packages."""
 
     packaging = "rpm"
+    recover = ("rpm", "--rebuilddb")
+    erase = ("rpm", "--erase")
     repository_path = ""
     repository_extra = ""
     lock_list = ""
@@ -68,14 +70,9 @@ class RpmManager(Manager):
             return parse_rpm_query(run(query_argv(), timeout=120).stdout)
         return parse_rpm_query(run(query_argv(sorted(names)), ok=None, timeout=20).stdout) if names and run.has("rpm") else {}
 
-    def recover_argv(self) -> tuple[str, ...]:
-        return ("rpm", "--rebuilddb")
-
-    def erase_argv(self, names: t.Sequence[str]) -> tuple[str, ...]:
-        return ("rpm", "--erase", *names)
-
     def files_of(self, repository: Repository | None) -> dict[str, str]:
-        return self._complete(rpm_files(repository, self.repository_path, self.repository_extra) if repository else {})
+        files = rpm_files(repository, self.repository_path, self.repository_extra) if repository else {}
+        return {path: files.get(path, "") for path in self.repository_files}
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         return self.parse_locks(read_text(os.path.join(root, self.lock_list)), names)

@@ -12,11 +12,9 @@ from unittest import mock
 
 import pytest
 from ansible import constants
-from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.action import packages
-from ansible_collections.rdma.ofed.plugins.filter.package_names import package_names
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import due
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, known_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._wanted import due
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from hypothesis import given
@@ -147,14 +145,6 @@ def test_an_unknown_purpose_is_refused() -> None:
     result = Host().run(purposes=["opensm", "coffee"])
     assert result["failed"] is True
     assert result["msg"].startswith("purposes[1] is 'coffee'; allowed: core, ") or "purposes[1] is 'coffee'" in result["msg"]
-
-
-def test_the_filter_names_packages() -> None:
-    assert package_names(["opensm", "diagnostics"], "RedHat") == ["opensm", "infiniband-diags"]
-    with pytest.raises(AnsibleFilterError, match="coffee"):
-        package_names(["coffee"], "Debian")
-    with pytest.raises(AnsibleFilterError, match="the family is Arch; allowed: Debian, RedHat and Suse"):
-        package_names(["opensm"], "Arch")
 
 
 some_names = st.lists(st.sampled_from([*sorted(known_packages())[:6], "bash", "zsh=5.9"]), unique=True)

@@ -46,6 +46,7 @@ DEFAULTS: dict[str, t.Any] = {
     "openib_conf": {},
     "ulps": [],
     "keep": [],
+    "keep_purposes": [],
     "timeout": 7200,
     "poll": 20,
     "attach": "",

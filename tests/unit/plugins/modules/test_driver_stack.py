@@ -124,6 +124,12 @@ def test_the_way_back_keeps_what_others_need(node: Node) -> None:
     assert not (node.root / "etc/apt/sources.list.d/rdma-ofed.sources").exists()
 
 
+def test_packages_are_kept_by_their_purpose(node: Node) -> None:
+    converge(node, "doca")
+    assert ask(node, state="absent", keep=["bash"], keep_purposes=["core"])["changes"][-1] == "stack: doca 2.9.1 -> inbox"
+    assert {"rdma-core", "ibverbs-providers"} <= set(node.packages)
+
+
 def test_foreign_packages_end_the_run_before_anything_is_changed(node: Node) -> None:
     node.dependants = {"libpcap0.8": "1.10", "tcpdump": "4.99"}
     node.save()

@@ -159,7 +159,7 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 def ask(node: Node, policy: str = "build", check: bool = False, **options: t.Any) -> dict[str, t.Any]:
     module: t.Any = Module(check, policy, **options)
-    return _converge.converge(module, node, OLD, str(node.root))
+    return _converge.converge(module, node, OLD, root=str(node.root))
 
 
 def converge(node: Node, policy: str, **options: t.Any) -> list[str]:
@@ -362,7 +362,7 @@ def test_what_the_package_manager_does_not_have(node: Node) -> None:
     (node.root / "lib/modules" / NEW / "build").rmdir()
     node.offered = False
     words = "building the driver needs linux-headers-%s, which apt can't install" % NEW
-    assert ask(node, check=True)["reasons"] == [words + " from the package lists of now; the run reads them anew"]
+    assert ask(node, check=True)["reasons"] == [words + " from the current package lists; the run refreshes them"]
     assert node.refreshed == 0
     with pytest.raises(Refused, match=words + ".*Nothing was changed"):
         ask(node)

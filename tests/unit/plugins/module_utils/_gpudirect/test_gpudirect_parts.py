@@ -199,8 +199,14 @@ Status: install ok installed
 def test_the_packages_that_are_there(status: str, names: tuple[str, ...]) -> None:
     found = parse_dpkg_database(DPKG % status, DEBIAN.packages[PEER_MEMORY], remnants=True)
     assert tuple(name for name in DEBIAN.packages[PEER_MEMORY] if name in found) == names
-    assert DEBIAN.manager.erase_argv(("nvidia-peer-memory",)) == ("dpkg", "--purge", "nvidia-peer-memory")
-    assert SUSE.manager.erase_argv(("nvidia_peer_memory",)) == ("rpm", "--erase", "nvidia_peer_memory")
+    assert (
+        *DEBIAN.manager.erase,
+        "nvidia-peer-memory",
+    ) == ("dpkg", "--purge", "nvidia-peer-memory")
+    assert (
+        *SUSE.manager.erase,
+        "nvidia_peer_memory",
+    ) == ("rpm", "--erase", "nvidia_peer_memory")
 
 
 def programs(folder: pathlib.Path, **scripts: str) -> None:

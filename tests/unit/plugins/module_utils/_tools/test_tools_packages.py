@@ -148,7 +148,7 @@ def test_a_version_is_compared_by_whole_numbers(wanted: str, found: str, fits: b
 
 def test_command_lines_for_debian() -> None:
     head = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
-    assert APT.update_argv() == (*head, "update")
+    assert APT.update == (*head, "update")
     assert APT.install_argv(["doca-ofed"], "2.9.1")[len(head) :] == (
         "--no-install-recommends",
         "--allow-downgrades",
@@ -159,7 +159,7 @@ def test_command_lines_for_debian() -> None:
     replaced = APT.replace_argv({"b": "2", "a": "1"}, ["d", "c"])
     assert replaced[len(head) :] == ("--no-install-recommends", "--allow-downgrades", "--purge", "--fix-broken", "install", "a=1", "b=2", "c-", "d-")
     assert apt.simulate(apt.purge_argv(["x"]))[:2] == ("apt-get", "--simulate")
-    assert APT.recover_argv()[:3] == ("dpkg", "--configure", "-a")
+    assert APT.recover[:3] == ("dpkg", "--configure", "-a")
 
 
 def test_command_lines_for_rpm() -> None:
@@ -167,7 +167,7 @@ def test_command_lines_for_rpm() -> None:
     assert ZYPPER.install_argv(["doca-ofed"], "2.9.1", ["mlnx-fw-updater"])[-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
     assert DNF.replace_argv({}, ["b", "a"]) == ("dnf", "--assumeyes", "remove", "--noautoremove", "a", "b")
     assert ZYPPER.replace_argv({}, ["b", "a"]) == ("zypper", "--non-interactive", "remove", "a", "b")
-    assert DNF.recover_argv() == ("rpm", "--rebuilddb")
+    assert DNF.recover == ("rpm", "--rebuilddb")
 
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n"

@@ -4,17 +4,18 @@
 
 # Private to this collection: it may change without notice.
 
-"""Which packages have to be installed or removed. Pure."""
+"""Which packages are installed, and which have to be installed or removed."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import known_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, known_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
 def names_of(family: Family, purposes: t.Sequence[str], names: t.Iterable[str] = ()) -> list[str]:
@@ -39,3 +40,17 @@ def due(names: t.Sequence[str], state: str, installed: t.Mapping[str, str] | Non
         return [] if all(name in installed for name in names) else list(names)
     known = known_packages()
     return [name for name in names if name in installed or name not in known]
+
+
+def installed_packages(run: Runner, names: t.Iterable[str] = (), root: str = "/") -> dict[str, str]:
+    """Versions of the installed packages among `names` and those that any family knows.
+
+    No process where dpkg keeps the database, else one. A dpkg without packages also exists on RPM systems, as a tool for
+    containers; so the first database that has one of the packages counts.
+    """
+    wanted = {name for name in {*known_packages(), *names} if name and "*" not in name}
+    for family in FAMILIES:
+        found = family.manager.database(run, root, names=wanted)
+        if found:
+            return {name: package.version for name, package in found.items() if package.state == "installed"}
+    return {}
