@@ -14,6 +14,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, select, selection_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, number_of, parse_key, text_of
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._hca_firmware import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,8 +121,9 @@ def entry_problems(variable: str, entries: t.Any) -> list[Problem]:
 
 
 def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role hca_firmware that declare firmware configuration."""
-    return entry_problems("hca_firmware_config", variables["hca_firmware_config"]) if "hca_firmware_config" in variables else []
+    """Everything that is wrong with the variables of the role hca_firmware, except for those that declare images."""
+    found = value_problems(VARIABLES, variables)
+    return found + entry_problems("hca_firmware_config", variables["hca_firmware_config"]) if "hca_firmware_config" in variables else found
 
 
 def _settings(variable: str, entry: Mapping[str, t.Any]) -> t.Iterator[tuple[str, Setting]]:

@@ -120,11 +120,6 @@ def _address(text: str) -> str:
     return text.lower() if text.count(":") > 1 else "0000:" + text.lower()
 
 
-def selector_options() -> dict[str, t.Any]:
-    """The argument specification of an entry that names adapters; documented in the fragment `rdma.ofed.adapters`."""
-    return {"all": {"type": "bool", "default": False}, **{kind: {"type": "str"} for kind in SELECTORS}}
-
-
 def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
     """The problem with the text of a selector."""
     if kind == "pci":

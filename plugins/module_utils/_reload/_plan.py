@@ -16,7 +16,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Use
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import stop_allowed
 
-POLICIES = ("never", "if_idle", "reboot", "force")
 RELOAD = "reload"
 WAIT = "wait"
 REBOOT = "reboot"

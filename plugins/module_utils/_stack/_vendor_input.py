@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import option_problems, sets_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
@@ -23,8 +24,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import me
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-METHODS = ("installer", "repository")
-ON = ("node", "controller")
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
 _SITE = re.compile(r"^https?://[!-~]+\Z")
@@ -58,7 +57,7 @@ def mlnx_version(variables: Mapping[str, t.Any]) -> str:
 
 def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
     """What is wrong with the place of a bundle and with its checksum."""
-    value, checksum, on = (variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum"), variables.get("ofed_bundle_on", "node"))
+    value, checksum = variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum")
     where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
     if not isinstance(value, str) or not value:
         return [Problem("ofed_bundle", value, where, "the installer needs a bundle; with ofed_method: repository it comes from ofed_repository")]
@@ -69,8 +68,6 @@ def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
         found.append(Problem("ofed_bundle", value, where))
     elif is_url and named.form == "directory":
         found.append(Problem("ofed_bundle", value, "a URL that ends in .tgz, .tar.gz or .iso"))
-    if on not in ON:
-        found.append(Problem("ofed_bundle_on", on, ", ".join(ON)))
     good = isinstance(checksum, str) and _CHECKSUM.match(checksum) is not None
     if not _is_empty(checksum) and not good:
         found.append(Problem("ofed_bundle_checksum", checksum, "sha256: and 64 hexadecimal digits"))
@@ -104,7 +101,7 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     if not isinstance(address, str) or not (_SITE.match(address) or _ABSOLUTE.match(address)):
         found.append(Problem("ofed_repository", None if _is_empty(address) else address, "the URL of a repository, or the absolute path of one on the node"))
     if not is_boolean(trusted):
-        return [*found, Problem("ofed_repository_trusted", trusted, ALLOWED)]
+        return found
     is_trusted = is_true(trusted)
     if _is_empty(key) and not is_trusted:
         hint = "without a key anybody on the way could install packages; ofed_repository_trusted: true takes that upon you"
@@ -163,8 +160,6 @@ def _removal_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
 def common_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the variables that hold for removal as well."""
     found = _removal_problems(variables)
-    if "ofed_firmware_update" in variables and not is_boolean(variables["ofed_firmware_update"]):
-        found.append(Problem("ofed_firmware_update", variables["ofed_firmware_update"], ALLOWED))
     value = variables.get("ofed_timeout", 7200)
     # What comes from `-e name=value` is a string.
     number = int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,9}\Z", value) else value
@@ -178,9 +173,9 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
     source = variables["ofed_source"]
     found: list[Problem] = []
     if source == "mlnx_ofed":
-        method = variables.get("ofed_method", METHODS[0])
-        if not isinstance(method, str) or method not in METHODS:
-            return [Problem("ofed_method", method, ", ".join(METHODS))]
+        method = variables.get("ofed_method", VARIABLES["ofed_method"]["default"])
+        if not isinstance(method, str) or method not in VARIABLES["ofed_method"]["choices"]:
+            return []
         found += _mlnx_problems(variables, facts, method)
     else:
         method = "repository"

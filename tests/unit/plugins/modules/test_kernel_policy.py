@@ -18,7 +18,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build, _converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import KERNEL_POLICIES
 from ansible_collections.rdma.ofed.plugins.modules import kernel_policy
 from module_results import pending_words
 
@@ -252,7 +251,7 @@ def test_pin_with_rpm(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, m
 def test_no_driver_at_all(node: Node) -> None:
     (node.dkms / "23.10/source").unlink()
     node.write("lib/modules/%s/modules.dep" % OLD, INBOX)
-    for policy in KERNEL_POLICIES:
+    for policy in kernel_policy.OPTIONS["policy"]["choices"]:
         assert ask(node, policy)["changes"] == []
 
 
