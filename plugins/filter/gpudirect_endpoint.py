@@ -61,7 +61,7 @@ def gpudirect_endpoint(facts: t.Any, help_text: t.Any, gpu: t.Any = 0, device: t
     """A host's part, as plain data."""
     if not isinstance(facts, t.Mapping):
         raise AnsibleFilterError("the facts are %r; allowed: the fact rdma of a host" % (facts,))
-    found = endpoint(facts, str(help_text), int(gpu), str(device), str(way))._asdict()
+    found = endpoint(facts, str(help_text), number=int(gpu), device=str(device), way=str(way))._asdict()
     return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
 
 

@@ -87,7 +87,7 @@ options:
     default: ""
 notes:
   - It must run as root.
-  - Install the RDMA stack first and NVIDIA's driver after it. After an upgrade of the stack, the driver has to be built anew.
+  - Install the RDMA stack first and NVIDIA's driver after it. After an upgrade of the stack, the driver has to be rebuilt.
 seealso:
   - module: rdma.ofed.driver_reload
   - module: rdma.ofed.rdma_facts
@@ -102,7 +102,7 @@ EXAMPLES = r"""
   ansible.builtin.debug:
     var: gpudirect.why
 
-- name: Use nvidia_peermem, and build the GPU driver anew for it if need be
+- name: Use nvidia_peermem, and rebuild the GPU driver for it where needed
   rdma.ofed.gpudirect:
     method: nvidia_peermem
     allow_rebuild: true

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: mlxfwreset
-short_description: Say what pending firmware and firmware configuration need, and reset adapters that can have it
+short_description: Report what pending firmware and firmware configuration need, and reset adapters
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Says for every NVIDIA adapter what is set and not effective yet, be it a burned image or firmware parameters, and
+  - Reports for every NVIDIA adapter what is set and not effective yet, burned images and firmware parameters, and
     whether that needs a reset of the adapter, a reboot, or a cold boot.
   - With O(state=reset) it resets the adapters that a reset helps, with C(mlxfwreset) of MFT or C(mstfwreset) of mstflint,
     each card once however many functions it has. It never reboots, and uses no reset level that does.
   - A reset takes the driver of all functions of the card down. It is refused while RDMA is in use on the card, while the
-    connection that manages the node runs over it, while opensm runs on the node, and in containers. Everything that
-    stands in the way on any card is found before the first reset.
+    connection that manages the node runs over it, while opensm runs on the node, and in containers. All obstacles
+    on all cards are found before the first reset.
   - In a virtual machine the tools refuse to work, so what is pending there needs a reboot.
 extends_documentation_fragment:
   - rdma.ofed.attributes
@@ -73,7 +73,7 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: What is pending?
+- name: Find what is pending
   rdma.ofed.mlxfwreset:
   register: pending
 
@@ -88,7 +88,7 @@ EXAMPLES = r"""
     adapters: [mlx5_0]
     disconnect_rdma_users: true
 
-- name: After a reboot, say what only a cold boot activates
+- name: After a reboot, find what only a cold boot activates
   rdma.ofed.mlxfwreset:
     tried: reboot
 """
@@ -120,12 +120,12 @@ reboot_required:
   returned: success
   type: bool
 reasons:
-  description: Why it takes more than a reset, why a reset would be refused now, what a reset takes down, what could not be told.
+  description: Why it takes more than a reset, why a reset would be refused now, what a reset takes down, what is unknown.
   returned: success
   type: list
   elements: str
 blocked_by:
-  description: Everything that stands in the way of the resets.
+  description: Everything that blocks the resets.
   returned: when a reset was refused
   type: list
   elements: str
@@ -178,7 +178,7 @@ adapters:
       type: list
       elements: str
     unknown:
-      description: What could not be looked at, and why.
+      description: What could not be read, and why.
       type: list
       elements: str
     reset:

@@ -105,7 +105,7 @@ reboot_required:
   returned: success
   type: bool
 reasons:
-  description: Why something is not as asked for. Always empty for this module.
+  description: Deviations from the declared state. Always empty for this module.
   returned: success
   type: list
   elements: str

@@ -60,9 +60,9 @@ def _is_there(name: str, rows: t.Mapping[str, Row]) -> bool:
 
 
 def _marked(rows: dict[str, Row], everything: t.Callable[[], t.Mapping[str, Row]]) -> dict[str, Row]:
-    """Rows asked for by name, with only those marked read only that are.
+    """Rows of a query by name, with the right ones marked read only.
 
-    Where one of them is, mstconfig 4.31 marks all that were asked for with it. Asked for everything, it marks the right ones.
+    Where one of them is, mstconfig 4.31 marks all rows of the query. In a query for everything, it marks the right ones.
     """
     if len(rows) < 2 or not any(row.read_only for row in rows.values()):
         return rows

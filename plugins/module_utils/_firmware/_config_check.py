@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What is declared that an adapter can't have, and why. Pure."""
+"""Declared parameters that an adapter can't have, and why. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PREREQUISITES: Mapping[str, tuple[str, int]] = {
     "IP_OVER_VXLAN_PORT": ("IP_OVER_VXLAN_EN", 1),
 }
 
-# How like a name must be, of 1, to be what was meant rather than a neighbour.
+# How similar a name must be, of 1, to count as a misspelling rather than as another parameter.
 _CLOSE = 0.8
 
 
@@ -47,8 +47,8 @@ def value_wanted(setting: Setting | None, row: Row) -> str | None:
     return row.default if setting is None or setting.value is None else setting.value
 
 
-def _meets(name: str, value: int, wanted: Wanted, rows: Mapping[str, Row]) -> bool:
-    """Will a parameter have a value after the run?"""
+def _meets(name: str, value: int, *, wanted: Wanted, rows: Mapping[str, Row]) -> bool:
+    """Whether a parameter has a value after the run."""
     row, setting = rows.get(name), wanted.settings.get(name)
     if row is None:
         return False
@@ -71,8 +71,8 @@ def awaited(wanted: Wanted, rows: Mapping[str, Row]) -> list[str]:
     ]
 
 
-def _gone(name: str, setting: Setting, wanted: Wanted, rows: Mapping[str, Row]) -> bool:
-    """Has a parameter that shall have its default gone with the one that it depends on?"""
+def _gone(name: str, setting: Setting, *, wanted: Wanted, rows: Mapping[str, Row]) -> bool:
+    """Whether a parameter that goes to its default is unavailable because of the one that it depends on."""
     return setting.value is None and name in PREREQUISITES and PREREQUISITES[name][0] in rows and not _meets(*PREREQUISITES[name], wanted=wanted, rows=rows)
 
 
@@ -93,7 +93,7 @@ def _near(base: str, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> tupl
     return [name for name in near if _likeness(name, base) >= _CLOSE], known[0]
 
 
-def _missing(name: str, setting: Setting, wanted: Wanted, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> Problem:
+def _missing(name: str, setting: Setting, *, wanted: Wanted, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> Problem:
     """`name` is an element; the problem is that of the key which the author wrote."""
     where = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)
     written = setting.key or name
@@ -134,8 +134,8 @@ def check(wanted: Wanted, rows: Mapping[str, Row], confs: Mapping[str, Conf] | N
         if row is None:
             if name in later and conf and _refuses(conf, setting.value or ""):
                 found.append(Problem(where, setting.value, conf.allowed()))
-            elif name not in later and not _gone(name, setting, wanted, rows):
-                found.append(_missing(name, setting, wanted, rows, confs or {}))
+            elif name not in later and not _gone(name, setting, wanted=wanted, rows=rows):
+                found.append(_missing(name, setting, wanted=wanted, rows=rows, confs=confs or {}))
             continue
         text = value_wanted(setting, row)
         limits = bounds(row.next)
@@ -161,7 +161,7 @@ def allowed_value(name: str, row: Row, confs: Mapping[str, Conf]) -> str:
 
 
 def _refuses(conf: Conf, text: str) -> bool:
-    """Does the tool's database forbid a value? What it does not tell is left to the tool."""
+    """Whether the tool's database forbids a value. Where it tells nothing, the tool decides."""
     number = number_of(text)
     if not conf.values:
         return conf.kind in ("NUM", "BINARY") and number is None

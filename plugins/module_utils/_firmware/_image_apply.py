@@ -120,7 +120,7 @@ def _need_hardware(parameters: t.Mapping[str, t.Any], root: str) -> None:
         raise Refused("this is a %s: its adapters belong to the host, which may be using them. %s" % (kind, way_out))
 
 
-def converge(module: AnsibleModule, run: Runner, root: str = "/", download: Download = open_url) -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: Download = open_url) -> dict[str, t.Any]:
     """The result of the module."""
     parameters = module.params
     wrong = image_problems(parameters)

@@ -86,8 +86,8 @@ class ImagePlan(t.NamedTuple):
         """The burns as changes."""
         changes: list[Change] = []
         for adapter, image in self.burns:
-            changes.append(_change(adapter, "psid", adapter.query.psid, image.query.psid))
-            changes.append(_change(adapter, "version", adapter.query.version, image.query.version))
+            changes.append(_change(adapter, "psid", before=adapter.query.psid, after=image.query.psid))
+            changes.append(_change(adapter, "version", before=adapter.query.version, after=image.query.version))
         return Plan(changes_of(*changes))
 
 
@@ -212,7 +212,7 @@ def plan(adapters: t.Sequence[Adapter], source: Source, wanted: Wanted) -> Image
     return ImagePlan(tuple(burns), chosen, tuple(dict.fromkeys(problems)), tuple(notes))
 
 
-def _change(adapter: Adapter, aspect: str, before: str, after: str) -> Change:
+def _change(adapter: Adapter, aspect: str, *, before: str, after: str) -> Change:
     return Change(Kind.FIRMWARE, adapter.pci, aspect, before, after, ACTIVATION)
 
 
@@ -237,9 +237,9 @@ def pending(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
     due: list[Change] = []
     for one in sorted(adapters):
         found = one.query
-        due.append(_change(one, "running_psid", found.running_psid or found.psid, found.psid))
+        due.append(_change(one, "running_psid", before=found.running_psid or found.psid, after=found.psid))
         if not same_version(found.running, found.version):
-            due.append(_change(one, "running_version", found.running, found.version))
+            due.append(_change(one, "running_version", before=found.running, after=found.version))
     return tuple(Pending(change) for change in changes_of(*due))
 
 

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Links and cables of a node: asking the tool port by port, and finding what is wrong with an answer."""
+"""Links and cables of a node: a query for each port, and the problems of each link."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
 
 
 class Limits(t.NamedTuple):
-    """What a site accepts."""
+    """The limits that a site accepts."""
 
     part_numbers: tuple[str, ...] = ()
     """Shell patterns; none accepts every cable."""
     effective_ber: float = 1e-12
     min_speed: str = ""
-    """What cables and links have to do; "" for as much as port and cable are able to."""
+    """The speed that cables and links must have; "" for the fastest that port and cable support."""
 
 
 class Target(t.NamedTuple):
-    """One port to ask for."""
+    """One port to query."""
 
     name: str
     """`mlx5_0/1`."""
@@ -71,7 +71,7 @@ def describe_cable(cable: Cable) -> str:
 
 
 def _slower(link: Link, min_speed: str) -> list[str]:
-    """Is the cable, or the link, slower than it has to be?"""
+    """The cable or the link that is slower than it has to be."""
     ranks = [found for speed in (min_speed, link.speed, *link.enabled_speeds, *link.cable_speeds) for found in [rank(speed)] if found]
     kind = ranks[0][0] if ranks else 0
     port, cable = fastest(link.enabled_speeds, kind), fastest(link.cable_speeds, kind)
@@ -87,7 +87,7 @@ def _slower(link: Link, min_speed: str) -> list[str]:
 
 
 def problems_of(link: Link, limits: Limits) -> list[str]:
-    """What is wrong with one port, in words that name the cable."""
+    """The problems of one port, in words that name the cable."""
     cable = describe_cable(link.cable)
     found = []
     if link.opcode:
@@ -102,7 +102,7 @@ def problems_of(link: Link, limits: Limits) -> list[str]:
 
 
 def targets(root: str, names: t.Sequence[str]) -> tuple[Target, ...]:
-    """The ports to ask for: the named ones, or all of the node's own adapters. Raises InvalidInput with every unknown name."""
+    """The ports to query: the named ones, or all of the node's own adapters. Raises InvalidInput with every unknown name."""
     hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not hca.virtual}
     known = {port.name: Target(port.name, port.device, port.port, hcas[port.device].pci) for port in read_ports(root) if port.device in hcas}
     allowed = "one of %s" % ", ".join(known) if known else "nothing: this node has no port of an adapter"
@@ -119,8 +119,8 @@ def _plain(link: Link) -> dict[str, t.Any]:
     return {**plain, "cable": dict(link.cable._asdict()), "counters": counters}
 
 
-def ask(run: Runner, name: str, target: Target, limits: Limits) -> dict[str, t.Any]:
-    """One port: its link, or in `error` the words of the tool."""
+def ask(run: Runner, name: str, target: Target, *, limits: Limits) -> dict[str, t.Any]:
+    """One port: its link, or in `error` the message of the tool."""
     entry: dict[str, t.Any] = {"name": target.name, "device": target.device, "port": target.port, "pci": target.pci, "error": "", "problems": []}
     try:
         link = _mlxlink.query(run, name, target.pci, target.port)
@@ -129,8 +129,8 @@ def ask(run: Runner, name: str, target: Target, limits: Limits) -> dict[str, t.A
     return {**_plain(link), **entry, "problems": problems_of(link, limits)}
 
 
-def look(run: Runner, names: t.Sequence[str], limits: Limits, root: str = "/") -> dict[str, t.Any]:
-    """Every port, and what is wrong with any. A port that can't be asked is an entry with an error, and no failure."""
+def look(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> dict[str, t.Any]:
+    """Every port with its problems. A port that can't be queried is an entry with an error, and no failure."""
     if limits.min_speed and rank(limits.min_speed) is None:
         raise InvalidInput([Problem("min_speed", limits.min_speed, "one of %s, or a speed of Ethernet such as 100G" % ", ".join(_GENERATIONS))])
     wanted = targets(root, names)
@@ -141,7 +141,7 @@ def look(run: Runner, names: t.Sequence[str], limits: Limits, root: str = "/") -
     cards: dict[str, list[Target]] = {}
     for target in wanted:
         cards.setdefault(target.pci.rpartition(".")[0], []).append(target)
-    answers = each(lambda targets: {target: ask(run, name, target, limits) for target in targets}, list(cards.values()))
+    answers = each(lambda targets: {target: ask(run, name, target, limits=limits) for target in targets}, list(cards.values()))
     ports = [answer[target] for target in wanted for answer in answers if target in answer]
     found = ["%s: %s" % (port["name"], text) for port in ports for text in port["problems"]]
     errors = ["%s: %s" % (port["name"], port["error"]) for port in ports if port["error"]]

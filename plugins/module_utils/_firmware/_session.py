@@ -43,11 +43,11 @@ SET_TIMEOUT = 300.0
 # Seconds before another try where the card is busy.
 WAITS = (1.0, 3.0)
 
-_HELD = "somebody holds the semaphores of the card (another tool at work, or one that was killed)%s: repeat the task later; a cold boot frees them"
+_HELD = "the semaphores of the card are held (by another tool at work, or one that was killed)%s: repeat the task later; a cold boot frees them"
 _HINTS = (
     (
         "failed to open the device",
-        "the task must run as root; kernel lockdown (Secure Boot) forbids it too, somebody may hold the semaphores of the card, or it has left the PCI bus",
+        "the task must run as root; kernel lockdown (Secure Boot) forbids it too, the semaphores of the card may be held, or it has left the PCI bus",
     ),
     ("failed to identify the device", "the card may have left the PCI bus: look at dmesg; a cold boot brings it back. Or the tool is too old for it"),
     ("me_icmd_status_cr_fail", "another process uses the card, perhaps one of an interrupted run; repeat the task later"),
@@ -61,7 +61,7 @@ _NOTHING_TO_SAVE = "nothing to backup"
 
 
 class Missing(RdmaError):
-    """The adapter or the tool has not all of the parameters that were asked for."""
+    """The adapter or the tool lacks some of the queried parameters."""
 
 
 class Tool(t.NamedTuple):
@@ -69,7 +69,7 @@ class Tool(t.NamedTuple):
 
     name: str
     json: bool
-    """Does it write JSON?"""
+    """Whether it writes JSON."""
 
 
 def find_tools(run: Runner, choice: str) -> tuple[Tool, ...]:
@@ -134,7 +134,7 @@ class Session:
             if path:
                 os.unlink(path)
         if len(answers) != 1 or answers[0].device not in ("", self.device):
-            raise UnexpectedOutput("%s: %s was asked for one adapter, and answered for %s" % (self.title, tool.name, [answer.device for answer in answers]))
+            raise UnexpectedOutput("%s: %s was run for one adapter, and answered for %s" % (self.title, tool.name, [answer.device for answer in answers]))
         return output, argv, dict(answers[0].rows)
 
     def query(self, names: t.Sequence[str] = ()) -> dict[str, Row]:

@@ -89,7 +89,7 @@ def name_of(text: str) -> str:
 
 
 def is_mask(shown: str) -> bool:
-    """Is it a bit mask? The tools read a mask without 0x as hexadecimal too."""
+    """Whether it is a bit mask. The tools read a mask without 0x as hexadecimal too."""
     match = _NAMED.match(shown)
     return bool(match and _HEX.match(match.group("text")))
 
@@ -106,7 +106,7 @@ def text_of(value: t.Any) -> str:
 
 
 def agree(one: str, other: str) -> bool:
-    """Do two declared texts mean one value, whatever the parameter? A name and a number are not known to."""
+    """Whether two declared texts are one value for every parameter. A name and a number count as different."""
     return _canonical(one) == _canonical(other)
 
 
@@ -119,34 +119,34 @@ def _bytes(text: str) -> str:
     return (text[2:] if _HEX.match(text) else text).lower()
 
 
-def same(wish: str, shown: str) -> bool:
-    """Does the declared text mean the value that the tool shows?
+def same(declared_text: str, shown: str) -> bool:
+    """Whether the declared text is the value that the tool shows.
 
     Digits are decimal, whatever the parameter: a mask of ten is `10` or `0xa`.
     """
     if not readable(shown):
         return False
     if is_boolean(shown):
-        wanted = _BOOLEANS.get(name_of(wish).lower() or str(number_of(wish)))
+        wanted = _BOOLEANS.get(name_of(declared_text).lower() or str(number_of(declared_text)))
         return wanted is not None and wanted == number_of(shown)
-    declared, found = number_of(wish), number_of(shown)
+    declared, found = number_of(declared_text), number_of(shown)
     if declared is not None and found is not None:
         return declared == found
-    if declared is None and name_of(wish).lower() == name_of(shown).lower():
+    if declared is None and name_of(declared_text).lower() == name_of(shown).lower():
         return True
-    return bool(_DIGITS.match(_bytes(wish)) and _bytes(wish) == _bytes(shown))
+    return bool(_DIGITS.match(_bytes(declared_text)) and _bytes(declared_text) == _bytes(shown))
 
 
-def argument(wish: str, shown: str) -> str:
+def argument(declared_text: str, shown: str) -> str:
     """The declared text in the one spelling that every version of the tools reads alike."""
     if is_boolean(shown):
-        wanted = _BOOLEANS.get(name_of(wish).lower() or str(number_of(wish)))
+        wanted = _BOOLEANS.get(name_of(declared_text).lower() or str(number_of(declared_text)))
         if wanted is not None:
             return "True" if wanted else "False"
-    declared = number_of(wish)
+    declared = number_of(declared_text)
     if declared is None:
-        return wish
+        return declared_text
     if is_mask(shown):
         return "0x%x" % declared
     # A string of bytes longer than a number: its digits count one by one.
-    return wish if _HEX.match(wish) and number_of(shown) is None else str(declared)
+    return declared_text if _HEX.match(declared_text) and number_of(shown) is None else str(declared)

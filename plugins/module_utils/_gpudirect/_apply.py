@@ -66,13 +66,13 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         found = assume(run, found, module.params["assume_stack"], ofed_version=module.params["assume_ofed_version"], root=root)
     method = _method(module.params, found)
     if not method.name and module.params["state"] == "present":
-        return _result(found, wanted, method, Plan())
+        return _result(found, wanted, method, todo=Plan())
     todo = _plan.plan(found, wanted, method)
     if todo:
         _need_host(found, method, module.params["allow_container"])
         _need_source(wanted, todo, root)
         _need_idle(found, todo)
-    result = _result(found, wanted, method, todo)
+    result = _result(found, wanted, method, todo=todo)
     if not todo or module.check_mode:
         return result
 
@@ -139,7 +139,7 @@ def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
         raise InvalidInput([Problem("gpudirect_checksum", source.checksum, "the checksum of the archive", "%s. Nothing was unpacked" % exc)]) from None
 
 
-def _result(found: Found, wanted: Wanted, method: Method, todo: Plan) -> dict[str, t.Any]:
+def _result(found: Found, wanted: Wanted, method: Method, *, todo: Plan) -> dict[str, t.Any]:
     late = _plan.pending(found, wanted, method)
     reasons = [method.why] if method.why and not method.name else []
     if late and late[0].change.needs == "driver_reload":

@@ -27,15 +27,15 @@ REMOVED = "removed"
 UNLOADED = "unloaded"
 
 
-def wants_peer_memory(run: Runner, root: str, release: str, name: str) -> bool:
-    """Was the module built on peer memory, whoever offers that? One that was not is empty, and stays so with any stack."""
+def wants_peer_memory(run: Runner, name: str, release: str, *, root: str) -> bool:
+    """Whether the module was built on peer memory, of whatever stack. One that was not is empty with any stack."""
     base = os.path.join(root, "lib/modules", release)
     path = path_of(read_text(base + "/modules.dep"), name)
     return bool(path) and _has_symbol(run, "--dump-modversions", os.path.join(base, path))
 
 
 def kernel_has_peer_memory(run: Runner, root: str, release: str) -> bool:
-    """Does the kernel's own ib_core offer it, as some of Ubuntu's do? Others of that name are in other folders."""
+    """Whether the kernel's own ib_core offers it, as some of Ubuntu's do. Those of other stacks are in other folders."""
     base = os.path.join(glob.escape(root), "lib/modules", glob.escape(release))
     found = glob.glob(base + "/kernel/drivers/infiniband/core/ib_core.ko*")
     return any(_has_symbol(run, "--show-exports", file) for file in found)
@@ -56,8 +56,8 @@ def assumed(found: Found, what: str, wanting: t.Collection[str], *, ofed_version
     """The node as it will be. `wanting` are the files of modules that were built on peer memory. Pure.
 
     `installed`: a stack with peer memory is on disk, and waits to be loaded; `loaded`: it is. `removed`: such a stack is gone
-    from disk; `unloaded`: from the kernel, too, and what stands on it with it. `kernels_own`: has the kernel's own ib_core
-    peer memory? `ofed_version` is that of the new stack, "" where it is not known.
+    from disk; `unloaded`: from the kernel, too, and what stands on it with it. With `kernels_own`, the kernel's own ib_core has
+    peer memory. `ofed_version` is that of the new stack, "" where it is not known.
     """
     memory = found.gpu.peer_memory
     peers = found.gpu.peers
@@ -83,6 +83,6 @@ def assumed(found: Found, what: str, wanting: t.Collection[str], *, ofed_version
 def assume(run: Runner, found: Found, what: str, *, ofed_version: str, root: str) -> Found:
     """The same, with a look at the modules."""
     files = [peer.file for peer in found.gpu.peers if peer.file] if what in (INSTALLED, LOADED) else []
-    wanting = {file for file in files if wants_peer_memory(run, root, found.kernel, file)}
+    wanting = {file for file in files if wants_peer_memory(run, file, found.kernel, root=root)}
     kernels_own = what in (REMOVED, UNLOADED) and kernel_has_peer_memory(run, root, found.kernel)
     return assumed(found, what, wanting, ofed_version=ofed_version, kernels_own=kernels_own)

@@ -70,7 +70,7 @@ def _lacks(help_text: str, way: str) -> list[str]:
     return []
 
 
-def endpoint(facts: t.Mapping[str, t.Any], help_text: str, number: int = 0, device: str = "", way: str = "auto") -> Endpoint:
+def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, device: str = "", way: str = "auto") -> Endpoint:
     """A host, from its `rdma` facts and what `ib_write_bw --help` says there. `number` is that of the GPU, in the order of the PCI bus.
 
     Without `device`, it is the adapter that is nearest to the GPU.

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What takes minutes, as jobs that outlive the connection: the GPU driver built anew by DKMS, and nv_peer_mem from its source."""
+"""Builds that take minutes, as jobs that outlive the connection: the GPU driver with DKMS, and nv_peer_mem from its source."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ANY = tuple(range(256))
 
 
 def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ...]:
-    """Build anew what DKMS has built already. `source` is NAME/VERSION. `has_modules`: is there anything that could get lost?
+    """Repeat a build of DKMS. `source` is NAME/VERSION. With `has_modules`, modules exist that could get lost.
 
     Its `build --force` takes away first what is built, or does nothing where that is there, depending on the version. So what is
     built goes first, once a build in a tree of its own has shown that another one can come in its place. Where it was the only
@@ -61,14 +61,14 @@ def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ..
 def rebuild_driver(run: Runner, found: Found, timeout: float, *, root: str) -> None:
     """The loaded driver stays as it is: only nvidia_peermem is loaded from what is built here."""
     driver = found.gpu.driver
-    _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout, root)
+    _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout=timeout, root=root)
 
 
 def build_legacy(run: Runner, found: Found, source: legacy.Source, *, stamp: legacy.Stamp, timeout: float, root: str) -> None:
     """Build and install nv_peer_mem; `stamp` is what the job remembers of that."""
     family = by_name(found.family) or FAMILIES[0]
     install = (*family.manager.add, *found.missing_tools) if found.missing_tools else ()
-    _work(run, legacy.steps(family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout, root)
+    _work(run, legacy.steps(family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout=timeout, root=root)
 
 
 def await_earlier(timeout: float, root: str) -> None:
@@ -85,11 +85,11 @@ def _await(timeout: float, root: str) -> State:
     return job
 
 
-def _work(run: Runner, steps: t.Sequence[Step], timeout: float, root: str) -> None:
+def _work(run: Runner, steps: t.Sequence[Step], *, timeout: float, root: str) -> None:
     jobs.start(run, JOB, steps, timeout, {}, root, {legacy.SCRIPT: script})
     job = _await(timeout, root)
     if job.interrupted:
-        raise CommandFailed("%s was interrupted. The next run begins it anew; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
+        raise CommandFailed("%s was interrupted. The next run starts it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
     if job.failed:
         lines = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip() and not line.startswith("==> ")][-_LINES:]
         said = "it did not end in time; raise gpudirect_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))

@@ -50,7 +50,7 @@ def built_path(output: str) -> str:
 
 
 def check(path: str, checksum: str) -> None:
-    """Is it the file that is meant? Raises Failed."""
+    """Raises Failed where the file has another checksum."""
     total = hashlib.sha256()
     with open(path, "rb") as stream:
         for block in iter(lambda: stream.read(_BLOCK), b""):
@@ -129,7 +129,7 @@ def install(packaging: str, work: str, stamp: str, text: str, *options: str) -> 
         _run(["dpkg", "--install", *found], work)
     else:
         _run(["rpm", "--upgrade", "--hash", "--replacepkgs", "--oldpackage", *options, *found], work)
-    # Whoever waits for the job may be gone by now, and then nobody else would say whose package that is.
+    # The run that waits for the job may be gone by now, and only this file tells that the package is ours.
     _write(stamp, text)
 
 

@@ -15,7 +15,7 @@ _MOST_LINES = 4
 
 
 class Symptom(t.NamedTuple):
-    """What tells a cause, and what to do about it."""
+    """The sign of a cause, and the next step."""
 
     code: str
     pattern: t.Pattern[str]
@@ -25,7 +25,7 @@ class Symptom(t.NamedTuple):
 
 _AGAIN = "have nv_peer_mem built again (gpudirect_state: absent, and then present)"
 
-# The first that fits is it: the kernel's own words come before those that modprobe has for several causes.
+# The first match counts: messages of the kernel come before those that modprobe has for several causes.
 SYMPTOMS = (
     Symptom(
         "unsigned",
@@ -49,7 +49,7 @@ SYMPTOMS = (
         "other_stack",
         re.compile(r"disagrees about version of symbol"),
         "the GPU driver was built on another build of the RDMA stack than the one that is loaded",
-        "build the GPU driver anew (gpudirect_allow_rebuild: true), or load the installed stack (driver_reload)",
+        "rebuild the GPU driver (gpudirect_allow_rebuild: true), or load the installed stack (driver_reload)",
     ),
     Symptom(
         "inbox_loaded",
@@ -68,7 +68,7 @@ SYMPTOMS = (
         "built_without",
         re.compile(r"Invalid argument"),
         "the GPU driver was built without peer memory, before the RDMA stack was installed; or peerdirect_support has a value that the stack does not know",
-        "build the GPU driver anew (gpudirect_allow_rebuild: true); with MLNX_OFED 4.9, gpudirect_peerdirect_support: 1",
+        "rebuild the GPU driver (gpudirect_allow_rebuild: true); with MLNX_OFED 4.9, gpudirect_peerdirect_support: 1",
     ),
 )
 

@@ -635,13 +635,13 @@ def test_a_job_that_fails_is_quoted(node: Node, monkeypatch: pytest.MonkeyPatch)
     node.write("var/lib/rdma.ofed/jobs/gpudirect-build/log", "==> building\nError! Bad return status\n")
     monkeypatch.setattr(jobs, "wait", state("building"))
     with pytest.raises(CommandFailed, match="Bad return status"):
-        _jobs._work(node, (), 60, str(node.root))
+        _jobs._work(node, (), timeout=60, root=str(node.root))
     monkeypatch.setattr(jobs, "wait", state("", finished=False))
     with pytest.raises(CommandFailed, match="was interrupted"):
-        _jobs._work(node, (), 60, str(node.root))
+        _jobs._work(node, (), timeout=60, root=str(node.root))
     monkeypatch.setattr(jobs, "wait", state("", finished=False, running=True))
     with pytest.raises(CommandFailed, match="the next run waits"):
-        _jobs._work(node, (), 60, str(node.root))
+        _jobs._work(node, (), timeout=60, root=str(node.root))
     monkeypatch.undo()
     with pytest.raises(CommandFailed, match="vanished"):
         _jobs._await(0, str(node.root))

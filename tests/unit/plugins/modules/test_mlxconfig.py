@@ -276,7 +276,7 @@ def test_busy_cards_are_asked_again(node: Node) -> None:
     node.cards[FIRST].refusals = ["Timed out trying to take the ICMD semaphore"] * 2
     assert run(node, {"NUM_OF_VFS": 4})["changed"]
     node.cards[FIRST].refusals = ["Timed out trying to take the ICMD semaphore"] * 3
-    with pytest.raises(CommandFailed, match=r"0000:03:00\.0 \(mlx5_0, mlx5_1\): .*somebody holds the semaphores of the card.*repeat the task later"):
+    with pytest.raises(CommandFailed, match=r"0000:03:00\.0 \(mlx5_0, mlx5_1\): .*the semaphores of the card are held.*repeat the task later"):
         run(node, {"NUM_OF_VFS": 5})
 
 

@@ -137,7 +137,7 @@ def cards() -> Cards:
 
 def run(cards: Cards, root: pathlib.Path, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
     params.setdefault("images", str(root / "fw"))
-    return _image_apply.converge(t.cast(t.Any, Module(check, **params)), cards, str(root))
+    return _image_apply.converge(t.cast(t.Any, Module(check, **params)), cards, root=str(root))
 
 
 def test_each_card_is_burned_once_and_check_mode_foresees_it(cards: Cards, root: pathlib.Path) -> None:
@@ -245,7 +245,7 @@ def test_an_image_from_a_server_is_downloaded_once(cards: Cards, root: pathlib.P
 
     def converge(check: bool) -> dict[str, t.Any]:
         module = Module(check, images=declared(content), tmpdir=str(root / "tmp"))
-        return _image_apply.converge(t.cast(t.Any, module), cards, str(root), server)
+        return _image_apply.converge(t.cast(t.Any, module), cards, root=str(root), download=server)
 
     foreseen = converge(True)
     assert not (root / "var").exists()
@@ -262,7 +262,7 @@ def test_an_image_from_a_server_is_downloaded_once(cards: Cards, root: pathlib.P
 def test_a_bad_download_is_not_burned(cards: Cards, root: pathlib.Path, name: str, text: str) -> None:
     with pytest.raises(InvalidInput, match=text):
         module = Module(False, images=declared(b"MT_1 16.35.3006", name))
-        _image_apply.converge(t.cast(t.Any, module), cards, str(root), Server(b"MT_1 16.35.9999"))
+        _image_apply.converge(t.cast(t.Any, module), cards, root=str(root), download=Server(b"MT_1 16.35.9999"))
     assert cards.burns == []
     assert list((root / "var/cache/rdma.ofed/firmware").iterdir()) == []
 

@@ -39,8 +39,8 @@ def facts(**changes: t.Any) -> dict[str, t.Any]:
 def test_the_adapter_is_the_nearest_to_the_gpu() -> None:
     one = bench.endpoint(facts(), HELP)
     assert one == bench.Endpoint((), "mlx5_1", 1, "0000:18:00.0", "PIX", "nvidia_peermem", ("--use_cuda=0",))
-    assert bench.endpoint(facts(), HELP, 1)[1:5] == ("mlx5_0", 1, "0000:81:00.0", "PHB")
-    assert bench.endpoint(facts(), HELP, 0, "mlx5_0").path == "SYS"
+    assert bench.endpoint(facts(), HELP, number=1)[1:5] == ("mlx5_0", 1, "0000:81:00.0", "PHB")
+    assert bench.endpoint(facts(), HELP, device="mlx5_0").path == "SYS"
     assert bench.endpoint(facts(), HELP, way="dmabuf").options == ("--use_cuda=0", "--use_cuda_dmabuf")
     assert bench.endpoint(facts(peers=[]), HELP).way == "dmabuf"
 
@@ -63,7 +63,7 @@ def test_the_adapter_is_the_nearest_to_the_gpu() -> None:
     ],
 )
 def test_what_cant_take_part_is_told_why(changes: dict[str, t.Any], text: str, number: int, words: str) -> None:
-    one = bench.endpoint(facts(**changes), text, number)
+    one = bench.endpoint(facts(**changes), text, number=number)
     assert [words in problem for problem in one.problems] == [True], one.problems
 
 
