@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module driver_stack, brings it a bundle from here if it needs one, and shows how far its job is until it ends.
+"""Runs the module driver_stack, transfers a bundle from the controller if the node needs one, and shows the progress of the job.
 
 The documentation is in the module of the same name.
 """
@@ -25,7 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content i
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import OTHER_FILE
 
 _INTERNAL = ("attach", "digest", "staged")
-# What the module tells of a bundle that it has not got.
+# What the module returns about a bundle that is not on the node.
 _NEEDED = ("bundle_needed", "bundle_release", "bundle_architecture")
 # A node that installs network drivers may be out of reach for some minutes.
 _PATIENCE_SECONDS = 600.0
@@ -34,7 +34,7 @@ _BLOCK = 1 << 20
 
 
 def sha256(path: str) -> str:
-    """The digest of a file, as it is declared."""
+    """The digest of a file, in the form in which it is declared."""
     total = hashlib.sha256()
     with open(path, "rb") as stream:
         for block in iter(lambda: stream.read(_BLOCK), b""):
@@ -66,7 +66,7 @@ def _packed(path: str, folder: str) -> str:
 
 
 class ActionModule(ActionBase):
-    """One execution of the module where there is nothing to do; else one each time that the progress is looked at."""
+    """Executes the module once where there is nothing to do, else once for each look at the progress."""
 
     module = "rdma.ofed.driver_stack"
     _supports_check_mode = True
@@ -86,7 +86,7 @@ class ActionModule(ActionBase):
         return answer
 
     def _bring(self, arguments: dict[str, t.Any], answer: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Give the module the checksum of the bundle, and then, if it has not got that file, the file. In check mode, only look at it."""
+        """Give the module the checksum of the bundle, and then the file, unless the node has it. In check mode, only inspect it."""
         path = str(arguments["bundle"])
         digest = sha256(path) if os.path.isfile(path) else ""
         wrong = _wrong(path, digest, str(arguments.get("bundle_checksum") or digest).lower(), answer)
@@ -109,7 +109,7 @@ class ActionModule(ActionBase):
             return self._call({**arguments, "digest": digest, "staged": staged}, task_vars)
 
     def _wait(self, arguments: dict[str, t.Any], answer: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Ask until the job has ended. The job does not need the connection, so losing it is no failure."""
+        """Poll until the job has ended. The job does not need the connection, so losing it is no failure."""
         host = str(task_vars.get("inventory_hostname", ""))
         lost = 0.0
         while not answer.get("failed") and answer.get("job", {}).get("running"):
@@ -125,7 +125,7 @@ class ActionModule(ActionBase):
                 continue
             lost = lost or time.monotonic()
             if time.monotonic() - lost > _PATIENCE_SECONDS:
-                words = "the node can't be reached any more; the job goes on there, and the next run waits for it. Its log is %s"
+                words = "the node can't be reached; the job goes on there, and the next run waits for it. Its log is %s"
                 return {"failed": True, "msg": words % job["log"], "job": job}
             answer = {"job": job}
             Display().display("%s: the node can't be reached, the job goes on" % host)

@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
@@ -23,14 +24,13 @@ OPTIONS: dict[str, t.Any] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "needed": {"type": "str", "choices": ["keep", "remove"], "default": "keep"},
     "start_services": {"type": "bool", "default": True},
-    "trust_facts": {"type": "bool", "default": True},
-    "installed": {"type": "dict"},
+    "trust_look": {"type": "bool", "default": True},
     "unsupported": {"type": "str", "default": ""},
 }
 
 
 class ActionModule(ActionBase):
-    """Nothing is executed on the host where the facts tell that nothing is to be done."""
+    """No module execution on a host where the look of this run found all packages."""
 
     _supports_check_mode = True
 
@@ -47,11 +47,10 @@ class ActionModule(ActionBase):
             rest = (system.get("name"), system.get("family"), NAMES, arguments["unsupported"]) if system else ()
             result.update(failed=True, msg=(words % (task_vars.get("inventory_hostname"), *rest)).strip())
             return result
-        known = arguments["installed"]
-        if known is None and arguments["trust_facts"]:
-            known = plain(facts.get("packages"))
+        host = str(task_vars.get("inventory_hostname", ""))
+        pairs = _looks.recall(host, "packages") if arguments["trust_look"] and not self._task.delegate_to else None
         try:
-            names = due(names_of(family, arguments["purposes"], arguments["names"]), arguments["state"], known)
+            names = due(names_of(family, arguments["purposes"], arguments["names"]), arguments["state"], None if pairs is None else dict(pairs))
         except InvalidInput as exc:
             result.update(failed=True, msg=exc.msg)
             return result
@@ -64,6 +63,8 @@ class ActionModule(ActionBase):
         result["changed"] = False
         if names:
             result.update(self._manage(family.manager, names, arguments, task_vars))
+            if not self._task.check_mode and (result.get("changed") or result.get("failed")):
+                _looks.forget(host)
         return result
 
     def _manage(self, manager: Manager, names: list[str], arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -14,9 +14,22 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
+
+def _packages(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    names = variables.get("ofed_extra_packages")
+    return {"names": [name for name in names if isinstance(name, str)] if isinstance(names, list) else []}
+
+
+def _no_hints(_variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {}
+
+
 # By concern: what the look needs to know of the host's variables, and the variables that it reads.
 _HINTS: t.Mapping[str, tuple[t.Callable[[t.Mapping[str, t.Any]], t.Mapping[str, t.Any]], tuple[str, ...]]] = {
+    "packages": (_packages, ("ofed_extra_packages",)),
     "kernel_modules": (kernel_modules.hints, kernel_modules.VARIABLES),
+    "opensm": (_no_hints, ()),
+    "ipoib": (_no_hints, ()),
 }
 
 

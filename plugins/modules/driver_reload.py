@@ -8,21 +8,21 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: driver_reload
-short_description: Load the installed RDMA driver in place of the loaded one, where nobody uses it
+short_description: Load the installed RDMA driver in place of the loaded one, unless it is in use
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Compares the loaded modules of the RDMA stack with those on disk. Where they are the same build, it does nothing.
   - Where they differ, it unloads the loaded ones and loads the installed ones, with C(openibd) of MLNX_OFED and DOCA-OFED
-    where that is installed, else with C(modprobe). What was loaded before is loaded again, C(nvidia_peermem) included,
-    or what did not come back is named.
-  - Before that it looks who uses RDMA. File systems, storage sessions, processes with an RDMA device open, modules of others,
-    virtual functions, a subnet manager, and the connection that manages the node over such an adapter are named, each with
-    the way out. While there is any, the driver stays loaded, and what is pending is returned.
-  - Where the installed driver is for the kernel that boots next alone, it says that a reboot is required.
-  - The service C(ibacm) and its socket, which holds the driver from the first boot on, pause meanwhile, and are no users.
-  - A driver that can't be unloaded in the end is loaded again, as far as it was unloaded.
+    where that is installed, else with C(modprobe). It loads again what was loaded before, C(nvidia_peermem) included, and
+    names what could not be loaded.
+  - It first finds the users of RDMA, which are file systems, storage sessions, processes with an RDMA device open, other modules,
+    virtual functions, a subnet manager, and the connection that manages the node over such an adapter. While there is any, the
+    driver stays loaded, and the module returns what is pending, with the way out for each user.
+  - Where the installed driver is for the kernel that boots next only, a reboot is required.
+  - The service C(ibacm) and its socket, which holds the driver from the first boot on, pause meanwhile, and do not count as users.
+  - If unloading fails half-way, the modules that were unloaded are loaded again.
   - It never reboots.
 extends_documentation_fragment:
   - rdma.ofed.attributes
@@ -30,17 +30,17 @@ extends_documentation_fragment:
 options:
   policy:
     description:
-      - V(if_idle) loads the installed driver if nobody uses the loaded one.
+      - V(if_idle) loads the installed driver if the loaded one is not in use.
       - V(force) does so in any case, and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
-        the adapter, where C(openib.conf) says C(ALLOW_STOP=no), and where the connection runs over the adapter without
+        the adapter, where C(openib.conf) has C(ALLOW_STOP=no), and where the connection runs over the adapter without
         O(cut_ssh_connection). A module that the kernel does not let go, for example because a process has a device open, stays.
-      - V(reboot) unloads nothing, and says that a reboot is required.
-      - V(never) unloads nothing, and says that the new driver is pending.
+      - V(reboot) unloads nothing and reports that a reboot is required.
+      - V(never) unloads nothing and reports the new driver as pending.
     type: str
     choices: [never, if_idle, reboot, force]
     default: if_idle
   because:
-    description: Reasons to load the driver anew even if it is the installed one, such as an option of a module that was changed.
+    description: Reasons to reload the driver even if it is the installed one, such as a changed option of a module.
     type: list
     elements: str
     default: []
@@ -59,7 +59,7 @@ options:
     type: int
     default: 300
   assume_changed:
-    description: In check mode, judge as if another driver was installed. For a task that follows one which would install it.
+    description: In check mode, plan as if another driver was installed. For a task after one that would install it.
     type: bool
     default: false
 notes:
@@ -74,7 +74,7 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Load the installed driver if nobody uses the loaded one
+- name: Load the installed driver if the loaded one is not in use
   rdma.ofed.driver_reload:
   register: reload
 
@@ -83,7 +83,7 @@ EXAMPLES = r"""
     msg: "{{ reload.reasons }}"
   when: reload.pending | length > 0
 
-- name: Load the driver anew on a node that was drained before
+- name: Reload the driver on a drained node
   rdma.ofed.driver_reload:
     policy: force
     because: [options of mlx5_core were changed]
@@ -163,31 +163,14 @@ job:
   returned: when the driver was unloaded, or that was tried
   type: dict
   contains:
-    id:
-      description: Which one.
-      type: str
-    running:
-      description: Whether it still runs.
-      type: bool
-    stage:
-      description: What it did last.
-      type: str
-    detail:
-      description: How far that is, where it tells. It is empty at the end.
-      type: str
-    step:
-      description: The number of the step.
-      type: int
-    steps:
-      description: How many steps it has.
-      type: int
-    elapsed:
-      description: The seconds that it took.
-      type: int
-    log:
-      description: Where all output is, on the node.
-      type: str
-      sample: /var/lib/rdma.ofed/jobs/driver-reload/log
+    id: {description: Its identifier., type: str}
+    running: {description: Whether it still runs., type: bool}
+    stage: {description: 'What it does, or did last.', type: str}
+    detail: {description: 'The progress of the stage, where it is known. Empty at the end.', type: str}
+    step: {description: The number of the step., type: int}
+    steps: {description: The number of all steps., type: int}
+    elapsed: {description: 'The seconds since it began, or that it took.', type: int}
+    log: {description: The path of its output on the node., type: str, sample: /var/lib/rdma.ofed/jobs/driver-reload/log}
 """
 
 import os

@@ -15,14 +15,13 @@ author:
 description:
   - Brings a node to a release of MLNX_OFED, by its installer or from a repository, or to a profile of DOCA-OFED, from
     whatever stack is there, and back to none.
-  - What is done is decided by what is installed. An installer is never run to find out whether it has something to do.
+  - The installed packages decide what has to be done; the installer is not used to detect state.
   - The work is a job of its own on the node, which outlives the connection. While it runs, its stage and the time are
-    shown. A run that finds a job of an earlier run waits for that first.
-  - An installation that was cut off, by a power cut or a kill, is mended by the next run, which goes on from what is
-    installed then.
-  - Packages that are no part of the RDMA stack and would be removed with the old one end the run before anything is
-    changed, unless O(allow_removal) names them.
-  - No driver is loaded or unloaded here, and nothing is rebooted.
+    shown. A run that finds a running job of an earlier run waits for that first.
+  - The next run repairs an installation that was interrupted by a power cut or a kill, and continues from what is installed then.
+  - Packages that are not part of the RDMA stack and would be removed with the old one end the run before the first
+    change, unless O(allow_removal) names them.
+  - The module neither loads nor unloads a driver, and does not reboot.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
@@ -51,14 +50,14 @@ options:
     description:
       - The bundle of MLNX_OFED for O(method=installer). The absolute path of an unpacked one, of a C(.tgz) or of an
         C(.iso), or the URL of one of the latter two, for which O(bundle_checksum) is needed.
-      - The download is part of the job, so it is shown how far it is, and counts for O(timeout). A run that comes after one
-        that was cut off does not ask for what is there already.
+      - The download is part of the job, so its progress is shown and O(timeout) includes it. The next run resumes an
+        interrupted download.
       - It is unpacked once, below C(/var/lib/rdma.ofed/bundles), and removed from there after success. An ISO image is
-        mounted where the node has loop devices, and is else unpacked by C(bsdtar), C(xorriso) or C(7z).
+        mounted where the node has loop devices, and otherwise unpacked by C(bsdtar), C(xorriso) or C(7z).
     type: str
   bundle_on:
     description:
-      - Where the path O(bundle) is. From the V(controller), it is transferred if the node needs it and does not have it.
+      - Where the path O(bundle) is. From the V(controller), it is transferred to a node that needs it and does not have it.
     type: str
     choices: [node, controller]
     default: node
@@ -100,14 +99,14 @@ options:
     default: false
   allow_removal:
     description:
-      - Packages that are no part of the RDMA stack, and may be removed where they stand in the way. They are not installed again.
+      - Packages that are not part of the RDMA stack and may be removed where they block the change. They are not installed again.
     type: list
     elements: str
     default: []
   keep:
     description:
       - With O(state=absent), packages that are to stay, in the version of the distribution. On Debian and Ubuntu only;
-        elsewhere they go and can be installed again.
+        elsewhere they are removed and can be installed again.
     type: list
     elements: str
     default: []
@@ -142,12 +141,12 @@ options:
     default: 7200
 attributes:
   check_mode:
-    details: A bundle that is not on the node is not looked into. What the package manager would remove is asked of it in any case.
+    details: A bundle that is not on the node is not inspected. The package manager simulates the removals in any case.
 requirements:
   - On the node, what the installer of MLNX_OFED needs, C(perl) above all.
 notes:
-  - A selection of packages and options can't be read from a node. It is kept in C(/var/lib/rdma.ofed/stack.json), and where
-    that says otherwise than the task, the installer is run again. Without the file, the release alone decides.
+  - A selection of packages and options can't be read from a node. It is kept in C(/var/lib/rdma.ofed/stack.json). Where the
+    task differs from that, the installer runs again. Without the file, the release alone decides.
   - On Debian and Ubuntu, what a new repository would do is simulated on a copy of apt's lists before it is declared.
 seealso:
   - module: rdma.ofed.rdma_facts
@@ -201,7 +200,7 @@ reboot_required:
   type: bool
   sample: false
 reasons:
-  description: Why something is not as asked for although nothing failed. Always empty.
+  description: Why something deviates although nothing failed. Always empty.
   returned: success
   type: list
   elements: str
@@ -237,46 +236,14 @@ job:
   returned: when there was something to do for a job
   type: dict
   contains:
-    id:
-      description: Which one.
-      type: str
-      returned: always
-      sample: 3f2b0e1c9a584a0f8b8e6e5f7c1d2a3b
-    running:
-      description: Whether it still runs. The action plugin waits until it does not.
-      type: bool
-      returned: always
-      sample: false
-    stage:
-      description: What it does, or did last.
-      type: str
-      returned: always
-      sample: installing MLNX_OFED 23.10-0.5.5.0
-    detail:
-      description: How far that is, where it tells. It is empty at the end.
-      type: str
-      returned: always
-      sample: 412 of 3811 MB, 10 %
-    step:
-      description: The number of the step.
-      type: int
-      returned: always
-      sample: 3
-    steps:
-      description: How many steps it has.
-      type: int
-      returned: always
-      sample: 5
-    elapsed:
-      description: The seconds since it began, or that it took.
-      type: int
-      returned: always
-      sample: 312
-    log:
-      description: Where all output is, on the node.
-      type: str
-      returned: always
-      sample: /var/lib/rdma.ofed/jobs/driver-stack/log
+    id: {description: Its identifier., type: str}
+    running: {description: Whether it still runs., type: bool}
+    stage: {description: 'What it does, or did last.', type: str}
+    detail: {description: 'The progress of the stage, where it is known. Empty at the end.', type: str}
+    step: {description: The number of the step., type: int}
+    steps: {description: The number of all steps., type: int}
+    elapsed: {description: 'The seconds since it began, or that it took.', type: int}
+    log: {description: The path of its output on the node., type: str, sample: /var/lib/rdma.ofed/jobs/driver-stack/log}
 installer_said:
   description: The last lines of the installer's log.
   returned: failure of the installer

@@ -10,16 +10,16 @@ module: ipoib
 short_description: Configure the IPoIB interfaces of a node
 version_added: 1.0.0
 description:
-  - Takes the complete wanted state of a node's IPoIB interfaces, P_Key children and bonds of them, and makes it so now
-    and after a reboot, on the network stack that manages the node.
-  - Interfaces that an earlier run configured and that are not declared any more go back to how the kernel makes them
-    (datagram mode, no addresses, down); P_Key children and bonds are deleted. What others configured is never touched,
-    bonds of Ethernet interfaces among it.
+  - Takes the complete declared state of a node's IPoIB interfaces, P_Key children and bonds of them, and applies it, now
+    and for every boot, through the network back-end that manages the node.
+  - Interfaces that an earlier run configured and that are no longer declared return to the state in which the kernel
+    creates them (datagram mode, no addresses, down); P_Key children and bonds are deleted. What others configured, such
+    as bonds of Ethernet interfaces, is never touched.
   - Addresses, routes and MTU are changed on the running interface, without taking it down. systemd-networkd takes the
-    addresses of an interface whose file has changed off and puts them on again, within milliseconds. NetworkManager
+    addresses of an interface whose file has changed off and adds them again, within milliseconds. NetworkManager
     takes an interface down for a moment to change its mode.
-  - Where the network stack has changed, the files of the former one go.
-  - All input is checked before the first change, and everything that is wrong is reported at once.
+  - Where the back-end of a node has changed, the files of the former one are removed.
+  - All input is validated before the first change, and all problems are reported at once.
 options:
   interfaces:
     description:
@@ -27,11 +27,11 @@ options:
       - V(name) - the interface. A P_Key child can leave it out; its name is V(PARENT.PKEY), for example V(ib0.8001).
       - V(port_guid) or V(pci) - the port, as the last 8 bytes of the hardware address (V(0x0002c903000f0001)), or as the
         PCI address of an adapter of one port. It stands for the interface, whatever that is called. With V(name), the
-        interface gets this name by a udev rule, at once where it is down and else at the next start of the node. A port
+        interface gets this name by a udev rule, at once where it is down, otherwise at the next boot. A port
         GUID can also stand in V(parent) and in the ports of a bond.
       - V(addresses) - list of IPv4 and IPv6 addresses with prefix length. Other static addresses of the interface are removed.
-      - V(mode) - V(datagram), V(connected), or V(auto) (the default), which is connected where the port can do it and
-        else datagram.
+      - V(mode) - V(datagram), V(connected), or V(auto) (the default), which is connected where the port can do it, otherwise
+        datagram.
       - V(mtu) - 68 to 4092 in datagram mode, 68 to 65520 in connected mode. Without it, connected mode gets 65520 and
         datagram mode what the kernel chooses.
       - V(parent) and V(pkey) - make it a P_Key child of another declared interface. The P_Key is a number or
@@ -47,15 +47,15 @@ options:
     default: []
   backend:
     description:
-      - The network stack to write files for.
-      - V(auto) finds out which one manages the node and refuses where two do. V(ifcfg) are the files of Red Hat's
+      - The network back-end to write files for.
+      - V(auto) is the one that manages the node, and is refused where two do. V(ifcfg) are the files of Red Hat's
         network-scripts, which NetworkManager reads as well; V(networkmanager) are keyfiles.
     type: str
     choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
     default: auto
   state:
     description:
-      - V(absent) removes what earlier runs configured, whatever O(interfaces) says.
+      - V(absent) removes what earlier runs configured, whatever O(interfaces) declares.
     type: str
     choices: [present, absent]
     default: present
@@ -67,9 +67,9 @@ options:
   rollback_timeout:
     description:
       - What to do with changes that would disturb the connection that the module is run over. V(0) refuses them.
-      - 30 to 3600 are seconds. Before such a change, a timer of systemd is set that puts files and interfaces back as they
-        were. When the change is made, the connection is closed and opened again, and the timer is stopped over the new one.
-      - A timer that goes off while the module is still at work waits for its end, and takes the change back then. Give it
+      - 30 to 3600 are seconds. Before such a change, a systemd timer is armed that puts files and interfaces back as they
+        were. After the change, the connection is closed and opened again, and the timer is stopped over the new one.
+      - A timer that goes off while the module is still at work waits for its end, and reverts the change then. Choose
         more seconds than the change takes on the slowest node.
     type: int
     default: 0
@@ -83,10 +83,10 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.state
 attributes:
   check_mode:
-    details: On a node where C(ib_ipoib) is not loaded yet, the interfaces are expected as the kernel makes them.
+    details: On a node where C(ib_ipoib) is not loaded yet, the interfaces are expected as the kernel creates them.
 notes:
   - The datagram MTU that an interface gets is bounded by the broadcast group that the subnet manager made. A larger one
-    is kept on record, and RV(reasons) says what the subnet manager would have to offer.
+    is kept on record, and RV(reasons) names what the subnet manager would have to offer.
 seealso:
   - module: rdma.ofed.rdma_facts
 author:
@@ -164,7 +164,7 @@ interfaces:
       returned: always
       sample: [10.20.0.1/24]
 backend:
-  description: The network stack used; empty where nothing is declared.
+  description: The network back-end used; empty where nothing is declared.
   returned: success
   type: str
   sample: systemd-networkd
@@ -181,24 +181,33 @@ changes:
   elements: str
   sample: ["create file /etc/systemd/network/50-rdma-ib0.network", "ib0 addresses: none -> 10.20.0.1/24"]
 pending:
-  description: What is effective only later. For this module, interfaces that get their name at the next start.
+  description:
+    - What is effective only later. For this module, interfaces that get their name at the next boot.
+    - Each entry has the keys C(kind), C(subject) and C(aspect), C(before) and C(after), C(needs), and C(why), a list of texts for people.
   returned: success
   type: list
-  elements: str
-  sample: ["ibp3s0 name: ibp3s0 -> storage (needs reboot; ibp3s0 is up)"]
+  elements: dict
+  sample:
+    - kind: interface
+      subject: ibp3s0
+      aspect: name
+      before: ibp3s0
+      after: storage
+      needs: reboot
+      why: [ibp3s0 is up]
 reboot_required:
   description: Whether a reboot is needed, for a name.
   returned: success
   type: bool
   sample: false
 reasons:
-  description: Why something is not as asked for although nothing failed.
+  description: Why something deviates from the declared state although nothing failed.
   returned: success
   type: list
   elements: str
-  sample: ["ib0: MTU 4092 is asked for, and the kernel keeps it at 2044, the broadcast group's; the subnet manager's partition must offer mtu=5 (4096 bytes)"]
+  sample: ["ib0: MTU 4092 is declared, and the kernel keeps it at 2044, the broadcast group's; the subnet manager's partition must offer mtu=5 (4096 bytes)"]
 rollback:
-  description: The timer that puts everything back, and whether it was stopped in time.
+  description: The timer that reverts the change, and whether it was stopped in time.
   returned: when a change that disturbs the connection was made, see O(rollback_timeout)
   type: dict
   contains:
@@ -208,7 +217,7 @@ rollback:
       returned: always
       sample: rdma-ofed-ipoib-rollback.timer
     seconds:
-      description: After which it goes off.
+      description: The time after which it goes off.
       type: int
       returned: always
       sample: 60
@@ -218,7 +227,7 @@ rollback:
       returned: always
       sample: true
 problems:
-  description: Everything that is wrong with the input, one entry each.
+  description: The problems of the input, one entry each.
   returned: failure because of wrong input
   type: list
   elements: str
@@ -236,7 +245,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import 
 
 def main() -> None:
     module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
-    answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), os.environ))
+    answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), environ=os.environ))
 
 
 if __name__ == "__main__":

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: kernel_policy
-short_description: See to it that the kernel that boots next has the driver of MLNX_OFED or DOCA-OFED
+short_description: Ensure that the kernel that boots next has the driver of MLNX_OFED or DOCA-OFED
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Finds the kernel that boots next, from the menu of GRUB or systemd-boot, and whether it has the modules of the vendor's driver.
-  - A kernel that came after the driver would come up with the modules of the distribution, or with none, and so without the
-    network of its adapter. This module builds them, keeps new kernels away, or fails.
-  - It never ends in success while the kernel that boots next lacks the modules, whatever the policy.
+  - A kernel that was installed after the driver would boot with the modules of the distribution, or with none, and so without
+    the network of its adapter. This module builds them, holds the kernels, or fails.
+  - It never succeeds while the kernel that boots next lacks the modules, whatever the policy.
   - Building is a job of its own on the node, which outlives the connection. While it runs, its stage and the time are shown.
-  - Where the vendor's driver is not installed at all, as with user space alone, it has nothing to do.
-  - With UEFI secure boot, modules that nobody signed make it fail, with the steps to sign them.
+  - Where the vendor's driver is not installed, as with user space alone, it does nothing.
+  - With UEFI secure boot, it fails where the modules are not signed, and names the steps to sign them.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
@@ -110,7 +110,7 @@ kernel:
   type: str
   sample: 6.1.0-51-amd64
 bundle_needed:
-  description: What the action plugin has to bring, C(checksum) or C(transfer). It does so, and nobody else sees it.
+  description: What the action plugin has to provide, C(checksum) or C(transfer). It removes this from the result.
   returned: when the bundle is on the controller and the node needs it
   type: str
   sample: transfer
@@ -119,31 +119,14 @@ job:
   returned: when something was done
   type: dict
   contains:
-    id:
-      description: Which one.
-      type: str
-    running:
-      description: Whether it still runs.
-      type: bool
-    stage:
-      description: What it did last.
-      type: str
-    detail:
-      description: How far that is, where it tells. It is empty at the end.
-      type: str
-    step:
-      description: The number of the step.
-      type: int
-    steps:
-      description: How many steps it has.
-      type: int
-    elapsed:
-      description: The seconds that it took.
-      type: int
-    log:
-      description: Where all output is, on the node.
-      type: str
-      sample: /var/lib/rdma.ofed/jobs/kernel-policy/log
+    id: {description: Its identifier., type: str}
+    running: {description: Whether it still runs., type: bool}
+    stage: {description: 'What it does, or did last.', type: str}
+    detail: {description: 'The progress of the stage, where it is known. Empty at the end.', type: str}
+    step: {description: The number of the step., type: int}
+    steps: {description: The number of all steps., type: int}
+    elapsed: {description: 'The seconds since it began, or that it took.', type: int}
+    log: {description: The path of its output on the node., type: str, sample: /var/lib/rdma.ofed/jobs/kernel-policy/log}
 """
 
 import platform

@@ -16,7 +16,7 @@ description:
   - Resolves purposes to the names that the packages have in the distribution of the host, and has the module of its package
     manager install or remove them. That is M(ansible.builtin.apt), M(ansible.builtin.dnf) or M(community.general.zypper).
     Their C(module_defaults) count.
-  - Executes nothing on the host if C(ansible_facts.rdma.packages) tells that there is nothing to do.
+  - Executes nothing on the host if O(rdma.ofed.rdma_facts#module:keep_look) was used before, and found that there is nothing to do.
   - Needs C(ansible_facts.rdma.os), which M(rdma.ofed.rdma_facts) returns.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -67,13 +67,10 @@ options:
     description: Whether packages may start their services as they are installed. Makes a difference where apt is the package manager.
     type: bool
     default: true
-  trust_facts:
-    description: Whether C(ansible_facts.rdma.packages) is up to date. Set it to V(false) if packages have changed since the facts were gathered.
+  trust_look:
+    description: Whether the packages are still those that the look of this run found. Check mode may predict that they are not.
     type: bool
     default: true
-  installed:
-    description: Versions of the installed packages by name, in place of the facts.
-    type: dict
   unsupported:
     description: What the message says in addition if the distribution is not supported.
     type: str

@@ -14,10 +14,10 @@ author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Loads the kernel modules of the declared protocols, now and at boot, and enables and starts their services.
-  - What the module has turned on and is declared no more is turned off. Its services are stopped and disabled, and its modules
-    are not loaded at boot any more. Loaded modules stay loaded, because file systems may depend on them.
-  - Nothing else is touched. What is on by other means stays on.
-  - Packages are the business of the role C(ofed), and of M(rdma.ofed.driver_stack).
+  - Protocols that the module turned on and that are no longer declared are turned off. Their services are stopped and disabled,
+    and their modules are not loaded at the next boot. Loaded modules stay loaded, because file systems may depend on them.
+  - Nothing else is changed. What is on by other means stays on.
+  - The role C(ofed) and M(rdma.ofed.driver_stack) install the packages.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
@@ -46,8 +46,8 @@ options:
     default: {}
   renewed:
     description:
-      - Whether the stack or its driver has been replaced just now, or in check mode would have been. All protocols are then turned
-        on anew, since nothing is known of what the new packages leave.
+      - Whether the stack or its driver has just been replaced, or in check mode would have been. All protocols are then turned
+        on again, because the new packages may have changed anything.
     type: bool
     default: false
   start:
@@ -100,7 +100,7 @@ reboot_required:
   type: bool
   sample: false
 reasons:
-  description: Why something is not as asked for although nothing failed. Always empty.
+  description: Why something deviates although nothing failed. Always empty.
   returned: success
   type: list
   elements: str

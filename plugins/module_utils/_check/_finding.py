@@ -16,9 +16,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
-# What a finding has in place of the content of a file.
-DECLARED = "declared"
-OTHER = "other"
+# What a finding has in place of the content of a file: no value that a node can have.
+DECLARED = "<declared>"
+OTHER = "<other>"
+# The designated host, where its name is not known.
+DESIGNATED = "<designated>"
 
 
 class Topic(str, enum.Enum):
@@ -57,9 +59,9 @@ class Code(str, enum.Enum):
     OPENSM_DESIGNATED = "opensm_designated"
     """opensm is missing on the designated host."""
     OPENSM_STANDBY = "opensm_standby"
-    """opensm is missing on a host that stands by. Detail: the designated host."""
+    """opensm is missing on a host that stands by. Detail: the designated host, "" for none."""
     OPENSM_SURPLUS = "opensm_surplus"
-    """Detail: the designated host."""
+    """opensm is there on another host. Detail: the designated host, "" for none."""
     NO_INTERFACE = "no_interface"
     REFUSED = "refused"
     """The planner refuses the declared state on this node. Detail: why."""

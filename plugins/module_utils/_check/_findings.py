@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding, Topic, of_change
-from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import DESIGNATED, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
@@ -25,10 +24,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import w
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted, WantedGpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
@@ -38,9 +39,6 @@ if t.TYPE_CHECKING:
 
 # Logical and physical state of a port.
 ACTIVE = "ACTIVE and LinkUp"
-
-MASTER = 3
-SM_STATES = {0: "not active", 1: "discovering", 2: "standby", 3: "master"}
 
 # The name under which nvidia_peermem and nv_peer_mem register with the RDMA stack.
 PEER_MEMORY_CLIENT = "nv_mem"
@@ -77,8 +75,8 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
         result += [*_subnet_manager(wanted, found), *_opensm(wanted, found)]
     if wanted.ipoib is not None and found.ipoib is not None:
         result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
-    if wanted.modules is not None and found.modules is not None:
-        result += [of_change(change) for change in kmod.plan(wanted.modules, found.modules).changes]
+    if wanted.kmod is not None and found.kmod is not None:
+        result += [of_change(change) for change in kmod.plan(wanted.kmod, found.kmod).changes]
     if wanted.gpus is not None and found.gpus is not None:
         result += _gpus(wanted.gpus, found.gpus)
     return result
@@ -92,21 +90,41 @@ def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
     if port.link_layer != "InfiniBand":
         return [Finding(Code.DIFFERS, Topic.PORT, name, "link_layer", "InfiniBand", port.link_layer)]
     state = "%s and %s" % (port.state, port.phys_state)
-    if state != ACTIVE:
+    if (port.state, port.phys_state) != ("ACTIVE", "LinkUp"):
         return [Finding(Code.PORT_NOT_CONFIGURED if port.phys_state == "LinkUp" else Code.LINK_DOWN, Topic.PORT, name, "", ACTIVE, state)]
     return [] if port.sm_lid else [Finding(Code.NO_SM_LID, Topic.PORT, name, "sm_lid", found="0")]
 
 
+def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
+    """Whether the master runs on the designated host; None where that can't be known.
+
+    It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
+    node description, which rdma-ndd sets to the host name.
+    """
+    own = any(port.port_guid == master.guid for port in found.ports)
+    if own or wanted.designated:
+        return own and wanted.designated
+    names = (wanted.designated_host, *wanted.designated_names) if wanted.designated_host else ()
+    return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names)
+
+
+def short(master: Master) -> str:
+    """The master in words: its host where the description names one, else its port GUID."""
+    if names_host(master.description):
+        return "%s (%s)" % (master.description, master.guid)
+    return master.guid
+
+
 def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
     def finding(code: Code, master: str, detail: str = "") -> Finding:
-        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", wanted.designated_host or "the designated host", master, detail)
+        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", wanted.designated_host or DESIGNATED, master, detail)
 
     result = []
     master = found.master
     if master is None:
-        result.append(finding(Code.NO_MASTER, "", found.master_error or "no answer"))
+        result.append(finding(Code.NO_MASTER, "", found.master_error))
     elif master.state != MASTER:
-        result.append(finding(Code.NOT_MASTER, short(master), SM_STATES.get(master.state, str(master.state))))
+        result.append(finding(Code.NOT_MASTER, short(master), STATES.get(master.state, str(master.state))))
     elif is_designated(wanted, found, master) is False:
         result.append(finding(Code.OTHER_MASTER, short(master)))
     if found.masters is not None and len(found.masters) > 1:
@@ -121,7 +139,7 @@ def _opensm(wanted: Wanted, found: Found) -> list[Finding]:
     for aspect, there, (yes, no) in (("state", found.opensm.pids, ("running", "stopped")), ("enabled", found.opensm.enabled, ("enabled", "disabled"))):
         if bool(there) != runs:
             shown = "%s (%s)" % (yes, ", ".join(map(str, there))) if there else no
-            result.append(Finding(code, Topic.OPENSM, "", aspect, yes if runs else no, shown, wanted.designated_host or "another one"))
+            result.append(Finding(code, Topic.OPENSM, "", aspect, yes if runs else no, shown, wanted.designated_host))
     return result
 
 

@@ -92,18 +92,11 @@ def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"]}
     gpus = _of("gpudirect_", params)
     options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
+    plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
     return Wanted(
-        ports=tuple(params["ports"]),
         # With a timer, the planner does not refuse what would cut the connection of this run: nothing is changed here.
         ipoib=IpoibOptions(params["interfaces"], params["ipoib_backend"], rollback_timeout=ipoib_input.ROLLBACK_MIN) if params["interfaces"] else None,
-        modules=kmod.wanted_of(modules) if params["modules"] else None,
+        kmod=kmod.wanted_of(modules) if params["modules"] else None,
         gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
-        fabric=params["fabric"],
-        subnet_manager=params["subnet_manager"],
-        fabric_ports=tuple(params["fabric_ports"]),
-        designated=params["designated"],
-        standby=params["standby"],
-        designated_host=params["designated_host"],
-        designated_names=tuple(params["designated_names"]),
-        designated_guids=tuple(params["designated_guids"]),
+        **plain,
     )

@@ -38,7 +38,7 @@ def look(run: Runner, wanted: Wanted, release: str, environ: t.Mapping[str, str]
         ports=ports,
         netdevs=tuple(ipoib.netdevs.values()) if ipoib is not None else read_netdevs(root, ports, read_links(run)),
         ipoib=ipoib,
-        modules=look_at_modules(run, release, Interest(load_now=wanted.modules.load_now), root) if wanted.modules is not None else None,
+        kmod=look_at_modules(run, release, Interest(load_now=wanted.kmod.load_now), root) if wanted.kmod is not None else None,
         gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
         opensm=read_opensm(root),
     )

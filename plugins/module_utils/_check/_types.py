@@ -35,7 +35,7 @@ class Wanted(t.NamedTuple):
     ports: tuple[str, ...] = ()
     """`mlx5_0/1` ...; where empty, the ports under the declared interfaces are meant."""
     ipoib: IpoibOptions | None = None
-    modules: WantedModules | None = None
+    kmod: WantedModules | None = None
     gpus: WantedGpus | None = None
     fabric: str = "ib"
     subnet_manager: bool = True
@@ -79,7 +79,7 @@ class Found(t.NamedTuple):
     ports: tuple[Port, ...] = ()
     netdevs: tuple[Netdev, ...] = ()
     ipoib: Ipoib | None = None
-    modules: Modules | None = None
+    kmod: Modules | None = None
     gpus: Gpus | None = None
     master: Master | None = None
     master_error: str = ""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import DECLARED, OTHER, Code, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import DECLARED, DESIGNATED, OTHER, Code, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -37,7 +37,10 @@ _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
     (Kind.INTERFACE, "state"): "",
 }
 
-_VALUES: t.Mapping[str, str] = {DECLARED: "as declared", OTHER: "other content"}
+_VALUES: t.Mapping[str, str] = {DECLARED: "as declared", OTHER: "other content", DESIGNATED: "the designated host"}
+
+
+_FIELDS = ("wanted", "found", "detail")
 
 
 class _Form(t.NamedTuple):
@@ -64,8 +67,8 @@ _FORMS: t.Mapping[Code, _Form] = {
     ),
     Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}"),
     Code.OPENSM_DESIGNATED: _Form(hint="this is the designated host"),
-    Code.OPENSM_STANDBY: _Form(hint="it stands by for the designated host {detail}"),
-    Code.OPENSM_SURPLUS: _Form(hint="the designated host is {detail}"),
+    Code.OPENSM_STANDBY: _Form(hint="this host stands by for the designated host: {detail}"),
+    Code.OPENSM_SURPLUS: _Form(hint="designated host: {detail}"),
     Code.NO_INTERFACE: _Form(hint="is ib_ipoib loaded, and is the port there?"),
     Code.REFUSED: _Form("as declared", "not possible", "{detail}"),
     Code.MTU_CLAMPED: _Form(
@@ -89,8 +92,8 @@ def _aspect(finding: Finding) -> str:
 
 def _values(finding: Finding) -> tuple[str, str, str]:
     """Wanted, found and hint."""
-    words = [_VALUES.get(text) or _words.value(finding, text) for text in (finding.wanted, finding.found)]
-    wanted, found, hint = (form.format(wanted=words[0], found=words[1], detail=finding.detail) for form in _FORMS[finding.code])
+    words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in finding._asdict().items() if name in _FIELDS}
+    wanted, found, hint = (form.format(**words) for form in _FORMS[finding.code])
     return wanted, found, hint
 
 

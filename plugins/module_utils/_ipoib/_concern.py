@@ -62,7 +62,7 @@ def wanted_of(options: Options, found: Found) -> Wanted:
     return Wanted(interfaces, backend, resolution.namings, options.rollback_timeout > 0)
 
 
-def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], predicted: bool) -> dict[str, t.Any]:
+def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], *, predicted: bool) -> dict[str, t.Any]:
     """The module's result. `predicted`: the interfaces are reported as they would be after the plan."""
     result = todo.plan.result(pending=todo.pending, reasons=todo.reasons)
     interfaces = [report(interface, netdevs.get(interface.name), predicted) for interface in wanted.interfaces]

@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 
 
-def converge(module: AnsibleModule, run: Runner, options: Options, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
     """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
     if options.confirm:
         if not module.check_mode:
@@ -46,9 +46,9 @@ def converge(module: AnsibleModule, run: Runner, options: Options, environ: t.Ma
         return plan(wanted, seen)
 
     extra: dict[str, t.Any] = {}
-    applier = Applier(module, run, found, _registry.named(wanted.backend), look=look, replan=replan, root=root, backup=options.backup)
+    applier = Applier(module, run, found, backend=_registry.named(wanted.backend), look=look, replan=replan, root=root, backup=options.backup)
     if todo.cutting:
-        _rollback.arm(run, _rollback.undo_of(todo, found), options.rollback_timeout, os.getpid(), root)
+        _rollback.arm(run, _rollback.undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
         extra["rollback"] = {"unit": _rollback.UNIT + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
     try:
         after = applier.apply(todo)

@@ -34,7 +34,7 @@ def node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> l
         netdev = netdevs.get(wanted.name)
         if wanted.bond is not None:
             found.extend(_bond_problems(entry, netdev, netdevs))
-            found.extend(_ipv6_problems(path, wanted, netdev is not None, facts.get("ipv6_refused") or {}))
+            found.extend(_ipv6_problems(path, wanted, exists=netdev is not None, refused=facts.get("ipv6_refused") or {}))
             continue
         if netdev is None and entry.naming:
             # It exists under another name, or comes with the driver and gets this one then.
@@ -46,13 +46,13 @@ def node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> l
             continue
         if netdev is None and not wanted.is_child:
             absent += 1
-            fault = _missing_fault(absent + len([name for name in existing if not netdevs[name].get("parent")]), existing, loaded, ports)
+            fault = _missing_fault(absent + len([name for name in existing if not netdevs[name].get("parent")]), existing, loaded=loaded, ports=ports)
             if fault:
                 found.append(Problem(entry.name_path, wanted.name, *fault))
                 continue
         found.extend(_mode_problems(path, wanted, facts))
         found.extend(_partition_problems(path, wanted, netdevs.get(wanted.parent)))
-        found.extend(_ipv6_problems(path, wanted, netdev is not None, facts.get("ipv6_refused") or {}))
+        found.extend(_ipv6_problems(path, wanted, exists=netdev is not None, refused=facts.get("ipv6_refused") or {}))
     return found
 
 
@@ -78,13 +78,13 @@ def _partition_problems(path: str, wanted: _wanted.Interface, parent: t.Mapping[
     return [Problem(path + ".pkey", "0x%04x" % wanted.pkey, "a partition other than that of %s" % wanted.parent, hint)]
 
 
-def _ipv6_problems(path: str, wanted: _wanted.Interface, exists: bool, refused: t.Mapping[str, str]) -> list[Problem]:
+def _ipv6_problems(path: str, wanted: _wanted.Interface, *, exists: bool, refused: t.Mapping[str, str]) -> list[Problem]:
     reason = refused.get(wanted.name if exists else _ipv6.DEFAULT, "")
     versions = [address for address in wanted.addresses if is_ipv6(address)]
     return [Problem(path + ".addresses", versions[0], "IPv4 addresses on this node", reason)] if reason and versions else []
 
 
-def _missing_fault(count: int, existing: t.Sequence[str], loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[str, str] | None:
+def _missing_fault(count: int, existing: t.Sequence[str], *, loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[str, str] | None:
     """Why an interface that is not there can't come, or None where it may: ib_ipoib makes one a port when it is loaded."""
     if not ports:
         return "none: declared port on a node without HCA", "no InfiniBand port was found on this node; see 'rdma link' and 'lspci -d 15b3:'"

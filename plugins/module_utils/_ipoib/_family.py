@@ -38,21 +38,24 @@ def duplicates(entries: t.Sequence[Entry]) -> list[Problem]:
     found = []
     seen: dict[tuple[str, ...], str] = {}
 
-    def once(key: tuple[str, ...], path: str, value: t.Any, what: str) -> None:
+    def once(key: tuple[str, ...], path: str, *, value: t.Any, what: str) -> None:
         if key in seen:
             found.append(Problem(path, value, what, "%s says the same" % seen[key]))
         seen.setdefault(key, path)
 
     for entry in entries:
         path, wanted = entry.path, entry.wanted
-        once(("name", wanted.name), path + ".name", wanted.name, "each interface once")
+        once(("name", wanted.name), path + ".name", value=wanted.name, what="each interface once")
         if wanted.is_child:
-            once(("partition", wanted.parent, str(wanted.pkey & 0x7FFF)), path + ".pkey", entry.item.get("pkey"), "each partition once on a parent")
+            once(("partition", wanted.parent, str(wanted.pkey & 0x7FFF)), path + ".pkey", value=entry.item.get("pkey"), what="each partition once on a parent")
         for position, address in enumerate(wanted.addresses if wanted.present else ()):
-            once(("address", address.split("/")[0]), "%s.addresses[%d]" % (path, position), address, "each address once on a node")
+            once(("address", address.split("/")[0]), "%s.addresses[%d]" % (path, position), value=address, what="each address once on a node")
         for position, route in enumerate(wanted.routes if wanted.present else ()):
             once(
-                ("route", route.to, str(route.metric)), "%s.routes[%d]" % (path, position), route.to, "each destination once on a node, or with another metric"
+                ("route", route.to, str(route.metric)),
+                "%s.routes[%d]" % (path, position),
+                value=route.to,
+                what="each destination once on a node, or with another metric",
             )
     return found
 

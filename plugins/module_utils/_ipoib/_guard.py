@@ -28,7 +28,7 @@ def conflicts(backend: Backend, name: str, found: Found) -> tuple[str, ...]:
     return found.foreign[backend.name].get(name, ())
 
 
-def foreign(found: Found, interfaces: Interfaces, backend: Backend, paths: t.Iterable[str]) -> list[str]:
+def foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.Iterable[str]) -> list[str]:
     """Files of others that configure a wanted interface, or lie where ours shall be."""
     conflicting = []
     for rival in _rivals(backend, found):
@@ -58,7 +58,7 @@ def masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) ->
     return conflicting
 
 
-def cutting(found: Found, interfaces: Interfaces, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:
+def cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:
     """Changes that would cut the connection of this run. `touched`: the interfaces of which anything changes."""
     cuts = ["%s would be taken down" % record.name for record in removed if record.name in found.ssh_path]
     strange = {name for each in _registry.BACKENDS if each.strips and each is not backend for name in each.records(found.files)}

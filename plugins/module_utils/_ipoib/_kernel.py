@@ -145,7 +145,7 @@ class Kernel:
     def leave(self, port: str) -> None:
         self._run(["ip", "link", "set", "dev", port, "nomaster"])
 
-    def bond(self, interface: Interface, netdev: Netdev | None, state: BondState | None, netdevs: t.Mapping[str, Netdev]) -> None:
+    def bond(self, interface: Interface, netdev: Netdev | None, *, state: BondState | None, netdevs: t.Mapping[str, Netdev]) -> None:
         """The bond with its options and its ports, whose modes are set by now. Its MTU before the ports: they get it when they enter."""
         bond = interface.bond
         if bond is None:
@@ -172,7 +172,7 @@ class Kernel:
             # A port that is still to come enters when its back-end brings it.
             if port not in members and port in netdevs:
                 self._enter(port, name, netdevs[port])
-        self._prefer(name, bond, state.primary if state is not None and netdev is not None else "", netdevs)
+        self._prefer(name, bond, found=state.primary if state is not None and netdev is not None else "", present=netdevs)
 
     def _took_mtu(self, name: str, mtu: int) -> bool:
         """Gives the bond the MTU, if it takes it. One that the first port was refused by is an Ethernet bond from then on, with 1500 as its largest MTU,
@@ -200,7 +200,7 @@ class Kernel:
         self.set_link(port, "down")
         self._run(["ip", "link", "set", "dev", port, "master", bond])
 
-    def _prefer(self, name: str, bond: Bond, found: str, present: t.Container[str]) -> None:
+    def _prefer(self, name: str, bond: Bond, *, found: str, present: t.Container[str]) -> None:
         if bond.primary == found or (bond.primary and bond.primary not in present):
             return
         if bond.primary:

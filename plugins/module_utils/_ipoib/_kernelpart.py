@@ -63,6 +63,6 @@ class KernelPart:
             if interface.bond is None or (netdev is None and driver.makes_bonds):
                 continue
             if todo.touches(interface.name):
-                self._kernel.bond(interface, netdev, found.bonds.get(interface.name), found.netdevs)
+                self._kernel.bond(interface, netdev, state=found.bonds.get(interface.name), netdevs=found.netdevs)
                 done = True
         return done

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import In
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
 
 
-def _change(name: str, aspect: str, before: str, after: str) -> Change:
+def _change(name: str, aspect: str, *, before: str, after: str) -> Change:
     return Change(Kind.INTERFACE, name, aspect, before, after)
 
 
@@ -27,17 +27,20 @@ def unborn(interface: Interface, raised: bool = False) -> Netdev:
     return UNBORN._replace(up=not interface.is_child and raised)
 
 
-def interface_changes(interface: Interface, found: Found, record: Record | None, removed: t.Collection[str]) -> tuple[Change, ...]:
+def interface_changes(interface: Interface, found: Found, *, record: Record | None, removed: t.Collection[str]) -> tuple[Change, ...]:
     """Everything about one interface. `removed` are bonds that go: their ports are free after that."""
     netdev = found.netdevs.get(interface.name)
     changes: list[Change | None] = []
     if netdev is None and interface.is_child:
-        changes.append(_change(interface.name, "device", "", child_text(interface.parent, interface.pkey)))
+        changes.append(_change(interface.name, "device", before="", after=child_text(interface.parent, interface.pkey)))
     if interface.bond is not None:
         changes += bond_changes(interface, netdev, found.bonds.get(interface.name))
     if netdev is not None and netdev.master and netdev.master != interface.master and netdev.master not in removed:
-        changes.append(_change(interface.name, "bond", netdev.master, ""))
-    return (*changes_of(*changes), *link_changes(interface, netdev or unborn(interface, found.raised), record, found.routes.get(interface.name, ())))
+        changes.append(_change(interface.name, "bond", before=netdev.master, after=""))
+    return (
+        *changes_of(*changes),
+        *link_changes(interface, netdev or unborn(interface, found.raised), record=record, routes=found.routes.get(interface.name, ())),
+    )
 
 
 def bond_changes(interface: Interface, netdev: Netdev | None, state: BondState | None) -> tuple[Change, ...]:
@@ -46,28 +49,28 @@ def bond_changes(interface: Interface, netdev: Netdev | None, state: BondState |
     if bond is None:
         return ()
     if netdev is None:
-        return (_change(interface.name, "device", "", "bond of %s" % ", ".join(bond.ports)),)
+        return (_change(interface.name, "device", before="", after="bond of %s" % ", ".join(bond.ports)),)
     state = state or BondState()
     return changes_of(
-        _change(interface.name, "bonding_mode", state.mode, _wanted.BOND_MODE),
-        _change(interface.name, "fail_over_mac", state.fail_over_mac, _wanted.BOND_POLICY),
-        _change(interface.name, "miimon", str(state.miimon), str(bond.miimon)),
-        _change(interface.name, "ports", ", ".join(sorted(netdev.members)), ", ".join(sorted(bond.ports))),
-        _change(interface.name, "primary", state.primary, bond.primary),
+        _change(interface.name, "bonding_mode", before=state.mode, after=_wanted.BOND_MODE),
+        _change(interface.name, "fail_over_mac", before=state.fail_over_mac, after=_wanted.BOND_POLICY),
+        _change(interface.name, "miimon", before=str(state.miimon), after=str(bond.miimon)),
+        _change(interface.name, "ports", before=", ".join(sorted(netdev.members)), after=", ".join(sorted(bond.ports))),
+        _change(interface.name, "primary", before=state.primary, after=bond.primary),
     )
 
 
-def link_changes(interface: Interface, netdev: Netdev, record: Record | None, routes: t.Sequence[Route] = ()) -> tuple[Change, ...]:
+def link_changes(interface: Interface, netdev: Netdev, *, record: Record | None, routes: t.Sequence[Route] = ()) -> tuple[Change, ...]:
     """The link of an interface that exists, or that is expected to appear."""
-    mode = _change(interface.name, "mode", netdev.mode, interface.mode) if netdev.mode else None
+    mode = _change(interface.name, "mode", before=netdev.mode, after=interface.mode) if netdev.mode else None
     mtu = None
     if interface.mtu and not clamped(interface, netdev, record):
-        mtu = _change(interface.name, "mtu", "" if _provisional(interface, netdev) else str(netdev.mtu), str(interface.mtu))
-    addresses = _change(interface.name, "addresses", ", ".join(canonical(netdev.addresses)), ", ".join(canonical(interface.addresses)))
+        mtu = _change(interface.name, "mtu", before="" if _provisional(interface, netdev) else str(netdev.mtu), after=str(interface.mtu))
+    addresses = _change(interface.name, "addresses", before=", ".join(canonical(netdev.addresses)), after=", ".join(canonical(interface.addresses)))
     paths = None
     if any(unequal_routes(routes, interface.routes)):
-        paths = _change(interface.name, "routes", _listed(routes), _listed(interface.routes))
-    link = _change(interface.name, "state", "up" if netdev.up else "down", "up")
+        paths = _change(interface.name, "routes", before=_listed(routes), after=_listed(interface.routes))
+    link = _change(interface.name, "state", before="up" if netdev.up else "down", after="up")
     return changes_of(mode, mtu, addresses, paths, link)
 
 
@@ -177,16 +180,16 @@ def removal_changes(record: Record, netdev: Netdev | None) -> tuple[Change, ...]
     if netdev is None:
         return ()
     if netdev.kind == "bond":
-        return (_change(record.name, "device", "bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), ""),)
+        return (_change(record.name, "device", before="bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), after=""),)
     if netdev.parent:
-        return (_change(record.name, "device", child_text(netdev.parent, int(netdev.pkey or "0", 16)), ""),)
+        return (_change(record.name, "device", before=child_text(netdev.parent, int(netdev.pkey or "0", 16)), after=""),)
     stay = [address for address in canonical(netdev.addresses) if address not in canonical(record.addresses)]
-    found: list[Change | None] = [_change(record.name, "addresses", ", ".join(canonical(netdev.addresses)), ", ".join(stay))]
+    found: list[Change | None] = [_change(record.name, "addresses", before=", ".join(canonical(netdev.addresses)), after=", ".join(stay))]
     if netdev.mode == "connected":
-        found.append(_change(record.name, "mode", netdev.mode, _wanted.KERNEL_MODE))
-        found.append(_change(record.name, "mtu", str(netdev.mtu), str(_wanted.KERNEL_MTU)))
+        found.append(_change(record.name, "mode", before=netdev.mode, after=_wanted.KERNEL_MODE))
+        found.append(_change(record.name, "mtu", before=str(netdev.mtu), after=str(_wanted.KERNEL_MTU)))
     elif reset_mtu(record, netdev):
-        found.append(_change(record.name, "mtu", str(netdev.mtu), str(_wanted.KERNEL_MTU)))
+        found.append(_change(record.name, "mtu", before=str(netdev.mtu), after=str(_wanted.KERNEL_MTU)))
     if not stay:
-        found.append(_change(record.name, "state", "up" if netdev.up else "down", "down"))
+        found.append(_change(record.name, "state", before="up" if netdev.up else "down", after="down"))
     return changes_of(*found)

@@ -61,19 +61,19 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     names = {interface.name for interface in interfaces}
     gone = [record for name, record in records.items() if name not in names]
     removed = tuple(sorted(gone, key=lambda record: (_rank(found, record.name), record.name)))
-    files = wanted_files(found, interfaces, backend, namings)
-    _refuse(found, interfaces, backend, records, files)
+    files = wanted_files(found, interfaces, backend, namings=namings)
+    _refuse(found, interfaces, backend, records=records, paths=files)
     changes = [change for record in removed for change in removal_changes(record, found.netdevs.get(record.name))]
     changes += _file_changes(found, files)
     changes += _unit_changes(found, interfaces, backend)
     changes += [_rename.change_of(naming) for naming in renames]
     ending = {record.name for record in removed}
     for interface in live:
-        changes += interface_changes(interface, found, records.get(interface.name), ending)
+        changes += interface_changes(interface, found, record=records.get(interface.name), removed=ending)
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
     reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
     reasons += [*backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
-    cutting = _guard.cutting(found, live, removed, backend, _touched(found, changes, live, backend))
+    cutting = _guard.cutting(found, live, removed=removed, backend=backend, touched=_touched(found, changes, live, backend=backend))
     if cutting and not wanted.rollback:
         raise Refused(
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
@@ -82,7 +82,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cutting)
 
 
-def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, namings: t.Sequence[Naming] = ()) -> dict[str, str]:
+def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, namings: t.Sequence[Naming] = ()) -> dict[str, str]:
     """Every file that shall exist, by path, and shared files as they shall be."""
     files = backend.render(interfaces, found)
     written = tuple(files)
@@ -102,11 +102,11 @@ def _file_changes(found: Found, wanted: t.Mapping[str, str]) -> tuple[Change, ..
     )
 
 
-def _refuse(found: Found, interfaces: Interfaces, backend: Backend, records: t.Collection[str], paths: t.Iterable[str]) -> None:
+def _refuse(found: Found, interfaces: Interfaces, backend: Backend, *, records: t.Collection[str], paths: t.Iterable[str]) -> None:
     faults = backend.faults(interfaces, found)
     if faults:
         raise Refused("%s can't do it: %s; or name another back-end in ipoib_backend" % (backend.name, "; ".join(faults)), problems=list(faults))
-    conflicts = _guard.foreign(found, interfaces, backend, paths)
+    conflicts = _guard.foreign(found, interfaces, backend, paths=paths)
     if conflicts:
         raise Refused("%s; take the interface out of the file, or remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
     conflicts = _guard.masters(found, interfaces, records)
@@ -114,7 +114,7 @@ def _refuse(found: Found, interfaces: Interfaces, backend: Backend, records: t.C
         raise Refused("%s; take the interface out of it, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
 
 
-def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, backend: Backend) -> frozenset[str]:
+def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, *, backend: Backend) -> frozenset[str]:
     """The interfaces of which anything changes, be it only their files."""
     names = {change.subject for change in changes if change.kind == Kind.INTERFACE}
     written = {change.subject for change in changes if change.kind == Kind.FILE and change.after}

@@ -92,13 +92,13 @@ def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.
         items.append({**item, "name": names[guid]} if guid else item)
     found = []
     for (path, _item), item in zip(interfaces, items):
-        changed, faults = _referring(path, item, names, finder)
+        changed, faults = _referring(path, item, names=names, finder=finder)
         found.append(changed)
         problems += faults
     return Resolution(tuple(found), tuple(namings), tuple(problems))
 
 
-def _referring(path: str, item: t.Mapping[str, t.Any], names: t.Mapping[str, str], finder: _Finder) -> tuple[dict[str, t.Any], list[Problem]]:
+def _referring(path: str, item: t.Mapping[str, t.Any], *, names: t.Mapping[str, str], finder: _Finder) -> tuple[dict[str, t.Any], list[Problem]]:
     """The entry with names for the GUIDs of its parent and its ports."""
     problems = []
 

@@ -136,7 +136,7 @@ def is_armed(run: Runner, root: str = "/") -> bool:
     return os.path.isdir(os.path.join(root, DIRECTORY[1:])) and run(["systemctl", "is-active", "--quiet", UNIT + ".timer", UNIT + ".service"], ok=None).rc == 0
 
 
-def arm(run: Runner, undo: Undo, seconds: int, pid: int, root: str = "/") -> None:
+def arm(run: Runner, undo: Undo, *, seconds: int, pid: int, root: str = "/") -> None:
     """Before the first change of the process `pid`: write the script down and set the timer."""
     if not run.has("systemd-run"):
         raise Unsupported("ipoib_rollback_timeout needs systemd-run, which is not installed here; run over another path")

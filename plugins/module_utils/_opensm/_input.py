@@ -32,7 +32,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
 
 
 def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
-    """For variables that may be one of `empty`, with the meaning of not being there."""
+    """A check that also accepts `empty` values, which mean the same as a missing variable."""
     return lambda value: value in empty or good(value)
 
 

@@ -24,7 +24,7 @@ ROLES = (MASTER, STANDBY)
 
 
 class Place(t.NamedTuple):
-    """What a host is for one of its fabrics."""
+    """The part of a host in one of its fabrics."""
 
     fabric: str
     role: str
@@ -33,7 +33,7 @@ class Place(t.NamedTuple):
     """The designated host; "" where the fabric has none."""
     priority: int = 0
     ports: tuple[str, ...] = ()
-    """Those of the host; none where it has one fabric and did not name them."""
+    """Those of the host on the fabric; none where it has one fabric and does not declare its ports."""
     peers: tuple[str, ...] = ()
     """The other members of the fabric, by rank."""
 

@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
 
 
 class Named(t.NamedTuple):
-    """What a host contributes."""
+    """The names that a host contributes."""
 
     hcas: t.Mapping[str, str]
     """Node GUID of each HCA by its name, `{"mlx5_0": "0x..."}`."""

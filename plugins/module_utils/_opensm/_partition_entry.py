@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Partitions as the inventory declares them: what one entry may say. Pure.
+"""Partitions as the inventory declares them: what one entry may contain. Pure.
 
 An entry is a mapping: name, pkey, ipoib, rate, mtu, sl, scope, membership, members, isolate. A member is a mapping with
 one of host, group, port_guid and keyword, and its membership if that is not the partition's.
@@ -68,7 +68,7 @@ class Partition(t.NamedTuple):
     scopes: tuple[int, ...] = ()
     members: tuple[Member, ...] = ()
     isolate: bool = False
-    """Limited members are meant not to reach each other."""
+    """Whether limited members must not reach each other."""
 
 
 def _unknown(where: str, entry: t.Mapping[t.Any, t.Any], keys: t.Sequence[str]) -> list[Problem]:

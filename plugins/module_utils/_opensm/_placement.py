@@ -29,19 +29,19 @@ ALL = "rdma"
 
 
 class Member(t.NamedTuple):
-    """A host that may run the subnet manager of a fabric; one that is on two fabrics is two of them."""
+    """A host that may run the subnet manager of a fabric; a host on two fabrics is two members."""
 
     host: str
     fabric: str
     rank: int | None = None
     """Lower is better; hosts without one come after those with, in the order of the group."""
     standby: bool = False
-    """Runs a subnet manager that stands by where it is not designated."""
+    """Whether it runs a standby where it is not designated."""
     settings: Settings = Settings()
 
 
 def line_of(members: t.Sequence[Member], fabric: str) -> list[Member]:
-    """The members of one fabric by rank: the designated one, and who follows it."""
+    """The members of one fabric by rank: the designated one, then those that take over."""
     own = [member for member in members if member.fabric == fabric]
     return sorted(own, key=lambda member: (member.rank is None, member.rank or 0))
 
@@ -87,7 +87,7 @@ def conflicts(members: t.Sequence[Member]) -> list[Problem]:
 
 
 def _rivals(line: t.Sequence[Member]) -> list[Problem]:
-    """Standbys that would win over one that is before them, or would split the subnet."""
+    """Standbys that would win over a member before them, or would split the subnet."""
     first, found = line[0], []
     least = priority_at(first, 0)
     for position, member in enumerate(line):

@@ -30,7 +30,7 @@ PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-
 _READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
 FILES = (CONF, *_READ_AGAIN)
 
-# What packages bring: distributions the first and the last, MLNX_OFED the first or the second.
+# Units of packages: distributions have the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
 # The process stays in the foreground, so systemd sees it end. A port can come late (driver, cable), so the attempts have no limit.
@@ -151,11 +151,11 @@ class Instance(t.NamedTuple):
         return {**keys, **self.options}
 
     def conf(self, template: str = "") -> str:
-        """Raises InvalidInput for keys and values that the installed opensm, whose template that is, does not take."""
+        """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for what that does not allow."""
         return render(template, self.values())
 
     def files(self, template: str = "") -> dict[str, str]:
-        """The files of the instance; "" for one that shall not be there. Raises InvalidInput like `conf`."""
+        """The content of each file of the instance; "" for a file that must not exist. Raises InvalidInput like `conf`."""
         texts = {CONF: self.conf(template), PARTITIONS: self.partitions, ROOT_GUIDS: self.root_guids, QOS_POLICY: self.qos_policy}
         silence = SILENCE_TEXT if any(is_secret(key) for key in self.options) else ""
         return {**{self.path(name): text for name, text in texts.items()}, silence_path(self.fabric): silence}

@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 import pathlib
 import typing as t
+from unittest import mock
 
 import pytest
+from ansible import constants
+from ansible_collections.rdma.ofed.plugins.action import ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ipoib_node import CAPABLE, FakeNode
 
 GUID = "0x0002c903000f0001"
@@ -123,3 +127,21 @@ def test_a_connection_that_would_be_cut_is_for_the_module(tmp_path: pathlib.Path
     assert found.ssh_path == {"ib0"}
     assert unchanged({"interfaces": IB0}, found) is not None
     assert unchanged({"interfaces": IB0[1:], "rollback_timeout": 60}, found) is None
+
+
+def test_the_action_answers_for_the_module(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path / "controller"))
+    node = new(tmp_path / "node", "systemd-networkd")
+    node.call(interfaces=IB0)
+
+    def run(interfaces: t.Any) -> dict[str, t.Any]:
+        task: t.Any = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args={"interfaces": interfaces, "rollback_timeout": "60"})
+        plugin = ipoib.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
+        plugin._execute_module = lambda **_arguments: {"changed": True, "from": "the node"}
+        return t.cast("dict[str, t.Any]", plugin.run(task_vars={"inventory_hostname": "node1"}))
+
+    _looks.keep("node1", {"ipoib": json.loads(sent(node))})
+    assert run(IB0)["interfaces"] == node.call(interfaces=IB0)["interfaces"]
+    assert run(IB0[:1]) == {"changed": True, "from": "the node"}
+    # What the look found is no longer so.
+    assert run(IB0) == {"changed": True, "from": "the node"}

@@ -6,24 +6,36 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 from unittest import mock
 
 import pytest
+from ansible import constants
 from ansible_collections.rdma.ofed.plugins.action import packages
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import due
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, known_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from hypothesis import given
 from hypothesis import strategies as st
 
 Answer = t.Dict[str, t.Any]
 
 
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+
+
 class Host:
-    """A host behind the action plugin: what its facts say, what was executed there, and what it answers to questions."""
+    """A host behind the action plugin: what the look found, what was executed there, and what it answers to questions."""
 
     def __init__(self, family: str = "Debian", installed: dict[str, str] | None = None, said: Answer | None = None, name: str = "Some Linux") -> None:
-        self.facts: dict[str, t.Any] = {"os": {"family": family, "name": name}, **({"packages": installed} if installed is not None else {})}
+        self.facts: dict[str, t.Any] = {"os": {"family": family, "name": name}}
+        _looks.forget("node1")
+        if installed is not None:
+            _looks.keep("node1", {"packages": encode(installed)})
         self.said = said or {"rc": 0, "stdout": "", "stderr": ""}
         self.asked: list[str] = []
         self.executed: list[tuple[str, dict[str, t.Any]]] = []
@@ -44,7 +56,7 @@ class Host:
         return mock.Mock(run=lambda task_vars: self.execute(name, task.args, task_vars))
 
     def run(self, **arguments: t.Any) -> Answer:
-        task = mock.Mock(async_val=0, check_mode=False, diff=False, args=arguments, module_defaults=self.defaults)
+        task = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments, module_defaults=self.defaults)
         task.copy = lambda: mock.Mock(args={})
         templar = mock.Mock(template=lambda value: value)
         plugin = packages.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), templar, mock.Mock())
@@ -81,13 +93,15 @@ def test_defaults_of_the_play_count_for_the_module_of_the_package_manager() -> N
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
-def test_nothing_is_executed_where_the_facts_tell_that_all_is_there(family: t.Any) -> None:
+def test_nothing_is_executed_where_the_look_found_all(family: t.Any) -> None:
     purposes = ["core", "tools", "opensm", "diagnostics", "firmware"]
     host = Host(family.name, dict.fromkeys(family.names(purposes), "1"))
     assert host.run(purposes=purposes) == {"changed": False}
     assert (host.executed, host.asked) == ([], [])
-    assert host.run(purposes=purposes, trust_facts=False)["changed"] is True
-    assert host.run(purposes=purposes, installed={})["changed"] is True
+    assert _looks.recall("node1", "packages") is not None
+    assert host.run(purposes=purposes, trust_look=False)["changed"] is True
+    assert _looks.recall("node1", "packages") is None, "the node is another one now"
+    host = Host(family.name, dict.fromkeys(family.names(purposes), "1"))
     assert host.run(purposes=purposes, names=["bash"])["changed"] is True
     host = Host(family.name, {"bash": "5"})
     assert host.run(purposes=["removable"], state="absent") == {"changed": False}

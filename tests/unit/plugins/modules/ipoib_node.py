@@ -442,7 +442,7 @@ class FakeNode:
     def call(self, check: bool = False, environ: t.Mapping[str, str] | None = None, **options: t.Any) -> dict[str, t.Any]:
         self.argv = []
         module = t.cast(t.Any, FakeModule(check))
-        return converge(module, self, Options(**options), environ or {}, str(self.root))
+        return converge(module, self, Options(**options), environ=environ or {}, root=str(self.root))
 
 
 def _routes(pairs: t.Sequence[tuple[str, str]]) -> list[tuple[str, str, int]]:

@@ -54,14 +54,14 @@ def test_wanted() -> None:
     wanted = wanted_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}], "designated_host": "node1"})
     assert wanted.ipoib is not None
     assert (wanted.ipoib.backend, wanted.ipoib.rollback_timeout > 0, wanted.designated_host) == ("auto", True, "node1")
-    assert (wanted.modules, wanted.gpus, wanted_of(DEFAULTS).ipoib) == (None, None, None)
+    assert (wanted.kmod, wanted.gpus, wanted_of(DEFAULTS).ipoib) == (None, None, None)
 
 
 def test_what_the_planners_need_is_handed_through() -> None:
     given = {"modules": ["ib-umad"], "kernel_modules_options": {"ib_ipoib": {"send_queue_size": 512}}, "gpudirect": "auto", "gpudirect_allow_rebuild": True}
     wanted = wanted_of({**DEFAULTS, **given})
-    assert wanted.modules is not None and wanted.gpus is not None
-    assert (wanted.modules.load, wanted.modules.options) == ({"ib_umad"}, {"ib_ipoib": {"send_queue_size": "512"}})
+    assert wanted.kmod is not None and wanted.gpus is not None
+    assert (wanted.kmod.load, wanted.kmod.options) == ({"ib_umad"}, {"ib_ipoib": {"send_queue_size": "512"}})
     assert (wanted.gpus.method, wanted.gpus.allow_rebuild, wanted.gpus.options.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])
 
 

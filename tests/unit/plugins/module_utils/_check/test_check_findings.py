@@ -11,10 +11,9 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._check._who import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -75,13 +74,13 @@ def with_interfaces(found: Found, *netdevs: Netdev, options: Options | None = No
 WANTED = Wanted(
     ports=("mlx5_0/1",),
     ipoib=declaring(IB0_DECLARED),
-    modules=DECLARED_MODULES,
+    kmod=DECLARED_MODULES,
     designated_host="node1",
 )
 GOOD = with_interfaces(
     Found(
         ports=(PORT,),
-        modules=MODULES,
+        kmod=MODULES,
         master=Master(MASTERS, 1, 14, 3, "node1 mlx5_0"),
     ),
     IB0,
@@ -130,17 +129,17 @@ def test_nothing_deviates_on_a_good_node() -> None:
         ),
         pytest.param(
             GOOD._replace(master=Master(MASTERS, 1, 5, 2, "node1 mlx5_0")),
-            "subnet manager of fabric ib: wanted one master on node1, found node1 mlx5_0 (%s) in state standby" % MASTERS,
+            "subnet manager of fabric ib: wanted one master on node1, found node1 mlx5_0 (%s) in state STANDBY" % MASTERS,
             id="standby only",
         ),
         pytest.param(
             GOOD._replace(opensm=Opensm((77,), ())),
-            "opensm: wanted stopped, found running (77) (the designated host is node1)",
+            "opensm: wanted stopped, found running (77) (designated host: node1)",
             id="opensm runs",
         ),
         pytest.param(
             GOOD._replace(opensm=Opensm((), ("opensm.service",))),
-            "opensm at boot: wanted disabled, found enabled (opensm.service) (the designated host is node1)",
+            "opensm at boot: wanted disabled, found enabled (opensm.service) (designated host: node1)",
             id="opensm enabled",
         ),
         pytest.param(with_interfaces(GOOD), "interface ib0: wanted present, found absent (is ib_ipoib loaded, and is the port there?)", id="no interface"),
@@ -158,12 +157,12 @@ def test_nothing_deviates_on_a_good_node() -> None:
             id="another prefix",
         ),
         pytest.param(
-            GOOD._replace(modules=MODULES._replace(loaded={"ib_umad": False})),
+            GOOD._replace(kmod=MODULES._replace(loaded={"ib_umad": False})),
             "kernel module ib_ipoib: wanted loaded, found not loaded",
             id="module not loaded",
         ),
         pytest.param(
-            GOOD._replace(modules=MODULES._replace(load_text=load_text(["ib_umad"]))),
+            GOOD._replace(kmod=MODULES._replace(load_text=load_text(["ib_umad"]))),
             "file %s: wanted as declared, found other content" % LOAD_PATH,
             id="module not persisted",
         ),
@@ -367,7 +366,7 @@ FOUND = st.builds(
     lambda netdevs, **rest: with_interfaces(Found(**rest), *netdevs),
     ports=st.lists(PORTS, max_size=3).map(tuple),
     netdevs=st.lists(NETDEVS, max_size=3, unique_by=lambda netdev: netdev.name),
-    modules=FOUND_MODULES,
+    kmod=FOUND_MODULES,
     master=st.none() | st.builds(Master, st.sampled_from((OWN, MASTERS)), st.just(1), st.just(0), st.integers(0, 3), st.sampled_from(("", "node1", "MT4119"))),
     masters=st.none() | st.lists(st.sampled_from((OWN, MASTERS)), max_size=2).map(tuple),
     opensm=st.builds(Opensm, st.sampled_from(((), (7,))), st.sampled_from(((), ("opensm.service",)))),
@@ -376,7 +375,7 @@ DECLARATIONS = st.builds(
     Wanted,
     ports=st.lists(st.sampled_from(("mlx5_0/1", "mlx5_1/1")), unique=True).map(tuple),
     ipoib=st.none() | st.lists(INTERFACES, min_size=1, max_size=3, unique_by=lambda item: item.get("name")).map(lambda items: declaring(*items)),
-    modules=st.none() | MODULE_SETS.map(lambda names: kmod.Wanted(load=names)),
+    kmod=st.none() | MODULE_SETS.map(lambda names: kmod.Wanted(load=names)),
     subnet_manager=st.booleans(),
     designated=st.booleans(),
     designated_host=st.sampled_from(("", "node1")),
@@ -408,8 +407,8 @@ def test_the_order_of_what_was_found_does_not_matter(wanted: Wanted, found: Foun
 @given(DECLARATIONS)
 def test_a_node_with_nothing_deviates_where_anything_is_declared(wanted: Wanted) -> None:
     items = wanted.ipoib.interfaces if wanted.ipoib else []
-    declared = [*wanted.ports, *(wanted.modules.load if wanted.modules else ()), *(item for item in items if item.get("state") != "absent")]
-    assert bool(findings(wanted._replace(subnet_manager=False), with_interfaces(Found(modules=Modules())))) == bool(declared)
+    declared = [*wanted.ports, *(wanted.kmod.load if wanted.kmod else ()), *(item for item in items if item.get("state") != "absent")]
+    assert bool(findings(wanted._replace(subnet_manager=False), with_interfaces(Found(kmod=Modules())))) == bool(declared)
 
 
 def test_a_bond_is_compared_by_its_ports() -> None:

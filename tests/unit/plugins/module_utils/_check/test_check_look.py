@@ -83,9 +83,9 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def test_a_node(node: pathlib.Path) -> None:
     run = tools()
-    found = look(run, Wanted(modules=MODULES), RELEASE, {}, root=str(node))
+    found = look(run, Wanted(kmod=MODULES), RELEASE, {}, root=str(node))
     assert [(port.name, port.state, port.sm_lid) for port in found.ports] == [("mlx5_0/1", "ACTIVE", 1)]
-    assert found.modules is not None and (set(found.modules.loaded), found.modules.load_text) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
+    assert found.kmod is not None and (set(found.kmod.loaded), found.kmod.load_text) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
     assert found.gpus is None
     assert found.master is not None
     assert (found.master.guid, found.master.state, found.master.description) == (GUID, 3, "node1")
@@ -123,9 +123,9 @@ def test_no_link(node: pathlib.Path) -> None:
 
 
 def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
-    found = look(Tools(), Wanted(modules=MODULES), RELEASE, {}, root=str(tmp_path))
+    found = look(Tools(), Wanted(kmod=MODULES), RELEASE, {}, root=str(tmp_path))
     assert (found.ports, found.netdevs) == ((), ())
-    assert found.modules is not None and not found.modules.loaded
+    assert found.kmod is not None and not found.kmod.loaded
     assert found.master_error == "this node has no InfiniBand port"
 
 

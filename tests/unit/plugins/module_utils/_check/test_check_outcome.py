@@ -71,8 +71,8 @@ def test_what_stays_as_it_is_is_not_waited_for() -> None:
 
 
 def test_the_result_is_plain_data() -> None:
-    wanted = Wanted(modules=kmod.Wanted(load=frozenset(("ib_umad",))), subnet_manager=False)
-    result = judge(wanted, Found(modules=Modules(load_text=load_text(["ib_umad"])))).result()
+    wanted = Wanted(kmod=kmod.Wanted(load=frozenset(("ib_umad",))), subnet_manager=False)
+    result = judge(wanted, Found(kmod=Modules(load_text=load_text(["ib_umad"])))).result()
     (entry,) = result["deviations"]
     assert entry == {**entry, "code": "differs", "object": "kernel module ib_umad", "wanted": "loaded", "found": "not loaded", "hint": ""}
     assert result["deviation_lines"] == ["kernel module ib_umad: wanted loaded, found not loaded"]

@@ -42,7 +42,9 @@ class Node:
 
     def settle(self) -> None:
         stack: t.Any = self
-        applier = Applier(mock.Mock(), mock.Mock(), mock.Mock(), NETWORKMANAGER, look=mock.Mock(), replan=self.judge, sleep=self.sleep, clock=lambda: self.time)
+        applier = Applier(
+            mock.Mock(), mock.Mock(), mock.Mock(), backend=NETWORKMANAGER, look=mock.Mock(), replan=self.judge, sleep=self.sleep, clock=lambda: self.time
+        )
         applier._settle(self.judge(None), stack)
 
 

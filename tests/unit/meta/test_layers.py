@@ -1,0 +1,93 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The layers of docs/architecture.md: no import goes up, and no packages import each other."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import pathlib
+import re
+import typing as t
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PLUGINS = ROOT / "plugins"
+BASE = "ansible_collections.rdma.ofed.plugins."
+# What changes a node, or needs one.
+TOUCHING = {"_look", "_apply", "_converge"}
+PURE = {"_found", "_wanted", "_input", "_plan", "_concern"}
+
+
+def layers() -> list[list[str]]:
+    """The lines of the list in the documentation, top first."""
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    block = re.search(r"^## Layers$.*?^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert block
+    return [line.split() for line in block[1].splitlines()]
+
+
+def part_of(dotted: str) -> str:
+    """The package, or the folder of plugins, that a module belongs to."""
+    names = dotted.split(".")
+    return names[1] if names[0] == "module_utils" else names[0]
+
+
+def imports(path: pathlib.Path) -> t.Iterator[str]:
+    """The modules of the collection that a file imports, below `plugins`; those for the type checker too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(BASE.rstrip(".")):
+            module = (node.module or "")[len(BASE) :]
+            for alias in node.names:
+                inner = PLUGINS.joinpath(*module.split("."), alias.name)
+                yield "%s.%s" % (module, alias.name) if inner.with_suffix(".py").is_file() or inner.is_dir() else module
+
+
+def dotted(path: pathlib.Path) -> str:
+    return ".".join(path.relative_to(PLUGINS).with_suffix("").parts)
+
+
+def files() -> list[pathlib.Path]:
+    return sorted(path for path in PLUGINS.rglob("*.py") if "doc_fragments" not in path.parts and path.name != "__init__.py")
+
+
+def test_every_package_has_a_layer() -> None:
+    known = [name for line in layers() for name in line]
+    assert sorted(known) == sorted({part_of(dotted(path)) for path in files()})
+
+
+def test_no_import_goes_up() -> None:
+    rank = {name: number for number, line in enumerate(layers()) for name in line}
+    wrong = ["%s imports %s" % (dotted(path), name) for path in files() for name in imports(path) if rank[part_of(name)] < rank[part_of(dotted(path))]]
+    assert wrong == []
+
+
+def test_no_packages_import_each_other() -> None:
+    graph: dict[str, set[str]] = collections.defaultdict(set)
+    for path in files():
+        graph[part_of(dotted(path))] |= {part_of(name) for name in imports(path)} - {part_of(dotted(path))}
+
+    def reachable(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            new = graph[todo.pop()] - seen
+            seen |= new
+            todo += new
+        return seen
+
+    assert [name for name in sorted(graph) if name in reachable(name)] == []
+
+
+def test_pure_code_imports_neither_ansible_nor_what_touches_the_node() -> None:
+    wrong = []
+    for path in files():
+        if path.stem not in PURE or "module_utils" not in path.parts:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+        wrong += ["%s imports %s" % (dotted(path), name) for name in names if name.split(".")[0] == "ansible" or name in ("subprocess", "os", "glob")]
+        wrong += ["%s imports %s" % (dotted(path), name) for name in imports(path) if name.rpartition(".")[2] in TOUCHING]
+    assert wrong == []
