@@ -30,7 +30,7 @@ say = @printf '==> %s\n' "$(1)"
 comma := ,
 joined = $(subst $() ,$(comma),$(addprefix molecule-,$(1)))
 
-.PHONY: help demo test unit lint sanity image molecule acceptance machines bench stop clean venv collection
+.PHONY: help demo test unit schema lint sanity image molecule acceptance machines bench stop clean venv collection
 
 help:
 	@printf '%s\n' \
@@ -38,6 +38,7 @@ help:
 	  'make stop        take the demo down' \
 	  'make test        all checks: lint, sanity, unit tests, molecule, acceptance' \
 	  'make unit        the unit tests only (under a minute)' \
+	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
 	  'make lint        the linters only' \
 	  'make sanity      ansible-test sanity only' \
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
@@ -65,7 +66,12 @@ unit: collection
 	@$(BOOTSTRAP) tests/tools/virtualenvs.py units
 	@$(PYTHON) tests/tools/units.py $(PYTEST_ARGS)
 
+schema: venv
+	@$(PYTHON) tests/tools/schema.py --write
+
 lint: collection
+	$(call say,schema)
+	@$(PYTHON) tests/tools/schema.py
 	$(call say,yamllint)
 	@yamllint --strict .
 	$(call say,ruff)

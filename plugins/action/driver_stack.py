@@ -42,7 +42,7 @@ def sha256(path: str) -> str:
     return "sha256:" + total.hexdigest()
 
 
-def _wrong(path: str, digest: str, declared: str, answer: t.Mapping[str, t.Any]) -> str:
+def _wrong(path: str, *, digest: str, declared: str, answer: t.Mapping[str, t.Any]) -> str:
     """Why a bundle on the controller is not the one that is meant; "" where it is."""
     if not os.path.exists(path):
         words = "ofed_bundle: there is no %s on the controller. Put it there, or set ofed_bundle_on: node if it is on the nodes; nothing was changed"
@@ -51,7 +51,7 @@ def _wrong(path: str, digest: str, declared: str, answer: t.Mapping[str, t.Any])
         words = "ofed_bundle: %s on the controller is not the file that is meant: its checksum is %s instead of %s. %s"
         return words % (path, digest or "that of no file", declared, OTHER_FILE)
     try:
-        check_here(path, str(answer.get("bundle_release", "")), str(answer.get("bundle_architecture", "")), " on the controller")
+        check_here(path, version=str(answer.get("bundle_release", "")), arch=str(answer.get("bundle_architecture", "")), place=" on the controller")
     except RdmaError as exc:
         return exc.msg
     return ""
@@ -89,7 +89,7 @@ class ActionModule(ActionBase):
         """Give the module the checksum of the bundle, and then the file, unless the node has it. In check mode, only inspect it."""
         path = str(arguments["bundle"])
         digest = sha256(path) if os.path.isfile(path) else ""
-        wrong = _wrong(path, digest, str(arguments.get("bundle_checksum") or digest).lower(), answer)
+        wrong = _wrong(path, digest=digest, declared=str(arguments.get("bundle_checksum") or digest).lower(), answer=answer)
         if wrong:
             return {"failed": True, "msg": wrong}
         if self._task.check_mode:

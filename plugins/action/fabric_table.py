@@ -11,6 +11,7 @@ import typing as t
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, render
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 
@@ -23,7 +24,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
-        _validation, arguments = self.validate_argument_spec({"variable": {"type": "str", "required": True}})
+        _validation, arguments = self.validate_argument_spec(OPTIONS)
         # All hosts of the play: those that failed or were unreachable belong in the table too.
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         found = {host: plain(dict(task_vars["hostvars"][host].get(arguments["variable"]) or {})) for host in hosts}

@@ -14,6 +14,7 @@ import typing as t
 from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._planned import PlannedAction
 
 UNPROVEN = (
@@ -26,7 +27,7 @@ class ActionModule(PlannedAction):
     """No module execution on a node that is as declared; two where a timer has to be stopped."""
 
     module = "ipoib"
-    arguments = _concern.ARGUMENTS
+    arguments = OPTIONS
     seen = Found
 
     def unchanged(self, options: t.Mapping[str, t.Any], seen: t.Any) -> dict[str, t.Any] | None:

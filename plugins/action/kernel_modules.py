@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._planned import PlannedAction
 
 
@@ -16,7 +17,7 @@ class ActionModule(PlannedAction):
     """No module execution on a node that has all modules and files."""
 
     module = "kernel_modules"
-    arguments = _concern.ARGUMENTS
+    arguments = OPTIONS
     seen = _concern.Seen
 
     def unchanged(self, options: t.Mapping[str, t.Any], seen: t.Any) -> dict[str, t.Any] | None:

@@ -12,21 +12,12 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import due, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
-
-OPTIONS: dict[str, t.Any] = {
-    "purposes": {"type": "list", "elements": "str", "default": []},
-    "names": {"type": "list", "elements": "str", "default": []},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    "needed": {"type": "str", "choices": ["keep", "remove"], "default": "keep"},
-    "start_services": {"type": "bool", "default": True},
-    "trust_look": {"type": "bool", "default": True},
-    "unsupported": {"type": "str", "default": ""},
-}
 
 
 class ActionModule(ActionBase):

@@ -12,6 +12,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
@@ -25,7 +26,7 @@ class ActionModule(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
-        self.validate_argument_spec({})
+        self.validate_argument_spec(OPTIONS)
         # All hosts of the play: what was set on one that failed later is pending as well.
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         try:

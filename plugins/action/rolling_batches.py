@@ -12,16 +12,11 @@ from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_members
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._rolling_batches import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import serial_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import batches, problems
-
-OPTIONS: dict[str, t.Any] = {
-    "due": {"type": "str", "required": True},
-    "groups": {"type": "list", "elements": "str", "default": []},
-    "serial": {"type": "raw", "default": 1},
-}
 
 
 class ActionModule(ActionBase):

@@ -12,6 +12,7 @@ from ansible.errors import AnsibleError
 from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER, RESTING
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN, meant
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, host_problems, placement
@@ -27,7 +28,7 @@ class ActionModule(ActionBase):
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
         host = str(task_vars["inventory_hostname"])
-        _checked, arguments = self.validate_argument_spec({"role": {"type": "str", "choices": list(ROLES)}})
+        _checked, arguments = self.validate_argument_spec(OPTIONS)
         role = arguments["role"]
         facts = plain(task_vars.get("ansible_facts", {}).get("rdma"))
         names = ours(task_vars, (role + "_",), ()) if role else ours(task_vars, tuple(KNOWN), PLAIN | {name for name in task_vars if meant(name)})

@@ -30,12 +30,12 @@ extends_documentation_fragment:
 options:
   policy:
     description:
-      - V(if_idle) loads the installed driver if the loaded one is not in use.
-      - V(force) does so in any case, and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
-        the adapter, where C(openib.conf) has C(ALLOW_STOP=no), and where the connection runs over the adapter without
-        O(cut_ssh_connection). A module that the kernel does not let go, for example because a process has a device open, stays.
-      - V(reboot) unloads nothing and reports that a reboot is required.
-      - V(never) unloads nothing and reports the new driver as pending.
+      - V(if_idle) loads the installed driver if the loaded one is idle.
+      - V(force) always loads it, and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
+        the adapter, where C(openib.conf) says C(ALLOW_STOP=no), and where the connection runs over the adapter without
+        O(cut_ssh_connection). A module that the kernel does not release, for example because a process has a device open, stays.
+      - V(reboot) unloads nothing, and reports that a reboot is required.
+      - V(never) unloads nothing, and reports the new driver as pending.
     type: str
     choices: [never, if_idle, reboot, force]
     default: if_idle
@@ -46,20 +46,20 @@ options:
     default: []
   cut_ssh_connection:
     description:
-      - With O(policy=force), whether to unload the driver that the connection runs over which manages the node. The work goes on
-        on the node, and whether the connection comes back is up to the network configuration of the node.
+      - With O(policy=force), whether to unload the driver that carries the connection of the run. The reload continues on the
+        node. Whether the connection comes back depends on the network configuration of the node.
     type: bool
     default: false
   allow_container:
-    description: Whether to work from a container or chroot. The driver belongs to all that run on the same kernel.
+    description: Whether to work from a container or chroot. The driver is shared by everything that runs on the same kernel.
     type: bool
     default: false
   timeout:
-    description: How long unloading and loading may take, in seconds.
+    description: The time limit for unloading and loading, in seconds.
     type: int
     default: 300
   assume_changed:
-    description: In check mode, plan as if another driver was installed. For a task after one that would install it.
+    description: Whether check mode plans as if another driver were installed. For a task after one that would install it.
     type: bool
     default: false
 notes:
@@ -180,22 +180,15 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import POLICIES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_reload import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "policy": {"type": "str", "choices": list(POLICIES), "default": "if_idle"},
-            "because": {"type": "list", "elements": "str", "default": []},
-            "cut_ssh_connection": {"type": "bool", "default": False},
-            "allow_container": {"type": "bool", "default": False},
-            "timeout": {"type": "int", "default": 300},
-            "assume_changed": {"type": "bool", "default": False},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
-    answer(module, lambda: converge(module, ModuleRunner(module), platform.release(), os.environ, pid=os.getpid()))
+    answer(module, lambda: converge(module, ModuleRunner(module), release=platform.release(), environ=os.environ, pid=os.getpid()))
 
 
 if __name__ == "__main__":

@@ -30,28 +30,28 @@ options:
   state:
     description:
       - V(absent) removes the stack of a vendor, with its configuration and the repository that an earlier run declared.
-        Packages that others need go back to the version of the distribution, those of O(keep) too. A stack of the
+        Packages that others need, and those in O(keep), return to the version of the distribution. A stack of the
         distribution is left alone.
     type: str
     choices: [present, absent]
     default: present
   source:
-    description: Whose stack. With O(state=absent), it does not matter.
+    description: The vendor's stack. It is ignored with O(state=absent).
     type: str
     choices: [mlnx_ofed, doca]
     default: mlnx_ofed
   version:
     description:
-      - The release. Of MLNX_OFED as in the file C(.mlnx) of a bundle, for example V(23.10-0.5.5.0). It can be left out
-        where the name of the bundle has it. Of DOCA, for example V(2.9.1).
-      - With a repository and without a version, any installed version is right.
+      - The release of MLNX_OFED as in the file C(.mlnx) of a bundle, such as V(23.10-0.5.5.0), or the version of DOCA, such
+        as V(2.9.1). The default is the release in the name of the bundle.
+      - With a repository and without a version, any installed version is accepted.
     type: str
   bundle:
     description:
       - The bundle of MLNX_OFED for O(method=installer). The absolute path of an unpacked one, of a C(.tgz) or of an
         C(.iso), or the URL of one of the latter two, for which O(bundle_checksum) is needed.
-      - The download is part of the job, so its progress is shown and O(timeout) includes it. The next run resumes an
-        interrupted download.
+      - The download is part of the job. Its progress is shown, and it counts towards O(timeout). A run after an interrupted
+        one resumes the download.
       - It is unpacked once, below C(/var/lib/rdma.ofed/bundles), and removed from there after success. An ISO image is
         mounted where the node has loop devices, and otherwise unpacked by C(bsdtar), C(xorriso) or C(7z).
     type: str
@@ -62,25 +62,26 @@ options:
     choices: [node, controller]
     default: node
   bundle_checksum:
-    description: V(sha256:) and 64 hexadecimal digits. It is compared before anything is unpacked.
+    description: The checksum of the bundle, V(sha256:) and 64 hexadecimal digits. It is compared before the bundle is unpacked.
     type: str
   method:
     description:
-      - How MLNX_OFED is installed. V(repository) is through its metapackages, with the package manager. DOCA always is.
+      - How to install MLNX_OFED. V(repository) installs its metapackages with the package manager. DOCA always comes from a
+        repository.
     type: str
     choices: [installer, repository]
     default: installer
   packages:
     description:
-      - The set of packages of MLNX_OFED, for example V(all), V(basic), V(hpc), V(guest), V(hypervisor), V(kernel-only) or
+      - The package set of MLNX_OFED, for example V(all), V(basic), V(hpc), V(guest), V(hypervisor), V(kernel-only) or
         V(user-space-only); V(all) is the default.
       - The profile of DOCA, V(doca-ofed) (the default), V(doca-all), V(doca-networking), V(doca-roce) or V(doca-host-basic).
     type: str
   installer_options:
     description:
       - Further options of C(mlnxofedinstall), as it spells them, each with what stands after it, as in V(--kernel 5.10.0-28-amd64).
-      - Those that the release does not know are refused, with the nearest one that it knows. The installer itself takes
-        a misspelt C(--without-...) for the name of a package.
+      - Options that the release does not know are refused, and the message names the nearest one that it knows. The installer
+        itself would interpret a misspelt C(--without-...) as the name of a package.
     type: list
     elements: str
     default: []
@@ -94,19 +95,19 @@ options:
       - The public key that the repository is signed with, as a URL, the absolute path of a file on the node, or the key itself.
     type: str
   repository_trusted:
-    description: Use the repository without a key.
+    description: Whether to use the repository without a key.
     type: bool
     default: false
   allow_removal:
     description:
-      - Packages that are not part of the RDMA stack and may be removed where they block the change. They are not installed again.
+      - Packages outside the RDMA stack that may be removed where they block a change. They are not installed again.
     type: list
     elements: str
     default: []
   keep:
     description:
-      - With O(state=absent), packages that are to stay, in the version of the distribution. On Debian and Ubuntu only;
-        elsewhere they are removed and can be installed again.
+      - With O(state=absent), packages that stay, in the version of the distribution. On Debian and Ubuntu only. On other
+        distributions they are removed and can be installed again.
     type: list
     elements: str
     default: []
@@ -116,27 +117,27 @@ options:
     elements: str
     default: []
   firmware_update:
-    description: Let the installer, or the package C(mlnx-fw-updater), burn firmware onto the adapters.
+    description: Whether the installer, or the package C(mlnx-fw-updater), may burn firmware.
     type: bool
     default: false
   openib_conf:
     description:
-      - Keys of C(/etc/infiniband/openib.conf) with their values. All else in the file is kept, and a copy of the file is made.
-      - Only keys that C(openibd) reads are taken. Values mean themselves, nothing in them is expanded. They are read when
-        C(openibd) starts the next time.
+      - Keys of C(/etc/infiniband/openib.conf) and their values. All other lines of the file are kept, and a copy of the file
+        is made.
+      - Only keys that C(openibd) reads are accepted. Values are literal. C(openibd) reads the file when it starts.
     type: dict
     default: {}
   ulps:
     description:
-      - Upper-layer protocols whose packages shall be there, out of V(ibacm), V(srp), V(iser), V(nfsrdma) and V(nvmf). They are
-        turned on with M(rdma.ofed.ulps).
-      - With O(method=installer) the set of packages has to have what is the vendor's. V(nfsrdma) and V(nvmf) need the options
-        C(--with-nfsrdma) and C(--with-nvmf).
+      - Upper-layer protocols whose packages are installed, out of V(ibacm), V(srp), V(iser), V(nfsrdma) and V(nvmf).
+        M(rdma.ofed.ulps) turns them on.
+      - With O(method=installer), the package set must contain the packages of the vendor. V(nfsrdma) and V(nvmf) need the
+        options C(--with-nfsrdma) and C(--with-nvmf).
     type: list
     elements: str
     default: []
   timeout:
-    description: How long the whole installation may take, in seconds, with the download of a bundle.
+    description: The time limit of the whole installation, download included, in seconds.
     type: int
     default: 7200
 attributes:
@@ -267,37 +268,13 @@ problems:
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_stack import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import METHODS, ON
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "source": {"type": "str", "choices": ["mlnx_ofed", "doca"], "default": "mlnx_ofed"},
-            "version": {"type": "str"},
-            "bundle": {"type": "str"},
-            "bundle_on": {"type": "str", "choices": list(ON), "default": "node"},
-            "bundle_checksum": {"type": "str"},
-            "method": {"type": "str", "choices": list(METHODS), "default": "installer"},
-            "packages": {"type": "str"},
-            "installer_options": {"type": "list", "elements": "str", "default": []},
-            "repository": {"type": "str"},
-            "repository_key": {"type": "str", "no_log": False},
-            "repository_trusted": {"type": "bool", "default": False},
-            "allow_removal": {"type": "list", "elements": "str", "default": []},
-            "keep": {"type": "list", "elements": "str", "default": []},
-            "keep_purposes": {"type": "list", "elements": "str", "default": []},
-            "firmware_update": {"type": "bool", "default": False},
-            "openib_conf": {"type": "dict", "default": {}},
-            "ulps": {"type": "list", "elements": "str", "default": []},
-            "timeout": {"type": "int", "default": 7200},
-            "poll": {"type": "int", "default": 20},
-            "attach": {"type": "str", "default": ""},
-            "staged": {"type": "str", "default": ""},
-            "digest": {"type": "str", "default": ""},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module)))

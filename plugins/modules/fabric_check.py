@@ -26,14 +26,14 @@ attributes:
 options:
   ports:
     description:
-      - The ports that are to be C(ACTIVE) and C(LinkUp), in the notation of C(rdma link), such as V(mlx5_0/1).
-      - Where empty, the ports under O(interfaces).
+      - The ports that must be C(ACTIVE) and C(LinkUp), in the notation of C(rdma link), such as V(mlx5_0/1).
+      - With an empty list, the ports under O(interfaces).
     type: list
     elements: str
     default: []
   interfaces:
     description:
-      - All declared IPoIB interfaces, as in O(rdma.ofed.ipoib#module:interfaces). Where empty, interfaces are not checked.
+      - All declared IPoIB interfaces, as in O(rdma.ofed.ipoib#module:interfaces). With an empty list, interfaces are not checked.
     type: list
     elements: dict
     default: []
@@ -43,7 +43,7 @@ options:
     choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
     default: auto
   modules:
-    description: All declared kernel modules, as in O(rdma.ofed.kernel_modules#module:load). Where empty, modules are not checked.
+    description: All declared kernel modules, as in O(rdma.ofed.kernel_modules#module:load). With an empty list, modules are not checked.
     type: list
     elements: str
     default: []
@@ -72,9 +72,10 @@ options:
     default: []
   gpudirect:
     description:
-      - How the adapters reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU is as declared with
-        any of these. V(none) does not check it.
-      - Its module has to be registered with the RDMA stack where that shows it. What waits for the installed stack to be loaded is no deviation.
+      - How adapters must reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU conforms to
+        all of these. V(none) does not check.
+      - The module of the method must be registered with the RDMA stack where the stack shows that. What is pending until the
+        installed stack is loaded is no deviation.
     type: str
     choices: [none, auto, nvidia_peermem, nv_peer_mem, dmabuf]
     default: none
@@ -104,7 +105,7 @@ options:
     type: str
     default: ib
   fabric_ports:
-    description: The ports that are on O(fabric), for a node that is on several fabrics. Where empty, any of its ports is.
+    description: The ports that are on O(fabric), for a node on several fabrics. With an empty list, all of its ports.
     type: list
     elements: str
     default: []
@@ -115,22 +116,23 @@ options:
   designated:
     description:
       - Whether this node is the designated subnet manager of its fabric.
-      - The designated node runs opensm and holds the only master; a node that is neither this nor O(standby) does not run or enable opensm.
+      - The designated node runs opensm and the only master. A node that is neither designated nor O(standby) must not run or
+        enable opensm.
     type: bool
     default: false
   standby:
-    description: Whether this node runs a subnet manager that stands by, or manages another fabric.
+    description: Whether this node runs a standby subnet manager, or manages another fabric.
     type: bool
     default: false
   designated_host:
     description:
-      - The host that has to hold the master.
-      - Another node recognises it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
+      - The host that must run the master subnet manager.
+      - Other nodes recognise it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
         sets to the host name.
     type: str
     default: ""
   designated_names:
-    description: Other names of O(designated_host) that its node description may hold.
+    description: Other names of O(designated_host) that its node description may contain.
     type: list
     elements: str
     default: []
@@ -140,11 +142,11 @@ options:
     elements: str
     default: []
   wait:
-    description: Seconds to wait for the declared state. V(0) looks once.
+    description: How long to wait for the declared state, in seconds. V(0) checks once.
     type: int
     default: 0
   fail:
-    description: Whether deviations are a failure.
+    description: Whether to fail where something deviates.
     type: bool
     default: true
 seealso:
@@ -249,47 +251,16 @@ waited:
 """
 
 import platform
-import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import check
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT, NONE, SOURCE, SUPPORT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as _ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as _kmod
-
-# The options of the module kernel_modules that its planner needs, beside the modules themselves.
-KERNEL_MODULES = ("options", "mechanism", "load_now", "initramfs_drivers", "initramfs_cmdline")
-
-ARGUMENTS: dict[str, t.Any] = {
-    "ports": {"type": "list", "elements": "str", "default": []},
-    "interfaces": {"type": "list", "elements": "dict", "default": []},
-    "ipoib_backend": _ipoib.ARGUMENTS["backend"],
-    "modules": {"type": "list", "elements": "str", "default": []},
-    **{"kernel_modules_" + name: _kmod.ARGUMENTS[name] for name in KERNEL_MODULES},
-    "gpudirect": {"type": "str", "choices": [NONE, *METHODS], "default": NONE},
-    "gpudirect_peerdirect_support": {"type": "str", "choices": list(SUPPORT), "default": "auto"},
-    "gpudirect_allow_rebuild": {"type": "bool", "default": False},
-    "gpudirect_source": {"type": "str", "default": SOURCE},
-    "gpudirect_commit": {"type": "str", "default": COMMIT},
-    "gpudirect_checksum": {"type": "str", "default": ""},
-    "fabric": {"type": "str", "default": "ib"},
-    "fabric_ports": {"type": "list", "elements": "str", "default": []},
-    "subnet_manager": {"type": "bool", "default": True},
-    "designated": {"type": "bool", "default": False},
-    "standby": {"type": "bool", "default": False},
-    "designated_host": {"type": "str", "default": ""},
-    "designated_names": {"type": "list", "elements": "str", "default": []},
-    "designated_guids": {"type": "list", "elements": "str", "default": []},
-    "wait": {"type": "int", "default": 0},
-    "fail": {"type": "bool", "default": True},
-}
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
     answer(module, lambda: check(module, ModuleRunner(module), platform.release()))
 
 

@@ -25,12 +25,12 @@ attributes:
     description: It writes no record, and compares with the existing one.
 options:
   state:
-    description: V(remembered) writes the record, V(compared) reports what is missing since then.
+    description: V(remembered) keeps the list of active ports, V(compared) reports what is missing since then.
     type: str
     choices: [remembered, compared]
     required: true
   wait:
-    description: Seconds for which ports may be missing. Ports of nodes that just booted come back one after the other.
+    description: How long ports may be missing, in seconds. Ports of nodes that have just booted come back one after the other.
     type: int
     default: 0
 requirements:
@@ -87,14 +87,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._check._active_ports import compare, remember
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_ports import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["remembered", "compared"], "required": True},
-            "wait": {"type": "int", "default": 0},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     run = ModuleRunner(module)

@@ -24,7 +24,7 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.action
 options:
   variable:
-    description: Name of the variable in which the result of M(rdma.ofed.fabric_check) is registered on each host.
+    description: The name of the variable in which the result of M(rdma.ofed.fabric_check) is registered on each host.
     type: str
     required: true
 seealso:

@@ -25,63 +25,64 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.state
 options:
   method:
-    description: V(auto) is V(nvidia_peermem) where that can be loaded, else V(dmabuf), else V(nv_peer_mem).
+    description: How adapters reach GPU memory. V(auto) chooses V(nvidia_peermem) where it can be loaded, else V(dmabuf), else V(nv_peer_mem).
     type: str
     choices: [auto, nvidia_peermem, nv_peer_mem, dmabuf]
     default: auto
   state:
-    description: V(absent) removes what earlier runs made, whatever O(method) says.
+    description: V(absent) removes everything that earlier runs have set up, regardless of O(method).
     type: str
     choices: [present, absent]
     default: present
   peerdirect_support:
     description:
-      - The parameter of C(nvidia_peermem). V(auto) is V(1) with MLNX_OFED 4.9 and before, whose interface is another one, and
-        leaves it alone with any other.
+      - The module parameter C(peerdirect_support) of C(nvidia_peermem). V(auto) sets V(1) with MLNX_OFED up to 4.9, which has
+        another interface, and sets nothing with any other stack.
     type: str
     choices: [auto, "0", "1"]
     default: auto
   allow_rebuild:
     description:
-      - Whether to build the GPU driver anew with DKMS for the running kernel, where it was built before the RDMA stack. Its
-        C(nvidia_peermem) is empty then. The loaded driver stays as it is. It is built in a folder of its own first, and then in the place of the
-        built one; where that is broken off, the next boot has no GPU driver until another run has built it.
+      - Whether to rebuild the GPU driver with DKMS for the running kernel where it was built before the RDMA stack was
+        installed. Its C(nvidia_peermem) is empty in that case. The loaded driver stays.
+      - The driver is first built in a separate folder, and then in place. If the second build is interrupted, the next boot
+        has no GPU driver until another run has built it.
     type: bool
     default: false
   allow_container:
-    description: Whether to work from a container or chroot. The modules belong to all that run on the same kernel.
+    description: Whether to work from a container or chroot. Kernel modules are shared by everything that runs on the same kernel.
     type: bool
     default: false
   source:
-    description: Where the source of C(nv_peer_mem) comes from. The URL of a git repository, or the path of an archive on the node.
+    description: The source of C(nv_peer_mem), as the URL of a git repository or the path of an archive on the node.
     type: str
     default: https://github.com/Mellanox/nv_peer_memory.git
   commit:
     description:
-      - The commit that is built. The default is version 1.0-8, for MLNX_OFED 4.9 and before. MLNX_OFED from 5.1 on takes a version from
-        1.2 on.
+      - The commit to build, with all 40 digits. The default is version 1.0-8, for MLNX_OFED up to 4.9. MLNX_OFED 5.1 and later
+        need version 1.2 or later.
     type: str
     default: d9a0a126bc31279e63e4b47bfb59ee767cea7aad
   checksum:
-    description: The checksum of an archive, C(sha256:) and 64 hexadecimal digits. It is required for one.
+    description: The checksum of an archive, V(sha256:) and 64 hexadecimal digits. An archive needs one.
     type: str
     default: ""
   timeout:
-    description: How long a build may take, in seconds. It goes on if the connection is lost, and the next run waits for it.
+    description: The time limit of a build, in seconds. It continues if the connection is lost, and the next run waits for it.
     type: int
     default: 3600
   assume_stack:
     description:
-      - In check mode, judge the node as it will be when a task before this one has replaced the RDMA stack. With V(installed), a stack
-        with peer memory is on disk, and with V(loaded) in the kernel as well. With V(removed), it is gone from disk, and with
-        V(unloaded) from the kernel as well.
+      - In check mode, plan as if a task before this one had replaced the RDMA stack. V(installed) is a stack with peer memory
+        on disk, V(loaded) one in the kernel as well. V(removed) is one that is gone from disk, V(unloaded) from the kernel as
+        well.
     type: str
     choices: [found, installed, loaded, removed, unloaded]
     default: found
   assume_ofed_version:
     description:
-      - The release of MLNX_OFED that the node will have then, with O(assume_stack=installed) and O(assume_stack=loaded). Empty for DOCA,
-        and where it is not known.
+      - The release of MLNX_OFED that the node would have, with O(assume_stack=installed) and O(assume_stack=loaded). Empty for
+        DOCA, and where it is not known.
     type: str
     default: ""
 notes:
@@ -172,28 +173,14 @@ import platform
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import CHOICES, FOUND
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT, SOURCE, SUPPORT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "method": {"type": "str", "choices": list(METHODS), "default": "auto"},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "peerdirect_support": {"type": "str", "choices": list(SUPPORT), "default": "auto"},
-            "allow_rebuild": {"type": "bool", "default": False},
-            "allow_container": {"type": "bool", "default": False},
-            "source": {"type": "str", "default": SOURCE},
-            "commit": {"type": "str", "default": COMMIT},
-            "checksum": {"type": "str", "default": ""},
-            "timeout": {"type": "int", "default": 3600},
-            "assume_stack": {"type": "str", "choices": list(CHOICES), "default": FOUND},
-            "assume_ofed_version": {"type": "str", "default": ""},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

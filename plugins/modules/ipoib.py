@@ -23,59 +23,133 @@ description:
 options:
   interfaces:
     description:
-      - The interfaces, each once. Each entry is a mapping.
-      - V(name) - the interface. A P_Key child can leave it out; its name is V(PARENT.PKEY), for example V(ib0.8001).
-      - V(port_guid) or V(pci) - the port, as the last 8 bytes of the hardware address (V(0x0002c903000f0001)), or as the
-        PCI address of an adapter of one port. It stands for the interface, whatever that is called. With V(name), the
-        interface gets this name by a udev rule, at once where it is down, otherwise at the next boot. A port
-        GUID can also stand in V(parent) and in the ports of a bond.
-      - V(addresses) - list of IPv4 and IPv6 addresses with prefix length. Other static addresses of the interface are removed.
-      - V(mode) - V(datagram), V(connected), or V(auto) (the default), which is connected where the port can do it, otherwise
-        datagram.
-      - V(mtu) - 68 to 4092 in datagram mode, 68 to 65520 in connected mode. Without it, connected mode gets 65520 and
-        datagram mode what the kernel chooses.
-      - V(parent) and V(pkey) - make it a P_Key child of another declared interface. The P_Key is a number or
-        hexadecimal text, 0x8001 to 0xffff for full and 0x0001 to 0x7fff for limited membership.
-      - V(bond) - a mapping that makes it a bond in mode active-backup - V(ports) (names), V(primary) (one of them) and
-        V(miimon) (100 ms). A port needs no entry of its own unless it is a P_Key child, and has no addresses. A bond and
-        its ports have one mode and one MTU.
-      - V(routes) - list of mappings with V(to) (a network or V(default)), V(via) and V(metric). Other static routes over
-        the interface are removed.
-      - V(state) - V(present) (the default) or V(absent), which is the same as not declaring it.
+      - The interfaces, each once. The list is complete. An interface that an earlier run configured and that is no
+        longer listed is unconfigured.
+      - All entries are validated before the first change, and every problem is reported with its place.
     type: list
     elements: raw
     default: []
+    suboptions:
+      name:
+        description:
+          - The name of the interface. A P_Key child does not need it. Its name is V(PARENT.PKEY), such as V(ib0.8001).
+          - With O(interfaces[].port_guid) or O(interfaces[].pci), the interface gets this name by a udev rule, at once
+            where it is down, else at the next boot.
+        type: str
+      port_guid:
+        description:
+          - The port GUID of the interface, which identifies it whatever its name is. It is the last 8 bytes of the
+            hardware address, such as V(0x0002c903000f0001). It can also be given in O(interfaces[].parent) and
+            O(interfaces[].bond.ports).
+        type: str
+      pci:
+        description:
+          - The PCI address of a single-port adapter, such as V(0000:03:00.0). It identifies the interface as the port
+            GUID does.
+        type: str
+      bond:
+        description:
+          - Makes the interface a bond of IPoIB interfaces or P_Key children, in mode active-backup. A bond and its
+            ports have one mode and one MTU.
+        type: dict
+        suboptions:
+          ports:
+            description:
+              - The ports, by name or port GUID. A port needs no entry of its own unless it is a P_Key child, and has no
+                addresses.
+            type: list
+            elements: str
+            required: true
+          primary:
+            description: The port to prefer while it has a carrier.
+            type: str
+          miimon:
+            description: The interval of carrier checks, in ms. The default is 100.
+            type: int
+          mode:
+            description: V(active-backup). The kernel accepts IPoIB ports in no other mode.
+            type: str
+          fail_over_mac:
+            description: V(active). The kernel accepts no other policy for IPoIB ports.
+            type: str
+      routes:
+        description: Static routes over the interface. Other static routes over it are removed.
+        type: list
+        elements: dict
+        default: []
+        suboptions:
+          to:
+            description: A network, such as V(10.30.0.0/16), or V(default).
+            type: str
+            required: true
+          via:
+            description: The gateway, in a network of the interface. Without it, the network is on the link.
+            type: str
+          metric:
+            description: The metric. The default is that of the network back-end.
+            type: int
+      addresses:
+        description:
+          - IPv4 and IPv6 addresses with prefix length, such as V(10.20.0.1/24). Other static addresses of the interface
+            are removed.
+        type: list
+        elements: str
+        default: []
+      mode:
+        description: V(auto) chooses connected where the port supports it, else datagram.
+        type: str
+        choices: [auto, datagram, connected]
+        default: auto
+      mtu:
+        description:
+          - The MTU, 68 to 4092 in datagram mode, 68 to 65520 in connected mode.
+          - The default is 65520 in connected mode. In datagram mode, the kernel chooses it.
+        type: int
+      parent:
+        description: The declared parent interface of a P_Key child.
+        type: str
+      pkey:
+        description:
+          - The P_Key of a P_Key child, as a number or as hexadecimal text.
+          - 0x8001 to 0xffff is full membership, 0x0001 to 0x7fff limited membership.
+        type: raw
+      state:
+        description: V(absent) is the same as not declaring the interface.
+        type: str
+        choices: [present, absent]
+        default: present
   backend:
     description:
       - The network back-end to write files for.
-      - V(auto) is the one that manages the node, and is refused where two do. V(ifcfg) are the files of Red Hat's
-        network-scripts, which NetworkManager reads as well; V(networkmanager) are keyfiles.
+      - V(auto) detects the one that manages the node, and fails where two do. V(ifcfg) are the files of Red Hat's
+        network-scripts, which NetworkManager reads as well. V(networkmanager) are keyfiles.
     type: str
     choices: [auto, systemd-networkd, ifupdown, netplan, networkmanager, ifcfg, wicked]
     default: auto
   state:
     description:
-      - V(absent) removes what earlier runs configured, whatever O(interfaces) declares.
+      - V(absent) removes everything that earlier runs configured, regardless of O(interfaces).
     type: str
     choices: [present, absent]
     default: present
   backup:
     description:
-      - Keep a copy of C(/etc/network/interfaces) before it is changed. All other files are the module's own.
+      - Whether to keep a copy of C(/etc/network/interfaces) before it is changed. All other files are the module's own.
     type: bool
     default: false
   rollback_timeout:
     description:
-      - What to do with changes that would disturb the connection that the module is run over. V(0) refuses them.
-      - 30 to 3600 are seconds. Before such a change, a systemd timer is armed that puts files and interfaces back as they
-        were. After the change, the connection is closed and opened again, and the timer is stopped over the new one.
-      - A timer that goes off while the module is still at work waits for its end, and reverts the change then. Choose
+      - How to treat changes that would disturb the connection of the run. V(0) refuses them.
+      - With 30 to 3600 seconds, a systemd timer is started before such a change. When it expires, it restores the previous
+        files and interfaces. After the change, the connection is closed and opened again, and the timer is stopped over the
+        new connection.
+      - A timer that expires while the module is running waits for the module to end, and reverts the change then. Allow
         more seconds than the change takes on the slowest node.
     type: int
     default: 0
   confirm:
     description:
-      - The name of a timer to stop. For the module's own use, see O(rollback_timeout); nothing else is done.
+      - The name of a timer to stop. For the module's own use, see O(rollback_timeout). Nothing else is done.
     type: str
     default: ""
 extends_documentation_fragment:
@@ -239,12 +313,16 @@ import os
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import ARGUMENTS, Options
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec=ARGUMENTS, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec=OPTIONS,
+        supports_check_mode=True,
+    )
     answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), environ=os.environ))
 
 

@@ -27,20 +27,20 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.state
 options:
   load:
-    description: The modules that shall be loaded. Names and aliases, such as V(svcrdma), are the same thing here.
+    description: The modules to load, by name or alias, such as V(svcrdma).
     type: list
     elements: str
     default: []
   options:
     description:
       - Options of modules, as a mapping of module names to a mapping of parameters to numbers, strings or booleans.
-      - These are all options of the collection. One that is taken away here is taken away on the node.
-      - A loaded module runs on with its options. What differs is returned in RV(pending).
+      - The mapping is complete. An option that is no longer listed is removed from the node.
+      - A loaded module keeps its options. Differences are returned in RV(pending).
     type: dict
     default: {}
   state:
     description:
-      - With V(absent) the files and blocks of the collection are removed, whatever O(load) and O(options) say.
+      - V(absent) removes the files and blocks of the collection, regardless of O(load) and O(options).
       - Loaded modules are never unloaded, because file systems, jobs and the connection to the node may depend on them.
     type: str
     choices: [present, absent]
@@ -48,21 +48,21 @@ options:
   mechanism:
     description:
       - What loads the modules at boot.
-      - V(auto) takes V(rdma-core) where its service is installed, and V(modules-load.d) elsewhere.
+      - V(auto) chooses V(rdma-core) where its service is installed, else V(modules-load.d).
     type: str
     choices: [auto, rdma-core, modules-load.d]
     default: auto
   initramfs:
-    description: Whether images that hold a module with changed options are rebuilt (V(auto)) or only reported (V(never)).
+    description: Whether images that contain a module with changed options are rebuilt (V(auto)) or only reported (V(never)).
     type: str
     choices: [auto, never]
     default: auto
   initramfs_drivers:
     description:
-      - The modules that every initramfs shall hold and load early, for nodes that reach their root file system over
+      - The modules that every initramfs contains and loads early, for nodes whose root file system is reached over
         InfiniBand. All images are rebuilt when the list changes.
-      - dracut is told by C(/etc/dracut.conf.d/rdma-ofed.conf), and takes its part for networks along with V(ib_ipoib).
-        initramfs-tools is told by the hook C(/etc/initramfs-tools/hooks/rdma-ofed).
+      - dracut is configured in C(/etc/dracut.conf.d/rdma-ofed.conf), and includes its network module with V(ib_ipoib).
+        initramfs-tools gets the hook C(/etc/initramfs-tools/hooks/rdma-ofed).
       - The kernel command line of the boot loader is not changed. See O(initramfs_cmdline).
     type: list
     elements: str
@@ -71,22 +71,22 @@ options:
     description:
       - Arguments of the kernel command line to put into every initramfs, such as V(rd.neednet=1), V(ip=ib0.8001:dhcp) and
         V(ib.pkey=ib0.8001). They count in the initramfs as if the boot loader had given them.
-      - Needs dracut, which is told by C(/etc/dracut.conf.d/rdma-ofed.conf). Refused where initramfs-tools builds the images.
+      - It needs dracut, which is configured in C(/etc/dracut.conf.d/rdma-ofed.conf), and is refused where initramfs-tools
+        builds the images.
       - All images are rebuilt when the list changes.
     type: list
     elements: str
     default: []
   load_now:
     description:
-      - Whether to load modules into the running kernel. Take V(false) to build an image or to prepare a chroot.
+      - Whether to load modules into the running kernel. Set it to V(false) to build an image or to prepare a chroot.
       - The names are then looked up in all installed kernels instead of the running one.
     type: bool
     default: true
   assume_rdma_core:
     description:
-      - Plan in check mode as if rdma-core was installed, with the lists that it brings.
-      - The role C(kernel_modules) sets it when the role C(ofed) would have installed the package by then.
-      - Without effect outside of check mode.
+      - Whether check mode plans as if rdma-core were installed, with its lists. It has no effect outside check mode.
+      - The role C(kernel_modules) sets it where the role C(ofed) would have installed the package.
     type: bool
     default: false
   backup:
@@ -190,13 +190,13 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import ARGUMENTS
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._converge import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec=ARGUMENTS,
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

@@ -31,20 +31,20 @@ options:
         driver came as ready-made modules, C(mlnx_add_kernel_support.sh) of O(bundle) does it for MLNX_OFED, and
         C(doca-kernel-support) of the package C(doca-extra) for DOCA-OFED; of what they make, the packages of modules are
         installed, and the rest of the stack is left alone.
-      - The headers of the kernel, and the compiler, are installed where they are missing. If the package manager does not have
-        them, the module fails before anything is started. On SUSE, the headers must be there.
-      - On Debian and Ubuntu, ready-made modules are for one kernel at a time. Those of the kernel that runs go then, which
-        is named among the changes, and a reboot is pending; it works with what it has in memory until then.
-      - V(pin) has the package manager keep the installed kernels, and the packages that bring new ones, as they are. On the RHEL
-        family, this takes the plugin versionlock of dnf. Holds are not taken back by another policy.
+      - The headers of the kernel and the compiler are installed where they are missing. If the package manager does not have
+        them, the module fails before it starts anything. On SUSE, the headers must be there.
+      - On Debian and Ubuntu, ready-made modules are for one kernel at a time. Those of the running kernel are then removed, which
+        is listed in the changes, and a reboot is pending. The running kernel keeps its loaded modules until then.
+      - V(pin) makes the package manager hold the installed kernels and the packages that bring new ones. On the RHEL family,
+        this needs the plugin versionlock of dnf. Another policy does not release the holds.
       - V(refuse) changes nothing.
     type: str
     choices: [build, pin, refuse]
     default: build
   bundle:
     description:
-      - The bundle of the release of MLNX_OFED that is installed, as the option O(rdma.ofed.driver_stack#module:bundle) has it. It
-        is needed, and brought to the node, only where a driver has to be built from it.
+      - The bundle of the installed release of MLNX_OFED, as the option O(rdma.ofed.driver_stack#module:bundle). It is
+        needed, and transferred to the node, only where a driver is built from it.
     type: str
   bundle_on:
     description: Where the path O(bundle) is.
@@ -52,10 +52,10 @@ options:
     choices: [node, controller]
     default: node
   bundle_checksum:
-    description: V(sha256:) and 64 hexadecimal digits. It is compared before anything is unpacked. A URL needs it.
+    description: The checksum of the bundle, V(sha256:) and 64 hexadecimal digits. A URL needs it.
     type: str
   timeout:
-    description: How long building may take, in seconds, with the download of a bundle.
+    description: The time limit of a build, download included, in seconds.
     type: int
     default: 3600
 seealso:
@@ -135,23 +135,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import KERNEL_POLICIES
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import ON
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_policy import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "policy": {"type": "str", "choices": list(KERNEL_POLICIES), "default": "build"},
-            "bundle": {"type": "str"},
-            "bundle_on": {"type": "str", "choices": list(ON), "default": "node"},
-            "bundle_checksum": {"type": "str"},
-            "timeout": {"type": "int", "default": 3600},
-            "poll": {"type": "int", "default": 20},
-            "attach": {"type": "str", "default": ""},
-            "staged": {"type": "str", "default": ""},
-            "digest": {"type": "str", "default": ""},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

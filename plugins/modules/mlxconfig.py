@@ -27,40 +27,85 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
-  - rdma.ofed.adapters.configuration
 options:
   devices:
     description:
-      - Which adapters shall have which parameters. Several entries can mean one adapter, as long as they agree.
-      - All selectors of an entry must fit an adapter. The functions of one card are one adapter.
+      - Adapters and their parameters. Several entries can match one adapter, as long as they agree.
+      - All selectors of an entry must match an adapter. The functions of one card are one adapter.
     type: list
     elements: dict
     required: true
-    # The options of an entry are in the fragment.
+    suboptions:
+      all:
+        description: All adapters of the node. It excludes the other selectors.
+        type: bool
+        default: false
+      pci:
+        description: The PCI address of a function of the adapter, with or without domain.
+        type: str
+      psid:
+        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
+        type: str
+      part_number:
+        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
+        type: str
+      type:
+        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
+        type: str
+      guid:
+        description: The node GUID, or the GUID of a port. Write it in quotes.
+        type: str
+      netdev:
+        description: The name of a network interface of the adapter.
+        type: str
+      rdma:
+        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
+        type: str
+      state:
+        description:
+          - V(present) gives O(devices[].parameters) their values.
+          - V(default) gives O(devices[].names) their defaults. Without names, it does so with all parameters except
+            those in O(devices[].parameters).
+        type: str
+        choices: [present, default]
+        default: present
+      parameters:
+        description:
+          - Parameters and their values. A value is the name or the number of an enumeration, a number (decimal, or
+            hexadecimal with C(0x)), or a boolean. Digits are decimal also for bit masks.
+          - An element of an array is V(NAME[2]), a range of them V(NAME[0..3]), with one value for all or a list.
+          - A parameter that exists only while another one is set can be declared together with it.
+        type: dict
+        default: {}
+      names:
+        description: The parameters that O(devices[].state=default) resets.
+        type: list
+        elements: str
+        default: []
   missing:
-    description: What it is when no adapter of the node fits an entry.
+    description: Whether an entry that matches no adapter of the node fails or is ignored.
     type: str
     choices: [fail, ignore]
     default: fail
   tool:
     description:
-      - Which program to use. V(auto) takes C(mlxconfig) where it is installed, and tries the other one where a program
+      - The program to use. V(auto) chooses C(mlxconfig) where it is installed, and tries the other one where a program
         does not know the card or a parameter.
     type: str
     choices: [auto, mlxconfig, mstconfig]
     default: auto
   backup:
     description:
-      - Whether to save what is set on an adapter before it is changed. C(mstconfig -d DEVICE -f FILE set_raw) brings it
-        back. An adapter that has all defaults leaves no file.
+      - Whether to save the parameters of an adapter before they are changed. C(mstconfig -d DEVICE -f FILE set_raw)
+        restores them. An adapter with only defaults leaves no file.
     type: bool
     default: false
   backup_dir:
-    description: Where backups go.
+    description: The folder for backups.
     type: path
     default: /var/backups/rdma-ofed
   lock_timeout:
-    description: For how many seconds to wait for another run of the collection that uses an adapter.
+    description: How long to wait for another process of this collection that uses an adapter, in seconds.
     type: int
     default: 120
 notes:
@@ -198,27 +243,14 @@ backup_files:
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import selector_options
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxconfig import OPTIONS
 
 
 def main() -> None:
-    entry = {
-        **selector_options(),
-        "state": {"type": "str", "choices": ["present", "default"], "default": "present"},
-        "parameters": {"type": "dict", "default": {}},
-        "names": {"type": "list", "elements": "str", "default": []},
-    }
     module = AnsibleModule(
-        argument_spec={
-            "devices": {"type": "list", "elements": "dict", "required": True, "options": entry},
-            "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
-            "tool": {"type": "str", "choices": ["auto", "mlxconfig", "mstconfig"], "default": "auto"},
-            "backup": {"type": "bool", "default": False},
-            "backup_dir": {"type": "path", "default": "/var/backups/rdma-ofed"},
-            "lock_timeout": {"type": "int", "default": 120},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ThreadRunner(module)))

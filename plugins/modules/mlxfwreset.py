@@ -26,20 +26,20 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.state
 options:
   state:
-    description: Whether to only say what is pending (V(query)), or to reset the adapters that a reset helps (V(reset)).
+    description: Whether to report what is pending (V(query)), or to reset the adapters where a reset activates it (V(reset)).
     type: str
     choices: [query, reset]
     default: query
   adapters:
     description:
-      - The adapters, by PCI address, RDMA device, network interface, PSID, part number, type, or GUID. Empty takes all.
+      - The adapters, by PCI address, RDMA device, network interface, PSID, part number, type, or GUID. The default is all adapters.
     type: list
     elements: str
     default: []
   tried:
     description:
-      - What was done already to activate what is pending. What is still pending after a reset needs a reboot, and what
-        is still pending after a reboot needs a cold boot.
+      - What was already done to activate what is pending. After a reset, it needs a reboot. After a reboot, it needs a cold
+        boot.
     type: str
     choices: [nothing, reset, reboot]
     default: nothing
@@ -47,21 +47,21 @@ options:
     description:
       - Whether to reset an adapter that is in use. Jobs lose their connections, mounts hang or break, and virtual functions
         are removed from the machines that have them.
-      - A user that can't be tied to one adapter counts as a user of all.
+      - A user that can't be attributed to one adapter counts as a user of all.
     type: bool
     default: false
   cut_ssh_connection:
     description:
-      - Whether to reset an adapter that the connection runs over which manages the node.
-      - The connection goes away in the middle of the task, so run it with C(async).
+      - Whether to reset an adapter that carries the connection of the run.
+      - The connection breaks in the middle of the task, so run it with C(async).
     type: bool
     default: false
   allow_container:
-    description: Whether to reset from a container or chroot. The adapter belongs to all that run on the same kernel.
+    description: Whether to reset from a container or chroot. The adapter is shared by everything that runs on the same kernel.
     type: bool
     default: false
   wait_timeout:
-    description: For how many seconds to wait for the drivers to come back after a reset.
+    description: How long to wait for the drivers after a reset, in seconds.
     type: int
     default: 60
 notes:
@@ -192,19 +192,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxfwreset import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["query", "reset"], "default": "query"},
-            "adapters": {"type": "list", "elements": "str", "default": []},
-            "tried": {"type": "str", "choices": ["nothing", "reset", "reboot"], "default": "nothing"},
-            "disconnect_rdma_users": {"type": "bool", "default": False},
-            "cut_ssh_connection": {"type": "bool", "default": False},
-            "allow_container": {"type": "bool", "default": False},
-            "wait_timeout": {"type": "int", "default": 60},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ThreadRunner(module), os.environ))

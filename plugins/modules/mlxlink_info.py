@@ -22,23 +22,23 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.info
 options:
   ports:
-    description: The ports to read, such as V(mlx5_0/1). By default, all ports of all adapters; virtual functions have none.
+    description: The ports, such as V(mlx5_0/1). The default is all ports of all adapters. Virtual functions have none.
     type: list
     elements: str
     default: []
   part_numbers:
-    description: The part numbers of the cables that the site uses, as shell patterns such as V(MCP1600-E*). Empty accepts all.
+    description: The part numbers of the cables that the site uses, as shell patterns such as V(MCP1600-E*). The default accepts all.
     type: list
     elements: str
     default: []
   min_speed:
     description:
-      - The speed that cables and links have to reach, such as V(EDR) or V(100G).
-      - By default, a cable has to support what its port is set to, and a link has to run as fast as both support.
+      - The speed that cables and links must support, such as V(EDR) or V(100G).
+      - By default, a cable must support the speed that its port is set to, and a link must run as fast as both ends support.
     type: str
     default: ""
   max_effective_ber:
-    description: The rate of errors after error correction, in errors per bit, above which a port is a problem.
+    description: The bit error rate after error correction above which a port is a problem.
     type: float
     default: 1.0e-12
 notes:
@@ -210,16 +210,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxlink_info import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "ports": {"type": "list", "elements": "str", "default": []},
-            "part_numbers": {"type": "list", "elements": "str", "default": []},
-            "min_speed": {"type": "str", "default": ""},
-            "max_effective_ber": {"type": "float", "default": 1e-12},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])

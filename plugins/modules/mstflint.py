@@ -26,76 +26,98 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
-  - rdma.ofed.adapters
 options:
   state:
     description:
-      - V(present) burns what is missing.
-      - V(query) changes nothing and returns what the cards hold and run.
+      - V(present) burns what is missing. V(query) changes nothing and returns the firmware in the flash and the running one.
     type: str
     choices: [present, query]
     default: present
   devices:
     description:
-      - The cards that are meant. All functions of a card are one card.
-      - All selectors of an entry must fit a card. A card that several entries fit is still burned once.
+      - The cards. All functions of a card are one card.
+      - All selectors of an entry must match a card. A card that several entries match is burned once.
     type: list
     elements: dict
-    default:
-      - all: true
-    # The options of an entry are in the fragment.
+    default: [{all: true}]
+    suboptions:
+      all:
+        description: All adapters of the node. It excludes the other selectors.
+        type: bool
+        default: false
+      pci:
+        description: The PCI address of a function of the adapter, with or without domain.
+        type: str
+      psid:
+        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
+        type: str
+      part_number:
+        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
+        type: str
+      type:
+        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
+        type: str
+      guid:
+        description: The node GUID, or the GUID of a port. Write it in quotes.
+        type: str
+      netdev:
+        description: The name of a network interface of the adapter.
+        type: str
+      rdma:
+        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
+        type: str
   missing:
-    description: What it is when no adapter of the node fits an entry of O(devices).
+    description: Whether an entry of O(devices) that matches no adapter of the node fails or is ignored.
     type: str
     choices: [fail, ignore]
     default: fail
   images:
     description:
-      - Where the images are. O(state=present) needs them, or O(versions) that all cards have already.
+      - The images. O(state=present) needs them, or O(versions) that all cards have already.
       - The path of a directory offers all image files directly in it (C(.bin), C(.mfa2), C(.fw)). Each card gets the
         newest one of its PSID, or that of the version in O(versions). A file that can't be read is an error if a card
-        remains without an image, else it is told in RV(reasons).
+        remains without an image, else it is reported in RV(reasons).
       - The path of a file is the image for all selected cards.
       - A mapping of PSIDs names the image for each kind of card, by its path, or by a mapping of C(path) or C(url), and
-        C(checksum) (V(sha256:...) or V(sha512:...)). PSIDs that the node has no card of do no harm.
+        C(checksum) (V(sha256:...) or V(sha512:...)). PSIDs without a card on the node are ignored.
       - An image at a C(url) needs a C(checksum). It is kept in C(/var/cache/rdma.ofed/firmware), and downloaded once.
     type: raw
   versions:
     description:
-      - The version that is wanted for a PSID, as a mapping of PSIDs to versions.
-      - An image of another version is then an error, not a surprise.
-      - Where a card has the version in its flash, its image is neither looked for nor downloaded.
-      - A card that has another one, and no image of this version, is an error.
+      - The firmware versions, as a mapping of PSIDs to versions. An image of another version is an error.
+      - The image of a card that has the version in its flash is neither searched nor downloaded.
+      - A card that has another version and no image of the declared one is an error.
     type: dict
   missing_image:
     description:
-      - Whether a selected card without an image is an error (V(fail)) or left as it is (V(skip)), which RV(reasons) tells.
+      - Whether a selected card without an image is an error (V(fail)) or left as it is (V(skip)), which RV(reasons) reports.
       - It is an error in any case where a version is declared for its PSID in O(versions) which it has not, or where a
         file in the directory can't be read, which may be its image.
     type: str
     choices: [fail, skip]
     default: fail
   allow_downgrade:
-    description: Whether an image may be older than what is in the flash.
+    description: Whether an image may be older than the firmware in the flash.
     type: bool
     default: false
   allow_another_psid_that_may_destroy_the_adapter:
     description:
-      - Burn an image even if it was made for another PSID, and change the card's PSID to it. The card keeps its GUIDs.
-      - Firmware of another board can make a card unusable for good. Cards with secure firmware don't take it, which is an
+      - Whether to burn an image that was made for another PSID, and to change the PSID of the card to it. The card keeps its
+        GUIDs.
+      - Firmware of another board can make a card permanently unusable. Cards with secure firmware refuse it, which is an
         error before anything is burned.
       - O(images) is the image itself, or maps the PSID that the card has now to it. The card is known by that PSID later
-        on too, if it was made with it. Don't use the PSID in O(devices), since another run would not find the card.
-      - The flash of each card is read for its PSID, which takes longer than to ask its firmware. Only this task does so.
+        on too, if it was made with it. Don't use the PSID in O(devices), because another run would not find the card.
+      - The flash of each card is read for its PSID, which takes longer than a query of its firmware. Only this option does so.
         A new PSID of the same firmware version is not noticed by M(rdma.ofed.mlxfwreset), and takes a reboot.
     type: bool
     default: false
   allow_in_container:
-    description: Burn from a container or a chroot too, where the cards are those of the host.
+    description: Whether to burn from a container or chroot, where the cards are those of the host.
     type: bool
     default: false
   burn_timeout:
-    description: How long one burn may take, in seconds. A burn that is broken off can leave a card without firmware.
+    description: The time limit of one burn, in seconds. An interrupted burn can leave a card without firmware.
     type: int
     default: 3600
   lock_timeout:
@@ -284,27 +306,15 @@ not_burned:
 """
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import selector_options
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._mstflint import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["present", "query"], "default": "present"},
-            "devices": {"type": "list", "elements": "dict", "default": [{"all": True}], "options": selector_options()},
-            "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
-            "images": {"type": "raw"},
-            "versions": {"type": "dict"},
-            "missing_image": {"type": "str", "choices": ["fail", "skip"], "default": "fail"},
-            "allow_downgrade": {"type": "bool", "default": False},
-            "allow_another_psid_that_may_destroy_the_adapter": {"type": "bool", "default": False},
-            "allow_in_container": {"type": "bool", "default": False},
-            "burn_timeout": {"type": "int", "default": 3600},
-            "lock_timeout": {"type": "int", "default": 120},
-        },
+        argument_spec=OPTIONS,
         required_if=[("state", "present", ["images", "versions"], True)],
         supports_check_mode=True,
     )

@@ -29,14 +29,14 @@ extends_documentation_fragment:
 options:
   state:
     description:
-      - With V(present) exactly O(instances) run here. The package must be installed, except in check mode.
-      - With V(absent) nothing of this module is left. The units of the packages can be started again.
+      - With V(present), exactly O(instances) run on the node. The package must be installed, except in check mode.
+      - V(absent) removes everything that this module has set up. The units of the packages can be started again.
     type: str
     choices: [present, absent]
     default: present
   instances:
     description:
-      - The subnet managers of this host, one for each fabric. With V([]) none runs here, and none can be started by a package.
+      - The subnet managers of this host, one for each fabric. With V([]), none runs, and no package can start one.
       - The filter P(rdma.ofed.opensm_places#filter) makes them from inventory.
     type: list
     elements: dict
@@ -47,61 +47,61 @@ options:
         default: ib
       role:
         description:
-          - V(master) for the one that shall be master of the fabric, V(standby) for one that takes over when it fails.
-          - The election goes by O(instances[].priority); the role says what to wait for.
+          - V(master) for the designated master of the fabric, V(standby) for one that takes over when the master fails.
+          - O(instances[].priority) decides the election. The role tells what to wait for.
         type: str
         choices: [master, standby]
         default: master
       priority:
-        description: Priority in the election of a master, from V(0) to V(15). The highest wins, so it has to differ between hosts.
+        description: The priority in the election of a master, V(0) to V(15). The highest wins, so it must differ between hosts.
         type: int
         default: 14
       port:
         description:
           - The port to bind to, in the notation of C(rdma link), such as V(mlx5_0/1).
-          - Without this option and O(instances[].port_guid) it is the first port whose link layer is InfiniBand.
+          - Without this option and O(instances[].port_guid), it is the first port whose link layer is InfiniBand.
         type: str
       port_guid:
-        description: The port to bind to, by its port GUID. That is not the node GUID.
+        description: The port to bind to, by its port GUID. The node GUID is another number.
         type: str
       subnet_prefix:
-        description: Upper half of the GIDs of the subnet. It is the same for all subnet managers of a fabric, and different for each fabric.
+        description: The upper half of the GIDs of the subnet. It is the same for all subnet managers of a fabric, and different for each fabric.
         type: str
         default: "0xfe80000000000000"
       log_file:
-        description: Path of the log of opensm. The default is C(/var/log/opensm/FABRIC/opensm.log).
+        description: The path of opensm's log. The default is C(/var/log/opensm/FABRIC/opensm.log).
         type: path
       designated_host:
-        description: The host that shall be master, for messages.
+        description: The designated host, for messages.
         type: str
       peer_guids:
-        description: Port GUIDs of other hosts that may run a subnet manager of the fabric. A master on one of them is no stranger.
+        description: The port GUIDs of other hosts that may run a subnet manager of the fabric. A master on one of them is accepted.
         type: list
         elements: str
         default: []
       other_guids:
-        description: Port GUIDs that are on other fabrics. A master on one of them means that a cable is in the wrong fabric, and is refused.
+        description: The port GUIDs that are on other fabrics. A master on one of them means that a cable is in the wrong fabric, and is refused.
         type: list
         elements: str
         default: []
   partitions:
     description:
-      - Content of C(partitions.conf) for each fabric. Without one, every port is a full member of the default partition.
+      - The content of C(partitions.conf) for each fabric. Without one, every port is a full member of the default partition.
       - The filter P(rdma.ofed.opensm_data#filter) makes it from declared partitions.
     type: dict
     default: {}
   node_names:
     description:
-      - Names of nodes for opensm and the diagnostics, in C(/etc/rdma/ib-node-name-map). Other lines of that file stay.
+      - The names of nodes for opensm and the diagnostics, in C(/etc/rdma/ib-node-name-map). Other lines of that file stay.
       - Without this option the file stays as it is. The filter P(rdma.ofed.opensm_data#filter) gives C(hosts).
     type: dict
     suboptions:
       hosts:
-        description: For each host a mapping of its HCAs to node GUIDs; without one, the host keeps the names that it has in the file.
+        description: For each host, a mapping of its HCAs to node GUIDs. Without one, the host keeps its names in the file.
         type: dict
         default: {}
       names:
-        description: Names of other nodes, such as switches, by node GUID.
+        description: The names of other nodes, such as switches, by node GUID.
         type: dict
         default: {}
   routing_engine:
@@ -109,56 +109,56 @@ options:
     type: list
     elements: str
   root_guids:
-    description: Node GUIDs of the root switches, for routing engines that start from roots.
+    description: The node GUIDs of the root switches, for routing engines that start from roots.
     type: list
     elements: str
   qos:
-    description: Set up quality of service.
+    description: Whether to set up quality of service.
     type: bool
   qos_policy:
     description: The text of a QoS policy.
     type: str
   sm_key:
-    description: Key by which the subnet managers of a fabric know each other. It can only be changed while no other one runs.
+    description: The key by which the subnet managers of a fabric recognise each other. It can only be changed while no other one runs.
     type: str
   log_max_size:
-    description: Size in MB at which opensm starts its log anew. V(0) sets no limit.
+    description: The size in MB at which opensm restarts its log. V(0) sets no limit.
     type: int
     default: 128
   log_flags:
     description: What opensm logs, as a byte of flags such as V("0x03").
     type: str
   options:
-    description: Other keys of C(opensm.conf). One that the installed opensm does not have is refused, and so is a value of another kind.
+    description: Other keys of C(opensm.conf) and their values. A key that the installed opensm does not have is refused, and so is a value of the wrong type.
     type: dict
     default: {}
   secret_options:
-    description: The same for keys that are secret, which end in C(_key) or C(_seed).
+    description: Secret keys of C(opensm.conf), which end in C(_key) or C(_seed), and their values.
     type: dict
     default: {}
   wait_timeout:
     description:
-      - Seconds to wait until the fabric of an instance is managed as it shall be.
-      - A master that shall be stopped waits half of it for somebody who stands by.
+      - How long to wait until the fabric of each instance has its designated master, in seconds.
+      - A master that is to be stopped waits half of it for a standby.
     type: int
     default: 60
   known_hosts:
     description:
-      - Names of the hosts of the inventory.
-      - A master whose node description begins with one of them is on that host. Any other one is a stranger.
+      - The names of the hosts of the inventory.
+      - A master whose node description begins with one of them is on that host. Any other master is foreign.
     type: list
     elements: str
     default: []
   allow_foreign_master:
     description:
-      - Start even though a stranger is master, on a switch for example.
-      - The election then decides. The module is content with exactly one master, whichever it is.
+      - Whether to start although a foreign master runs, on a switch for example.
+      - The election then decides. The module accepts exactly one master, whichever it is.
     type: bool
     default: false
   stack_replaced:
     description:
-      - For check mode, in which nothing was replaced yet. The driver stack would be, so what runs here would run what was replaced.
-      - Otherwise the module finds that out by itself.
+      - Whether check mode plans as if the driver stack had been replaced, so that a running opensm would be outdated.
+      - Outside check mode, the module detects that itself.
     type: bool
     default: false
 requirements:
@@ -259,42 +259,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._converge import converge
-
-INSTANCE = {
-    "fabric": {"type": "str", "default": "ib"},
-    "role": {"type": "str", "choices": ["master", "standby"], "default": "master"},
-    "priority": {"type": "int", "default": 14},
-    "port": {"type": "str"},
-    "port_guid": {"type": "str"},
-    "subnet_prefix": {"type": "str", "default": "0xfe80000000000000"},
-    "log_file": {"type": "path"},
-    "designated_host": {"type": "str"},
-    "peer_guids": {"type": "list", "elements": "str", "default": []},
-    "other_guids": {"type": "list", "elements": "str", "default": []},
-}
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-            "instances": {"type": "list", "elements": "dict", "options": INSTANCE},
-            "partitions": {"type": "dict", "default": {}},
-            "node_names": {"type": "dict", "options": {"hosts": {"type": "dict", "default": {}}, "names": {"type": "dict", "default": {}}}},
-            "routing_engine": {"type": "list", "elements": "str"},
-            "root_guids": {"type": "list", "elements": "str"},
-            "qos": {"type": "bool"},
-            "qos_policy": {"type": "str"},
-            "sm_key": {"type": "str", "no_log": True},
-            "log_max_size": {"type": "int", "default": 128},
-            "log_flags": {"type": "str"},
-            "options": {"type": "dict", "default": {}},
-            "secret_options": {"type": "dict", "default": {}, "no_log": True},
-            "wait_timeout": {"type": "int", "default": 60},
-            "known_hosts": {"type": "list", "elements": "str", "default": []},
-            "allow_foreign_master": {"type": "bool", "default": False},
-            "stack_replaced": {"type": "bool", "default": False},
-        },
+        argument_spec=OPTIONS,
         # That none runs here has to be declared: it must not be the result of a forgotten option.
         required_if=[("state", "present", ["instances"])],
         supports_check_mode=True,

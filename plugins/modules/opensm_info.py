@@ -21,12 +21,12 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.info
 options:
   ports:
-    description: The ports to ask through, in the notation of C(rdma link), such as V(mlx5_0/1). Where empty, all InfiniBand ports.
+    description: The ports to query through, in the notation of C(rdma link), such as V(mlx5_0/1). The default is all InfiniBand ports.
     type: list
     elements: str
     default: []
   known_hosts:
-    description: Names of the hosts of the inventory. A manager whose node description begins with one of them gets it as C(host).
+    description: The names of the hosts of the inventory. A manager whose node description begins with one of them gets it as C(host).
     type: list
     elements: str
     default: []
@@ -141,14 +141,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._report import report
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm_info import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "ports": {"type": "list", "elements": "str", "default": []},
-            "known_hosts": {"type": "list", "elements": "str", "default": []},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: {"changed": False, **report(ModuleRunner(module), names=module.params["ports"], hosts=module.params["known_hosts"])})

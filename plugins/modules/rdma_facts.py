@@ -20,8 +20,8 @@ description:
 options:
   gather:
     description:
-      - The parts to collect. The distribution (C(os)) is always among them, and C(adapters) come with V(hcas).
-      - A later call replaces the whole fact C(rdma), so leave this alone where other roles of the collection follow.
+      - The parts to collect. The distribution (C(os)) is always collected, and C(adapters) come with V(hcas).
+      - A later call replaces the whole fact C(rdma), so keep the default where other roles of the collection follow.
     type: list
     elements: str
     choices: [stack, kernels, modules, hcas, ports, netdevs, usage, ssh, machine, soft_links, gpu]
@@ -665,19 +665,16 @@ import os
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import PARTS, gather
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import gather
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "gather": {"type": "list", "elements": "str", "choices": list(PARTS), "default": list(PARTS)},
-            "keep_look": {"type": "bool", "default": False},
-            "look": {"type": "dict", "default": {}},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: _result(module))

@@ -25,20 +25,21 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.action
 options:
   due:
-    description: Name of the variable that is true on the hosts with work to do.
+    description: The name of the variable that is true on the hosts that have something to do.
     type: str
     required: true
   groups:
     description:
-      - The groups, in their order. A host that is in several belongs to the first.
-      - Where empty, all hosts are one group. Otherwise every host of the play has to be in one of them, or in group C(opensm).
+      - The groups, in their order. A host in several groups belongs to the first. Every host of the play must be in one of them,
+        or in group C(opensm).
+      - The default is one group with all hosts.
     type: list
     elements: str
     default: []
   serial:
     description:
-      - The number of hosts in a batch, as in C(serial) of a play. It is a number, a percentage of the hosts of the group that have
-        work to do, or a list of these.
+      - How many hosts of a group are in a batch, as in C(serial) of a play. It is a number, a percentage of the hosts of the
+        group that have something to do, or a list of these.
     type: raw
     default: 1
 """

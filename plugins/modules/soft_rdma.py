@@ -24,16 +24,30 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.state
 options:
   links:
-    description:
-      - The links, each a mapping of V(name), V(type) and V(netdev).
-      - V(name) is the RDMA device to be. It begins with a letter and has letters, digits, C(_) and C(-).
-      - V(type) is V(rxe) or V(siw).
-      - V(netdev) is the network interface. The kernel makes one link of a type on an interface, and V(rxe) not on a VLAN.
+    description: The links. The list is complete. A link of an earlier run that is no longer listed is deleted.
     type: list
     elements: raw
     default: []
+    suboptions:
+      name:
+        description:
+          - The name of the RDMA device, such as V(rxe0). It begins with a letter and consists of letters, digits, C(_)
+            and C(-).
+        type: str
+        required: true
+      type:
+        description: V(rxe) is RoCE, V(siw) is iWARP.
+        type: str
+        required: true
+        choices: [rxe, siw]
+      netdev:
+        description:
+          - The network interface, such as V(eth0). The kernel creates one link of a type on an interface, and V(rxe)
+            not on a VLAN.
+        type: str
+        required: true
   state:
-    description: V(absent) removes all links that earlier runs made, whatever O(links) says.
+    description: V(absent) removes all links that earlier runs created, regardless of O(links).
     type: str
     choices: [present, absent]
     default: present
@@ -103,15 +117,13 @@ import platform
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._soft_rdma import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._apply import converge
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "links": {"type": "list", "elements": "raw", "default": []},
-            "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

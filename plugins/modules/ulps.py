@@ -24,7 +24,8 @@ extends_documentation_fragment:
 options:
   protocols:
     description:
-      - The protocols that shall be on, the side that uses a service. None turns all off that the module has turned on.
+      - The protocols to turn on, client side. A protocol that the module has turned on and that is no longer listed is turned
+        off.
       - V(ibacm) keeps a cache of addresses and paths. C(ibacm.socket) is started, and C(ibacm.service) where there is an RDMA device.
       - V(srp) logs in to SRP targets, with C(ib_srp) and C(srp_daemon.service). With MLNX_OFED and DOCA-OFED C(SRP_LOAD) of
         C(openib.conf) is set, too.
@@ -36,22 +37,22 @@ options:
     elements: str
     default: []
   source:
-    description: Whose stack is installed.
+    description: The origin of the installed stack.
     type: str
     choices: [inbox, mlnx_ofed, doca]
     default: inbox
   openib_conf:
-    description: The keys of C(/etc/infiniband/openib.conf) that are declared elsewhere. They are not set back when a protocol is turned off.
+    description: The keys of C(/etc/infiniband/openib.conf) that are declared elsewhere. They are not reset when a protocol is turned off.
     type: dict
     default: {}
   renewed:
     description:
       - Whether the stack or its driver has just been replaced, or in check mode would have been. All protocols are then turned
-        on again, because the new packages may have changed anything.
+        on again, because the new packages may have reset anything.
     type: bool
     default: false
   start:
-    description: Take V(false) while the loaded driver is not the installed one. Modules are then loaded, and services started, from the next boot on.
+    description: Whether to load modules and start services now. With V(false), for a loaded driver that is not the installed one, the next boot does so.
     type: bool
     default: true
 notes:
@@ -140,17 +141,12 @@ from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ulps import OPTIONS
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={
-            "protocols": {"type": "list", "elements": "str", "default": []},
-            "source": {"type": "str", "choices": ["inbox", "mlnx_ofed", "doca"], "default": "inbox"},
-            "openib_conf": {"type": "dict", "default": {}},
-            "renewed": {"type": "bool", "default": False},
-            "start": {"type": "bool", "default": True},
-        },
+        argument_spec=OPTIONS,
         supports_check_mode=True,
     )
     answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))

@@ -20,7 +20,7 @@ description:
   - Register the result as C(rdma_site), as C(site.yml) does. The roles then skip their own validation.
 options:
   role:
-    description: Validate the variables of this role only, as they are within it. By default, those of all roles and the site's subnet managers.
+    description: The role whose variables to validate, as they are within it. The default is all roles, and the placement of the subnet managers.
     type: str
     choices: [ofed]
 author:

@@ -15,6 +15,7 @@ import types
 import typing as t
 from unittest import mock
 
+import pytest
 from hypothesis import settings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -55,3 +56,40 @@ if importlib.util.find_spec("ansible.module_utils.testing") is None:
     _testing = types.ModuleType("ansible.module_utils.testing")
     vars(_testing)["patch_module_args"] = _patch_module_args
     sys.modules[_testing.__name__] = _testing
+
+
+class Wording(str):
+    """A text for people. Code of the collection may show it and must not decide on it: that fails the test."""
+
+    def _refuse(self) -> None:
+        caller = sys._getframe(2).f_code.co_filename
+        assert not caller.startswith(str(ROOT / "plugins")), "%s decides on the wording %r" % (caller, str.__str__(self))
+
+
+def _guarded(name: str) -> t.Any:
+    original = getattr(str, name)
+
+    def method(self: Wording, *args: t.Any) -> t.Any:
+        self._refuse()
+        return original(self, *args)
+
+    return method
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "contains", "getitem"):
+    setattr(Wording, "__%s__" % _name, _guarded("__%s__" % _name))
+for _name in ("startswith", "endswith", "split", "rsplit", "partition", "rpartition", "find", "index", "count", "replace", "strip"):
+    setattr(Wording, _name, _guarded(_name))
+setattr(Wording, "__hash__", str.__hash__)  # noqa: B010
+
+
+@pytest.fixture(autouse=True)
+def _words_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every wording of a change is one that the collection cannot decide on."""
+    from ansible_collections.rdma.ofed.plugins.module_utils import _words
+
+    def marked(function: t.Callable[..., str]) -> t.Callable[..., str]:
+        return lambda *args, **named: Wording(function(*args, **named))
+
+    for name in ("subject", "change", "pending"):
+        monkeypatch.setattr(_words, name, marked(getattr(_words, name)))

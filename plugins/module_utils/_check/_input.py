@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _input as kmod_input
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +38,6 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_designated_names": (list, "a list of host names"),
     "fabric_check_designated_guids": (list, "a list of port GUIDs"),
 }
-GPUDIRECT = (NONE, *METHODS)
-FLAGS = ("fabric_check_subnet_manager", "fabric_check_designated", "fabric_check_standby", "fabric_check_fail")
 
 
 def _of(role: str, params: Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -75,11 +73,7 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
             found.append(Problem(name, variables[name], allowed))
     if "fabric_check_wait" in variables and read_int(variables["fabric_check_wait"]) is None:
         found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
-    if "fabric_check_gpudirect" in variables and variables["fabric_check_gpudirect"] not in GPUDIRECT:
-        found.append(Problem("fabric_check_gpudirect", variables["fabric_check_gpudirect"], ", ".join(GPUDIRECT)))
-    for name in FLAGS:
-        if name in variables and not is_boolean(variables[name]):
-            found.append(Problem(name, variables[name], ALLOWED))
+    found += value_problems(VARIABLES, variables)
     if isinstance(variables.get("fabric_check_ports"), list):
         found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
     if isinstance(variables.get("fabric_check_interfaces"), list):

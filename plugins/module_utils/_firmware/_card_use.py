@@ -4,9 +4,9 @@
 
 # Private to this collection: it may change without notice.
 
-"""Who uses one card, among all users of RDMA on the node: what a reset of that card would take away. Pure but for the readers.
+"""The users of one card, among all users of RDMA on the node. Pure but for the readers.
 
-A user that can't be tied to a card counts as a user of every card: a wrong "free" costs a mount or a job, a wrong "in use"
+A user whose card is unknown counts as a user of every card: a wrong "free" costs a mount or a job, a wrong "in use"
 costs a question.
 """
 
@@ -29,7 +29,7 @@ _CLASSES = ("infiniband_verbs", "infiniband_mad")
 
 
 class Places(t.NamedTuple):
-    """Where things are: the PCI function below each interface and below each file of /dev/infiniband."""
+    """The PCI functions below each interface, and below each file of /dev/infiniband."""
 
     interfaces: t.Mapping[str, frozenset[str]]
     files: t.Mapping[str, str]
@@ -58,7 +58,7 @@ def read_places(root: str, netdevs: t.Sequence[Netdev]) -> Places:
 
 
 def users_of(functions: t.Collection[str], users: t.Sequence[User], places: Places) -> tuple[str, ...]:
-    """The users of one card in words; C(functions) are its PCI functions. Subnet managers are left out: see M(_reset_plan)."""
+    """The users of one card in words; `functions` are its PCI functions. Subnet managers are left out: `Host.opensm` tells of them."""
     found = []
     for user in users:
         known = places.of(user.via)
@@ -68,7 +68,7 @@ def users_of(functions: t.Collection[str], users: t.Sequence[User], places: Plac
 
 
 def ssh_over(functions: t.Collection[str], ssh: SshPath, places: Places) -> str:
-    """The interface by which the connection that manages the node runs, or may run, over this card; "" where it doesn't."""
+    """The interface by which the connection that manages the node runs, or may run, over this card; "" where it does not."""
     if ssh.client and not ssh.device:
         return "an interface that can't be told"
     if not ssh.over_rdma:

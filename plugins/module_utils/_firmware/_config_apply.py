@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Configures the firmware of all chosen adapters of a node: look at all, judge all, then set."""
+"""Configures the firmware of all chosen adapters of a node: look at all, check all, then set."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ import contextlib
 import os
 import time
 import typing as t
-from concurrent.futures import ThreadPoolExecutor
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, targets_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import (
-    Step,
+    ConfigPlan,
     differences,
-    plan_of,
+    plan,
     refused,
     refused_together,
-    step_of,
-    unjudged,
+    sound_assignments,
     whole_arrays,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each, outcomes
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
@@ -37,40 +36,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
-
-_WORKERS = 16
-
-Item = t.TypeVar("Item")
-Result = t.TypeVar("Result")
-
-
-def outcomes(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> list[Result | RdmaError]:
-    """The results for all items, worked out side by side; an error where one failed."""
-
-    def one(item: Item) -> Result | RdmaError:
-        try:
-            return function(item)
-        except RdmaError as exc:
-            return exc
-
-    if not items:
-        return []
-    with ThreadPoolExecutor(max_workers=min(len(items), _WORKERS)) as pool:
-        return list(pool.map(one, items))
-
-
-def each(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> list[Result]:
-    """The results for all items. All that fail are told at once."""
-    results = outcomes(function, items)
-    failures = [result for result in results if isinstance(result, RdmaError)]
-    if len(failures) == 1:
-        raise failures[0]
-    if failures:
-        raise CommandFailed("; ".join(failure.msg for failure in failures), **failures[0].details)
-    return [result for result in results if not isinstance(result, RdmaError)]
 
 
 @contextlib.contextmanager
@@ -102,98 +70,105 @@ def _marked(rows: dict[str, Row], everything: t.Callable[[], t.Mapping[str, Row]
     return {name: row._replace(read_only=whole[base_name(name)].read_only) if base_name(name) in whole else row for name, row in rows.items()}
 
 
-def look(session: Session, target: Target) -> dict[str, Row]:
+def look(session: Session, wanted: Wanted) -> dict[str, Row]:
     """The declared parameters; all of the adapter where all shall be reset, or where one of the declared is missing."""
-    names = list(target.wishes)
-    if not target.reset_all:
+    names = list(wanted.settings)
+    if not wanted.reset_all:
         try:
             return _marked(session.query(names), session.query)
         except Missing:
             pass
     rows = session.query()
-    elements = whole_arrays(rows) if target.reset_all else [name for name in names if _is_there(name, rows)]
+    elements = whole_arrays(rows) if wanted.reset_all else [name for name in names if _is_there(name, rows)]
     if elements:
         rows.update(_marked(session.query(elements), lambda: rows))
     return rows
 
 
-class Judged(t.NamedTuple):
-    """One adapter before the first change."""
-
-    step: Step
-    problems: list[Problem]
-
-
-def judge(session: Session, target: Target) -> Judged:
-    """Compare, and let the tool itself say whether it would take what is to be set."""
-    rows = look(session, target)
-    wrong = check(target, rows)
-    if wrong or awaited(target, rows):
-        wrong = check(target, rows, session.confs())
-    step = step_of(target, rows)
-    assignments = unjudged(step, wrong)
+def examine(session: Session, wanted: Wanted) -> ConfigPlan:
+    """Compare, and let the tool itself try what is to be set, in a dry run."""
+    rows = look(session, wanted)
+    problems = check(wanted, rows)
+    if problems or awaited(wanted, rows):
+        problems = check(wanted, rows, session.confs())
+    found = plan(wanted, rows)._replace(problems=tuple(problems))
+    assignments = sound_assignments(found)
     if not assignments:
-        return Judged(step, wrong)
+        return found
     new, refusal = session.rehearse(assignments)
     if refusal:
-        wrong.extend(_blame(session, step, assignments, refusal))
-    return Judged(step if wrong else step_of(target, rows, new), wrong)
+        return found._replace(problems=(*problems, *_blame(session, found, assignments, refusal=refusal)))
+    return found if problems else plan(wanted, rows, new)
 
 
-def _blame(session: Session, step: Step, assignments: t.Mapping[str, str], refusal: str) -> list[Problem]:
-    """Which of the assignments the tool does not take: it tells the first one only, and seldom its name. So it is asked for each alone."""
+def _blame(session: Session, found: ConfigPlan, assignments: t.Mapping[str, str], *, refusal: str) -> list[Problem]:
+    """The assignments that the tool does not take. It reports the first one only, and seldom its name, so it has to try each alone."""
     refusals = dict.fromkeys(assignments, refusal)
     if len(assignments) > 1:
         refusals = {name: session.rehearse({name: spelt})[1] for name, spelt in assignments.items()}
     culprits = {name: said for name, said in refusals.items() if said}
     if not culprits:
-        return [refused_together(step, assignments, refusal, session.tool.name)]
-    return refused(step, culprits, session.confs(), session.tool.name)
+        return [refused_together(found.wanted, assignments, said=refusal, tool=session.tool.name)]
+    return refused(found, culprits, confs=session.confs(), tool=session.tool.name)
 
 
-def _waves(steps: t.Sequence[Step]) -> tuple[list[Step], list[Step]]:
+def _waves(plans: t.Sequence[ConfigPlan]) -> tuple[list[ConfigPlan], list[ConfigPlan]]:
     """One adapter of each kind first: limits that only the firmware knows show there, before the others are touched."""
-    first: dict[tuple[str, ...], Step] = {}
-    for step in steps:
-        first.setdefault((step.target.device.type, *sorted("%s=%s" % item for item in step.assignments.items())), step)
+    first: dict[tuple[str, ...], ConfigPlan] = {}
+    for one in plans:
+        first.setdefault((one.wanted.device.type, *sorted("%s=%s" % item for item in one.assignments.items())), one)
     leaders = list(first.values())
-    return leaders, [step for step in steps if step not in leaders]
+    return leaders, [one for one in plans if one not in leaders]
 
 
-def carry_out(session: Session, step: Step) -> dict[str, Row]:
-    """Set, and look whether it is there; what appears only then comes second."""
+def apply(session: Session, todo: ConfigPlan) -> dict[str, Row]:
+    """Set, and look whether it is there; parameters that exist only then follow. Returns the rows after that."""
     try:
-        session.set(step.assignments)
-        rows = look(session, step.target)
-        if step.later:
-            again = step_of(step.target, rows)
+        session.set(todo.assignments)
+        rows = look(session, todo.wanted)
+        if todo.later:
+            again = plan(todo.wanted, rows)
             if again.assignments:
                 session.set(again.assignments)
-                rows = look(session, step.target)
+                rows = look(session, todo.wanted)
     except RdmaError as exc:
-        raise _halfway(session, step, exc) from exc
-    left = differences(step.target, rows)
-    absent = [name for name in step.later if name not in rows]
+        raise _halfway(session, todo, exc) from exc
+    left = differences(todo.wanted, rows)
+    absent = [name for name in todo.later if name not in rows]
     if left or absent:
         text = "%s: the tool reported success, but the next start will not bring %s" % (session.title, ", ".join([*sorted(left), *absent]))
-        raise _halfway(session, step, CommandFailed(text))
+        raise _halfway(session, todo, CommandFailed(text))
     return rows
 
 
-def _halfway(session: Session, step: Step, error: RdmaError) -> CommandFailed:
-    """After a failed set nothing is known: look again, and say what was set."""
+def _halfway(session: Session, todo: ConfigPlan, error: RdmaError) -> CommandFailed:
+    """A failed set says nothing about what was set: look again, and report it."""
     try:
-        rows = look(session, step.target)
+        rows = look(session, todo.wanted)
     except RdmaError as exc:
         return CommandFailed("%s. What was set before is not known: %s" % (error.msg, exc.msg), **{**error.details, "changed": True})
-    left = step_of(step.target, rows)
+    left = plan(todo.wanted, rows)
     open_names = {*left.assignments, *left.later}
-    done = [change.words() for name, change in zip(step.after(), step.changes()) if name not in open_names and name in rows]
+    done = [change.words() for change in todo.changes() if change.aspect not in open_names and change.aspect in rows]
     text = "%s. Set for the next start: %s. Not set: %s" % (error.msg, ", ".join(done) or "nothing", ", ".join(sorted(open_names)) or "nothing")
     return CommandFailed(text, **{**error.details, "changed": bool(done), "changes": done})
 
 
-def save(sessions: t.Mapping[str, Session], steps: t.Sequence[Step], folder: str) -> list[str]:
+def apply_all(sessions: t.Mapping[str, Session], todo: t.Sequence[ConfigPlan], backups: list[str]) -> dict[str, t.Mapping[str, Row]]:
+    """Set all adapters; the rows of each after that. Raises CommandFailed with the outcome of all adapters where some fail."""
+    found: dict[str, t.Mapping[str, Row]] = {}
+    for wave in _waves(todo):
+        answers = outcomes(lambda one: apply(sessions[one.pci], one), wave)
+        found.update({one.pci: rows for one, rows in zip(wave, answers) if not isinstance(rows, RdmaError)})
+        failures = [answer for answer in answers if isinstance(answer, RdmaError)]
+        if failures:
+            finished = [one for one in todo if one.pci in found]
+            untouched = [one for one in todo if one not in finished and one not in wave]
+            raise _failure(failures, finished, untouched=untouched, backups=backups)
+    return found
+
+
+def save(sessions: t.Mapping[str, Session], todo: t.Sequence[ConfigPlan], folder: str) -> list[str]:
     """Backups of the adapters that will change, all before the first change; returns the files."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -201,18 +176,18 @@ def save(sessions: t.Mapping[str, Session], steps: t.Sequence[Step], folder: str
         raise CommandFailed("the folder for backups, %s, can't be made: %s; nothing was set" % (folder, exc.strerror)) from exc
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
 
-    def one(step: Step) -> str:
-        path = os.path.join(folder, "%s-%s.raw" % (step.target.device.pci.replace(":", "-"), stamp))
-        return path if sessions[step.target.device.pci].backup(path) else ""
+    def one(pci: str) -> str:
+        path = os.path.join(folder, "%s-%s.raw" % (pci.replace(":", "-"), stamp))
+        return path if sessions[pci].backup(path) else ""
 
-    return [path for path in each(one, steps) if path]
+    return [path for path in each(one, [plan.pci for plan in todo]) if path]
 
 
-def describe(step: Step, rows: t.Mapping[str, Row], tool: str) -> dict[str, t.Any]:
-    """One adapter in the result. C(rows) are those after the run; in check mode those before, with what would be set."""
-    after = step.after()
-    names = [*step.target.wishes, *(name for name in after if name not in step.target.wishes)]
-    device = step.target.device
+def describe(todo: ConfigPlan, rows: t.Mapping[str, Row], tool: str) -> dict[str, t.Any]:
+    """One adapter in the result. `rows` are those after the run; in check mode those before, with what would be set."""
+    after = todo.after()
+    names = [*todo.wanted.settings, *(name for name in after if name not in todo.wanted.settings)]
+    device = todo.wanted.device
     return {
         "pci": device.pci,
         "functions": list(device.functions),
@@ -233,56 +208,46 @@ def describe(step: Step, rows: t.Mapping[str, Row], tool: str) -> dict[str, t.An
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """Look, judge, plan, set, look again; returns the result of the module."""
-    parameters = module.params
-    wrong = entry_problems("devices", parameters["devices"])
-    if wrong:
-        raise InvalidInput(wrong)
-    targets, wrong = targets_of("devices", parameters["devices"], read_devices(root), parameters["missing"])
-    if wrong:
-        raise InvalidInput(wrong)
-    if targets and module.check_mode and not any(run.has(name) for name in TOOLS):
-        reason = "nothing can be foreseen: the tools are not installed on this node; a real run would stop here, or install them before"
-        return {**Plan().result(), "reasons": [reason], "devices": [], "backup_files": []}
-    tools = find_tools(run, parameters["tool"]) if targets else ()
-    sessions = {target.device.pci: Session(run, tools, target.device.pci, module.tmpdir, title(target.device)) for target in targets}
-    with _locked(sessions, parameters["lock_timeout"], root):
-        judged = each(lambda target: judge(sessions[target.device.pci], target), targets)
-        wrong = [problem for one in judged for problem in one.problems]
-        if wrong:
-            raise InvalidInput(wrong)
-        steps = [one.step for one in judged]
-        found = {step.target.device.pci: step.rows for step in steps}
-        todo = [step for step in steps if step.changes()]
+    """Look, plan, set, look again; returns the result of the module."""
+    options = module.params
+    problems = entry_problems("devices", options["devices"])
+    if problems:
+        raise InvalidInput(problems)
+    all_wanted, problems = wanted_of("devices", options["devices"], read_devices(root), missing=options["missing"])
+    if problems:
+        raise InvalidInput(problems)
+    if all_wanted and module.check_mode and not any(run.has(name) for name in TOOLS):
+        reason = "nothing can be predicted: the tools are not installed on this node; a real run would stop here, or install them before"
+        return {**Plan().result(reasons=[reason]), "devices": [], "backup_files": []}
+    tools = find_tools(run, options["tool"]) if all_wanted else ()
+    sessions = {one.device.pci: Session(run, tools, one.device.pci, folder=module.tmpdir, title=title(one.device)) for one in all_wanted}
+    with _locked(sessions, options["lock_timeout"], root):
+        plans = each(lambda one: examine(sessions[one.device.pci], one), all_wanted)
+        problems = [problem for one in plans for problem in one.problems]
+        if problems:
+            raise InvalidInput(problems)
+        found = {one.pci: one.rows for one in plans}
+        todo = [one for one in plans if one.changes()]
         backups: list[str] = []
         if todo and not module.check_mode:
-            backups = save(sessions, todo, parameters["backup_dir"]) if parameters["backup"] else []
-            finished: list[Step] = []
-            for wave in _waves(todo):
-                failures: list[RdmaError] = []
-                for step, outcome in zip(wave, outcomes(lambda step: carry_out(sessions[step.target.device.pci], step), wave)):
-                    if isinstance(outcome, RdmaError):
-                        failures.append(outcome)
-                    else:
-                        found[step.target.device.pci] = outcome
-                        finished.append(step)
-                if failures:
-                    raise _failure(failures, finished, [step for step in todo if step not in finished and step not in wave], backups)
-    pending = [entry for step in steps for entry in step.pending()]
-    result = plan_of(steps).result(pending, [entry.words() for entry in pending])
-    result["devices"] = [describe(step, found[step.target.device.pci], sessions[step.target.device.pci].tool.name) for step in steps]
-    result["backup_files"] = backups
-    return result
+            backups = save(sessions, todo, options["backup_dir"]) if options["backup"] else []
+            found.update(apply_all(sessions, todo, backups))
+    pending = [entry for one in plans for entry in one.pending()]
+    return {
+        **Plan(tuple(change for one in plans for change in one.changes())).result(pending, [entry.words() for entry in pending]),
+        "devices": [describe(one, found[one.pci], sessions[one.pci].tool.name) for one in plans],
+        "backup_files": backups,
+    }
 
 
-def _failure(failures: t.Sequence[RdmaError], finished: t.Sequence[Step], untouched: t.Sequence[Step], backups: list[str]) -> CommandFailed:
-    """Some adapters failed: what became of all of them."""
-    done = [change.words() for step in finished for change in step.changes()]
+def _failure(failures: t.Sequence[RdmaError], finished: t.Sequence[ConfigPlan], *, untouched: t.Sequence[ConfigPlan], backups: list[str]) -> CommandFailed:
+    """Some adapters failed: the outcome of all of them."""
+    done = [change.words() for one in finished for change in one.changes()]
     texts = [failure.msg for failure in failures]
     if finished:
         texts.append("Set on other adapters: %s" % ", ".join(done))
     if untouched:
-        texts.append("Not touched: %s" % ", ".join(title(step.target.device) for step in untouched))
+        texts.append("Not touched: %s" % ", ".join(title(one.wanted.device) for one in untouched))
     changes = [*done, *(words for failure in failures for words in failure.details.get("changes", []))]
     changed = bool(changes) or any(failure.details.get("changed") for failure in failures)
     details = {**failures[0].details, "changed": changed, "changes": changes, "backup_files": backups}

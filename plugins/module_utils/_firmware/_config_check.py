@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target, Wish
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Setting, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import Conf
 
@@ -42,17 +42,17 @@ PREREQUISITES: Mapping[str, tuple[str, int]] = {
 _CLOSE = 0.8
 
 
-def wanted(wish: Wish | None, row: Row) -> str | None:
+def value_wanted(setting: Setting | None, row: Row) -> str | None:
     """The value to have; None where the firmware doesn't tell its default."""
-    return row.default if wish is None or wish.value is None else wish.value
+    return row.default if setting is None or setting.value is None else setting.value
 
 
-def _meets(name: str, value: int, target: Target, rows: Mapping[str, Row]) -> bool:
+def _meets(name: str, value: int, wanted: Wanted, rows: Mapping[str, Row]) -> bool:
     """Will a parameter have a value after the run?"""
-    row, wish = rows.get(name), target.wishes.get(name)
+    row, setting = rows.get(name), wanted.settings.get(name)
     if row is None:
         return False
-    text = wanted(wish, row) if wish or target.reset_all else row.next
+    text = value_wanted(setting, row) if setting or wanted.reset_all else row.next
     if text is None or same(text, row.next):
         return number_of(row.next) == value
     if is_boolean(row.next):
@@ -62,18 +62,18 @@ def _meets(name: str, value: int, target: Target, rows: Mapping[str, Row]) -> bo
     return number == value if number is not None else number_of(row.next) != value
 
 
-def awaited(target: Target, rows: Mapping[str, Row]) -> list[str]:
+def awaited(wanted: Wanted, rows: Mapping[str, Row]) -> list[str]:
     """Parameters that are not there yet, and will be once another declared one is set."""
     return [
         name
-        for name, wish in target.wishes.items()
-        if name not in rows and wish.value is not None and name in PREREQUISITES and _meets(*PREREQUISITES[name], target=target, rows=rows)
+        for name, setting in wanted.settings.items()
+        if name not in rows and setting.value is not None and name in PREREQUISITES and _meets(*PREREQUISITES[name], wanted=wanted, rows=rows)
     ]
 
 
-def _gone(name: str, wish: Wish, target: Target, rows: Mapping[str, Row]) -> bool:
+def _gone(name: str, setting: Setting, wanted: Wanted, rows: Mapping[str, Row]) -> bool:
     """Has a parameter that shall have its default gone with the one that it depends on?"""
-    return wish.value is None and name in PREREQUISITES and PREREQUISITES[name][0] in rows and not _meets(*PREREQUISITES[name], target=target, rows=rows)
+    return setting.value is None and name in PREREQUISITES and PREREQUISITES[name][0] in rows and not _meets(*PREREQUISITES[name], wanted=wanted, rows=rows)
 
 
 def _likeness(one: str, other: str) -> float:
@@ -93,10 +93,10 @@ def _near(base: str, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> tupl
     return [name for name in near if _likeness(name, base) >= _CLOSE], known[0]
 
 
-def _missing(name: str, wish: Wish, target: Target, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> Problem:
-    """C(name) is an element; the problem is that of the key which the author wrote."""
-    where = "%s (%s)" % (wish.within or wish.where, target.device.pci)
-    written = wish.key or name
+def _missing(name: str, setting: Setting, wanted: Wanted, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> Problem:
+    """`name` is an element; the problem is that of the key which the author wrote."""
+    where = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)
+    written = setting.key or name
     if name in PREREQUISITES:
         other, value = PREREQUISITES[name]
         if other in rows:
@@ -107,7 +107,7 @@ def _missing(name: str, wish: Wish, target: Target, rows: Mapping[str, Row], con
         allowed = "%s[%d..%d]" % (base, limits[0], limits[1]) if limits else "%s, which is no array" % base
         return Problem(where, written, allowed)
     near, known = _near(base, rows, confs)
-    hints = ["did you mean %s?" % " or ".join(near) if near else "see: mstconfig -d %s query" % target.device.pci]
+    hints = ["did you mean %s?" % " or ".join(near) if near else "see: mstconfig -d %s query" % wanted.device.pci]
     if base in confs or known:
         known = "it" if base in confs else known
         hints.insert(0, "the tool knows %s, but not for this card with its present firmware and settings" % known)
@@ -122,35 +122,35 @@ def once(problems: t.Iterable[Problem]) -> list[Problem]:
     return list(found.values())
 
 
-def check(target: Target, rows: Mapping[str, Row], confs: Mapping[str, Conf] | None = None) -> list[Problem]:
-    """Everything declared that this adapter can't have. C(rows) are all of the adapter where one of the declared ones is missing."""
+def check(wanted: Wanted, rows: Mapping[str, Row], confs: Mapping[str, Conf] | None = None) -> list[Problem]:
+    """Everything declared that this adapter can't have. `rows` are all of the adapter where one of the declared ones is missing."""
     found: list[Problem] = []
-    later = awaited(target, rows)
-    for name, wish in target.wishes.items():
-        where = "%s (%s)" % (wish.where, target.device.pci)
+    later = awaited(wanted, rows)
+    for name, setting in wanted.settings.items():
+        where = "%s (%s)" % (setting.where, wanted.device.pci)
         row = rows.get(name)
         needs = PREREQUISITES.get(name)
         conf = (confs or {}).get(base_name(name))
         if row is None:
-            if name in later and conf and _refuses(conf, wish.value or ""):
-                found.append(Problem(where, wish.value, conf.allowed()))
-            elif name not in later and not _gone(name, wish, target, rows):
-                found.append(_missing(name, wish, target, rows, confs or {}))
+            if name in later and conf and _refuses(conf, setting.value or ""):
+                found.append(Problem(where, setting.value, conf.allowed()))
+            elif name not in later and not _gone(name, setting, wanted, rows):
+                found.append(_missing(name, setting, wanted, rows, confs or {}))
             continue
-        text = wanted(wish, row)
+        text = value_wanted(setting, row)
         limits = bounds(row.next)
         if limits:
-            within = "%s (%s)" % (wish.within or wish.where, target.device.pci)
-            found.append(Problem(within, wish.key or name, "elements of the array: %s[%d..%d]" % (name, limits[0], limits[1])))
+            within = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)
+            found.append(Problem(within, setting.key or name, "elements of the array: %s[%d..%d]" % (name, limits[0], limits[1])))
         elif text is None:
-            found.append(Problem(where, wish.key or name, "a value", "the firmware of this card does not tell its defaults"))
+            found.append(Problem(where, setting.key or name, "a value", "the firmware of this card does not tell its defaults"))
         elif not readable(row.next):
             found.append(Problem(where, text, "a parameter that can be read", "the card does not tell the value of %s" % name))
         elif row.read_only and not same(text, row.next):
             found.append(Problem(where, text, row.next, "%s is read only" % name))
-        elif wish.boolean and not is_boolean(row.next):
+        elif setting.boolean and not is_boolean(row.next):
             found.append(Problem(where, text, allowed_value(name, row, confs or {}), "%s is no boolean: write a name in quotes or a number" % name))
-        elif needs and needs[0] in target.wishes and wish.value is not None and not _meets(*needs, target=target, rows=rows):
+        elif needs and needs[0] in wanted.settings and setting.value is not None and not _meets(*needs, wanted=wanted, rows=rows):
             found.append(Problem(where, text, "%s=%d" % needs, "%s exists only then" % name))
     return once(found)
 

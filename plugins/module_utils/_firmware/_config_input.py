@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What may be declared about firmware configuration, and which adapter shall have what. Pure."""
+"""What may be declared about firmware configuration, and the wanted configuration of each adapter. Pure."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, matches, selector_problem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, number_of, parse_key, wish_text
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, select, selection_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, number_of, parse_key, text_of
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._hca_firmware import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 
-_OPTIONS = (*SELECTORS, "all", "state", "parameters", "names")
+_OPTIONS = ("state", "parameters", "names")
 _KEY = "the name of a parameter, an element NAME[2] or a range NAME[0..3]"
 # One word of a command line, and one side of an assignment.
 _WORD = re.compile(r"^[!-<>-~]+\Z")
 
 
-class Wish(t.NamedTuple):
+class Setting(t.NamedTuple):
     """One declared value."""
 
     value: str | None
@@ -34,37 +36,28 @@ class Wish(t.NamedTuple):
     where: str
     """The place in the input."""
     boolean: bool = False
-    """Was it a YAML boolean?"""
+    """Whether it was a YAML boolean."""
     key: str = ""
-    """The parameter as it was written, which may stand for several: C(NAME[0..3])."""
+    """The parameter as it was written, which may stand for several: `NAME[0..3]`."""
     within: str = ""
     """The place that the key itself is the value of."""
 
 
-class Target(t.NamedTuple):
-    """What one adapter shall have."""
+class Wanted(t.NamedTuple):
+    """The wanted configuration of one adapter."""
 
     device: Device
-    wishes: Mapping[str, Wish] = {}
+    settings: Mapping[str, Setting] = {}
     """By parameter; ranges are spelt out."""
     reset_all: bool = False
-    """Shall all other parameters have their defaults?"""
+    """Whether all other parameters go to their defaults."""
 
 
 def _entry_problems(variable: str, entry: t.Any) -> list[Problem]:
     if not isinstance(entry, dict):
         return [Problem(variable, entry, "a mapping with a selector (%s or all) and parameters" % ", ".join(SELECTORS))]
     given = {key: value for key, value in entry.items() if value is not None}
-    unknown = [key for key in given if key not in _OPTIONS]
-    found = [Problem("%s.%s" % (variable, label(key)), given[key], ", ".join(_OPTIONS), "no such option") for key in unknown]
-    chosen = [kind for kind in SELECTORS if kind in given]
-    wrong = [selector_problem("%s.%s" % (variable, kind), kind, given[kind]) for kind in chosen]
-    found.extend(problem for problem in wrong if problem)
-    everything = given.get("all", False)
-    if not isinstance(everything, bool):
-        found.append(Problem(variable + ".all", everything, "true or false"))
-    elif everything == bool(chosen):
-        found.append(Problem(variable, chosen or "without a selector", "either all: true or some of %s" % ", ".join(SELECTORS)))
+    found = selection_problems(variable, given, _OPTIONS)
     state = given.get("state", "present")
     parameters = given.get("parameters") or {}
     names = given.get("names") or []
@@ -103,7 +96,7 @@ def _scalar_problems(variable: str, value: t.Any) -> list[Problem]:
         return [Problem(variable, value, "a name, a number or a boolean")]
     if isinstance(value, int) and not 0 <= value < 2**64:
         return [Problem(variable, value, "a number from 0 to 0xffffffffffffffff")]
-    text = wish_text(value)
+    text = text_of(value)
     if not _WORD.match(text):
         return [Problem(variable, value, "a name, a number (from 0) or a boolean")]
     if number_of(text) == RESERVED:
@@ -120,65 +113,57 @@ def entry_problems(variable: str, entries: t.Any) -> list[Problem]:
         return found
     for index, entry in enumerate(entries):
         seen: set[str] = set()
-        for element, wish in _wishes("%s[%d]" % (variable, index), entry):
+        for element, setting in _settings("%s[%d]" % (variable, index), entry):
             if element in seen:
-                found.append(Problem(wish.where, wish.value, "one value for %s" % element, "it is in this entry twice"))
+                found.append(Problem(setting.where, setting.value, "one value for %s" % element, "it is in this entry twice"))
             seen.add(element)
     return found
 
 
 def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role hca_firmware that declare firmware configuration."""
-    return entry_problems("hca_firmware_config", variables["hca_firmware_config"]) if "hca_firmware_config" in variables else []
+    """Everything that is wrong with the variables of the role hca_firmware, except for those that declare images."""
+    found = value_problems(VARIABLES, variables)
+    return found + entry_problems("hca_firmware_config", variables["hca_firmware_config"]) if "hca_firmware_config" in variables else found
 
 
-def _wishes(variable: str, entry: Mapping[str, t.Any]) -> t.Iterator[tuple[str, Wish]]:
+def _settings(variable: str, entry: Mapping[str, t.Any]) -> t.Iterator[tuple[str, Setting]]:
     for name, value in (entry.get("parameters") or {}).items():
         key = parse_key(name)
         elements = key.elements() if key else []
         values = value if isinstance(value, list) else [value] * len(elements)
         for element, item in zip(elements, values):
-            yield element, Wish(wish_text(item), "%s.parameters.%s" % (variable, name), isinstance(item, bool), name, variable + ".parameters")
+            yield element, Setting(text_of(item), "%s.parameters.%s" % (variable, name), isinstance(item, bool), name, variable + ".parameters")
     for index, name in enumerate(entry.get("names") or []):
         key = parse_key(name)
         for element in key.elements() if key else []:
             where = "%s.names[%d]" % (variable, index)
-            yield element, Wish(None, where, False, name, where)
+            yield element, Setting(None, where, False, name, where)
 
 
-def _agree(one: Wish, other: Wish) -> bool:
+def _agree(one: Setting, other: Setting) -> bool:
     if one.value is None or other.value is None:
         return one.value == other.value
     return agree(one.value, other.value)
 
 
-def targets_of(variable: str, entries: t.Sequence[Mapping[str, t.Any]], devices: t.Sequence[Device], missing: str) -> tuple[list[Target], list[Problem]]:
-    """What each chosen adapter shall have, and where selectors choose nothing or contradict each other.
+def wanted_of(variable: str, entries: t.Sequence[Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Wanted], list[Problem]]:
+    """The wanted configuration of each selected adapter, and where selectors fit none or contradict each other.
 
-    C(missing) is C(fail) or C(ignore): what an entry is that no adapter of this node matches.
+    `missing` is `fail` or `ignore`, for an entry that no adapter of this node fits.
     """
     found: list[Problem] = []
-    chosen: dict[str, tuple[dict[str, Wish], list[bool]]] = {device.pci: ({}, []) for device in devices}
+    chosen: dict[str, tuple[dict[str, Setting], list[bool]]] = {device.pci: ({}, []) for device in devices}
     for index, entry in enumerate(entries):
         where = "%s[%d]" % (variable, index)
-        selectors = {kind: entry[kind] for kind in SELECTORS if entry.get(kind) is not None}
-        selected = [device for device in devices if all(matches(device, kind, value) for kind, value in selectors.items())]
-        partly = [device for device in devices if any(matches(device, kind, value) for kind, value in selectors.items())]
-        said = ", ".join("%s: %s" % item for item in selectors.items()) or "all: true"
-        if not selected and partly and len(selectors) > 1:
-            found.append(Problem(where, said, "selectors that agree", "%s fits some of them only" % "; ".join(map(describe_device, partly))))
-        elif not selected and missing == "fail":
-            have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
-            unknown = any("psid" in selectors and not device.psid for device in devices)
-            hint = "this node has: %s%s" % (have, ". The PSID is known only once the driver is loaded" if unknown else "")
-            found.append(Problem(where, said, "an adapter of this node, or missing: ignore", hint))
-        for device in selected:
-            wishes, resets = chosen[device.pci]
+        selection = select(where, entry, devices, required=missing == "fail", must_agree=True)
+        found += filter(None, [selection.problem])
+        for device in selection.devices:
+            settings, resets = chosen[device.pci]
             resets.append(entry.get("state") == "default" and not entry.get("names"))
-            for element, wish in _wishes(where, entry):
-                first = wishes.setdefault(element, wish)
-                if not _agree(first, wish):
-                    hint = "%s sets it to %s, and both mean %s" % (first.where, first.value or "its default", describe_device(device))
-                    found.append(Problem(wish.where, wish.value or "the default", "one value for %s" % element, hint))
+            for element, setting in _settings(where, entry):
+                first = settings.setdefault(element, setting)
+                if not _agree(first, setting):
+                    hint = "%s sets it to %s, and both select %s" % (first.where, first.value or "its default", describe_device(device))
+                    found.append(Problem(setting.where, setting.value or "the default", "one value for %s" % element, hint))
     by_pci = {device.pci: device for device in devices}
-    return [Target(by_pci[pci], wishes, any(resets)) for pci, (wishes, resets) in sorted(chosen.items()) if resets], found
+    return [Wanted(by_pci[pci], settings, any(resets)) for pci, (settings, resets) in sorted(chosen.items()) if resets], found

@@ -12,7 +12,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas, read_part_number
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
@@ -52,9 +52,9 @@ class Device(t.NamedTuple):
     rdma: tuple[str, ...] = ()
     netdevs: tuple[str, ...] = ()
     type: str = ""
-    """C(MT4119)."""
+    """`MT4119`."""
     model: str = ""
-    """C(ConnectX5)."""
+    """`ConnectX5`."""
     psid: str = ""
     part_number: str = ""
     guids: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ def read_devices(root: str = "/") -> tuple[Device, ...]:
 
 
 def _plain(text: str) -> str:
-    """C(ConnectX-5) and C(connectx5) are one type."""
+    """`ConnectX-5` and `connectx5` are one type."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
@@ -120,13 +120,8 @@ def _address(text: str) -> str:
     return text.lower() if text.count(":") > 1 else "0000:" + text.lower()
 
 
-def selector_options() -> dict[str, t.Any]:
-    """The argument specification of an entry that names adapters; documented in the fragment C(rdma.ofed.adapters)."""
-    return {"all": {"type": "bool", "default": False}, **{kind: {"type": "str"} for kind in SELECTORS}}
-
-
 def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
-    """What is wrong with the text of a selector."""
+    """The problem with the text of a selector."""
     if kind == "pci":
         return None if isinstance(value, str) and _PCI.match(value.lower()) else Problem(variable, value, "a PCI address such as 0000:03:00.0")
     if kind == "guid":
@@ -134,8 +129,58 @@ def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
     return None if isinstance(value, str) and _WORD.match(value) else Problem(variable, value, "the %s of an adapter" % kind.replace("_", " "))
 
 
+def selection_problems(where: str, given: t.Mapping[t.Any, t.Any], options: t.Sequence[str] = ()) -> list[Problem]:
+    """Everything that is wrong with the selectors of an entry. `given` are its keys that are set, `options` those that may stand beside selectors."""
+    known = ("all", *SELECTORS, *options)
+    problems = [Problem("%s.%s" % (where, label(key)), given[key], ", ".join(known), "no such option") for key in given if key not in known]
+    chosen = [kind for kind in SELECTORS if kind in given]
+    problems += filter(None, (selector_problem("%s.%s" % (where, kind), kind, given[kind]) for kind in chosen))
+    everything = given.get("all", False)
+    if not isinstance(everything, bool):
+        problems.append(Problem(where + ".all", everything, "true or false"))
+    elif everything == bool(chosen):
+        problems.append(Problem(where, chosen or "without a selector", "either all: true or some of %s" % ", ".join(SELECTORS)))
+    return problems
+
+
+class Selection(t.NamedTuple):
+    """The adapters that an entry selects."""
+
+    devices: list[Device]
+    problem: Problem | None = None
+    """Why it selects none, where that is an error."""
+
+
+def select(where: str, entry: t.Mapping[str, t.Any], devices: t.Sequence[Device], *, required: bool, must_agree: bool = False) -> Selection:
+    """All selectors of an entry must fit an adapter.
+
+    It is an error if none does and one is `required`, or, with `must_agree`, if adapters fit some of the selectors only.
+    """
+    selectors = {kind: entry[kind] for kind in SELECTORS if entry.get(kind) is not None}
+    selected = [device for device in devices if all(matches(device, kind, value) for kind, value in selectors.items())]
+    if selected:
+        return Selection(selected)
+    said = ", ".join("%s: %s" % item for item in selectors.items()) or "all: true"
+    partly = [device for device in devices if any(matches(device, kind, value) for kind, value in selectors.items())]
+    if must_agree and partly and len(selectors) > 1:
+        return Selection([], Problem(where, said, "selectors that agree", "%s fits some of them only" % "; ".join(map(describe_device, partly))))
+    if not required:
+        return Selection([])
+    have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
+    unknown = "psid" in selectors and not all(device.psid for device in devices)
+    hint = "this node has: %s%s" % (have, ". The PSID is known only once the driver is loaded" if unknown else "")
+    return Selection([], Problem(where, said, "an adapter of this node, or missing: ignore, of the role hca_firmware_missing", hint))
+
+
+def select_devices(name: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Device], list[Problem]]:
+    """The adapters that any entry selects, each once. `missing` is `fail` or `ignore`, for selectors that no adapter fits."""
+    selections = [select("%s[%d]" % (name, index), entry, devices, required=missing == "fail" and not entry.get("all")) for index, entry in enumerate(entries)]
+    chosen = {device.pci for selection in selections for device in selection.devices}
+    return [device for device in devices if device.pci in chosen], [selection.problem for selection in selections if selection.problem]
+
+
 def matches(device: Device, kind: str, value: str) -> bool:
-    """Does a selector mean this adapter?"""
+    """Whether a selector fits this adapter."""
     if kind == "pci":
         return _address(value) in device.functions
     if kind == "guid":
@@ -143,7 +188,7 @@ def matches(device: Device, kind: str, value: str) -> bool:
     if kind == "type":
         return _plain(value) in {_plain(device.type), _plain(device.model)} - {""}
     if kind in ("psid", "part_number"):
-        # What is not known of an adapter is chosen by nothing.
+        # No selector fits what is unknown of an adapter.
         return value != "" and value.lower() == str(getattr(device, kind)).lower()
     return value in (device.netdevs if kind == "netdev" else device.rdma)
 

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Look, plan, burn, look again."""
+"""Burns images: look, plan, burn, look again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typing as t
 from ansible.module_utils.urls import open_url
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as look
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as looking
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
@@ -22,18 +22,17 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan im
     OVERRIDE_PSID,
     Adapter,
     Burn,
-    Decision,
-    Rules,
+    ImagePlan,
+    Wanted,
     after,
-    decide,
     describe,
     is_due,
     is_settled,
     name_of,
+    pending,
     plan,
     psids_of,
     unusable,
-    waiting,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -44,19 +43,18 @@ if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
 _PENDING_IMAGE = "pending reset"
-_NO_TOOL = "the firmware of the adapters can't be looked at before mstflint is installed"
+_NO_TOOL = "the firmware of the adapters can't be read before mstflint is installed"
 
 
-def _verify_flash(run: Runner, tool: str, burn: Burn, psid_in_flash: bool, by_tool: bool) -> Adapter:
-    """What the adapter says now; C(by_tool) tells that the tool wrote the flash itself.
+def _verify_flash(run: Runner, tool: str, burn: Burn, *, psid_in_flash: bool, by_tool: bool) -> Adapter:
+    """The adapter as it is now; with `by_tool`, the tool wrote the flash itself.
 
-    Firmware that controls the burn has checked digest, chip and PSID of what it was given before it took it over. Reading all
-    of it back would add nothing, and takes minutes where flash is read in small blocks through configuration space. Where
-    the tool wrote, nobody else looked at the whole, an adapter without a good image does not come back from its reset, and
-    these minutes are well spent.
+    Firmware that controls the burn checks digest, chip and PSID of an image before it takes it over. Reading all of it back would
+    add nothing, and takes minutes where flash is read in small blocks through configuration space. What the tool wrote was not
+    checked as a whole, and an adapter without a good image does not come back from its reset: here, the minutes are well spent.
     """
     adapter, image = burn
-    found = adapter._replace(query=look.query_adapter(run, tool, adapter.pci, psid_in_flash))
+    found = adapter._replace(query=looking.query_adapter(run, tool, adapter.pci, psid_in_flash=psid_in_flash))
     if is_due(found, image):
         raise CommandFailed(
             "after the burn %s has %s (%s) in its flash instead of %s (%s)"
@@ -69,12 +67,12 @@ def _verify_flash(run: Runner, tool: str, burn: Burn, psid_in_flash: bool, by_to
     return found
 
 
-def burn_one(run: Runner, tool: str, burn: Burn, parameters: t.Mapping[str, t.Any], root: str = "/") -> Adapter:
-    """Burn and verify under the card's lock. Somebody else may have done it while we waited for the lock."""
+def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t.Any], root: str = "/") -> Adapter:
+    """Burn and verify under the card's lock. Another process may have done it while we waited for the lock."""
     adapter, image = burn
     psid_in_flash = parameters[OVERRIDE_PSID]
     with card_lock(adapter.pci, parameters["lock_timeout"], root):
-        found = adapter._replace(query=look.query_adapter(run, tool, adapter.pci, psid_in_flash))
+        found = adapter._replace(query=looking.query_adapter(run, tool, adapter.pci, psid_in_flash=psid_in_flash))
         if not is_due(found, image):
             return found
         foreign = found.query.psid != image.query.psid
@@ -86,33 +84,33 @@ def burn_one(run: Runner, tool: str, burn: Burn, parameters: t.Mapping[str, t.An
             hint = " Reset the adapter first: it holds another image that does not run yet." if _PENDING_IMAGE in error else ""
             raise CommandFailed("%s could not be burned with %s: %s.%s" % (name_of(adapter), image.path, error, hint), cmd=argv, rc=output.rc)
         by_tool = foreign or flint.wrote_flash(text) or not flint.firmware_checks(found.query)
-        return _verify_flash(run, tool, burn, psid_in_flash, by_tool)
+        return _verify_flash(run, tool, burn, psid_in_flash=psid_in_flash, by_tool=by_tool)
 
 
-def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], parameters: t.Mapping[str, t.Any], root: str = "/") -> dict[str, Adapter]:
-    """One after the other; the first failure ends it and says what was done before."""
+def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], *, parameters: t.Mapping[str, t.Any], root: str = "/") -> dict[str, Adapter]:
+    """One after the other; the first failure ends it and reports what was done before."""
     done: dict[str, Adapter] = {}
     for burn in burns:
         try:
-            done[burn.adapter.pci] = burn_one(run, tool, burn, parameters, root)
+            done[burn.adapter.pci] = burn_one(run, tool, burn, parameters=parameters, root=root)
         except RdmaError as exc:
             exc.details.update(changed=bool(done), burned=sorted(done), not_burned=[one.adapter.pci for one in burns if one.adapter.pci not in done])
             raise
     return done
 
 
-def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> Decision:
-    """The decision, with the images verified that are to be burned."""
-    rules = Rules(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"])
-    psids = {psid for adapter in adapters if not is_settled(adapter, rules) for psid in psids_of(adapter, rules)}
-    source = look.find_images(run, tool, parameters["images"], psids, cache, download)
-    decision = decide(adapters, source, rules)
-    checked = [look.verify_image(run, tool, image) for image in sorted({burn.image for burn in decision.burns})]
+def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> ImagePlan:
+    """The plan; the images that are to be burned are verified."""
+    wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"])
+    psids = {psid for adapter in adapters if not is_settled(adapter, wanted) for psid in psids_of(adapter, wanted)}
+    source = looking.find_images(run, tool, parameters["images"], psids=psids, cache=cache, download=download)
+    found = plan(adapters, source, wanted)
+    checked = [looking.verify_image(run, tool, image) for image in sorted({burn.image for burn in found.burns})]
     faulty = [unusable(image) for image in checked if image.fault]
-    problems = [*decision.problems, *faulty]
+    problems = [*found.problems, *faulty]
     if problems:
         raise InvalidInput(problems)
-    return decision
+    return found
 
 
 def _need_hardware(parameters: t.Mapping[str, t.Any], root: str) -> None:
@@ -128,23 +126,21 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/", download: Down
     wrong = image_problems(parameters)
     if wrong:
         raise InvalidInput(wrong)
-    tool = look.tool_of(run)
+    tool = looking.tool_of(run)
     if not tool and module.check_mode:
-        return {**Plan().result(), "reasons": [_NO_TOOL], "adapters": []}
-    adapters = look.select(run, look.need_tool(tool), read_devices(root), parameters)
-    decision = Decision()
+        return {**Plan().result(reasons=[_NO_TOOL]), "adapters": []}
+    adapters = looking.look(run, looking.need_tool(tool), read_devices(root), parameters=parameters)
+    todo = ImagePlan()
     if parameters["state"] == "present":
         # Check mode keeps nothing, but has to see the images that a run would burn.
         cache = module.tmpdir if module.check_mode else os.path.join(root, CACHE)
-        decision = _prepare(run, tool, adapters, parameters, cache, download)
-    todo: Plan = plan(decision.burns)
-    if todo:
+        todo = _prepare(run, tool, adapters, parameters=parameters, cache=cache, download=download)
+    if todo.burns:
         _need_hardware(parameters, root)
-        adapters = after(adapters, decision.burns)
-    if todo and not module.check_mode:
-        done = burn_all(run, tool, decision.burns, parameters, root)
+        adapters = after(adapters, todo.burns)
+    if todo.burns and not module.check_mode:
+        done = burn_all(run, tool, todo.burns, parameters=parameters, root=root)
         adapters = tuple(done.get(adapter.pci, adapter) for adapter in adapters)
-    due = waiting(adapters)
-    result = todo.result(due, [*("%s: activated by a firmware reset or a reboot" % entry.change.words() for entry in due), *decision.notes])
-    result["adapters"] = [describe(adapter, decision.chosen.get(adapter.pci)) for adapter in adapters]
-    return result
+    due = pending(adapters)
+    reasons = [*("%s: activated by a firmware reset or a reboot" % entry.change.words() for entry in due), *todo.notes]
+    return {**todo.plan.result(due, reasons), "adapters": [describe(adapter, todo.chosen.get(adapter.pci)) for adapter in adapters]}

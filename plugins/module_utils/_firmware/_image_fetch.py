@@ -22,7 +22,7 @@ _TIMEOUT = 60
 
 
 class Location(t.NamedTuple):
-    """Where an image is: a file on the node, or a URL. C(checksum) is C(sha256:DIGITS), "" for none."""
+    """Where an image is: a file on the node, or a URL. `checksum` is `sha256:DIGITS`, "" for none."""
 
     path: str = ""
     url: str = ""
@@ -36,7 +36,7 @@ class Download(t.Protocol):
 
 
 def location_of(value: str | t.Mapping[str, str]) -> Location:
-    """A declared image: a path, or a mapping with C(path) or C(url), and C(checksum)."""
+    """A declared image: a path, or a mapping with `path` or `url`, and `checksum`."""
     if isinstance(value, str):
         return Location(path=value)
     return Location(value.get("path") or "", value.get("url") or "", (value.get("checksum") or "").lower())

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Is what the user says about firmware images meant well? Pure."""
+"""Validation of the input about firmware images. Pure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, matches, selector_problem
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, selection_problems
 
 _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
 _PSID = re.compile(r"^[A-Za-z0-9_.-]{1,16}\Z")
@@ -48,7 +45,7 @@ def _location_problems(name: str, value: t.Any) -> list[Problem]:
     if url is not None and not (isinstance(url, str) and _URL.match(url)):
         problems.append(Problem(name + ".url", url, "an address that begins with https:// or http://"))
     if checksum is None and url is not None:
-        problems.append(Problem(name + ".checksum", None, _CHECKSUMS, "what comes over a network is not burned unseen"))
+        problems.append(Problem(name + ".checksum", None, _CHECKSUMS, "images from a network are burned only if their checksum is right"))
     if checksum is not None and not (isinstance(checksum, str) and _CHECKSUM.match(checksum)):
         problems.append(Problem(name + ".checksum", checksum, _CHECKSUMS))
     return problems
@@ -86,41 +83,15 @@ def _device_problems(name: str, entries: t.Any) -> list[Problem]:
     problems: list[Problem] = []
     for index, entry in enumerate(entries):
         where = "%s[%d]" % (name, index)
-        given = {key: value for key, value in entry.items() if value is not None} if isinstance(entry, t.Mapping) else {}
-        everything = given.pop("all", False)
-        for key in sorted(set(map(label, given)) - set(SELECTORS)):
-            problems.append(Problem("%s.%s" % (where, key), given.get(key), "all, " + ", ".join(SELECTORS), "no such selector"))
-        wrong = [selector_problem("%s.%s" % (where, kind), kind, given[kind]) for kind in SELECTORS if kind in given]
-        problems += [problem for problem in wrong if problem]
-        if not isinstance(everything, bool) or everything == bool(given):
-            problems.append(Problem(where, entry, "either all: true or some of %s" % ", ".join(SELECTORS)))
+        if isinstance(entry, t.Mapping):
+            problems += selection_problems(where, {key: value for key, value in entry.items() if value is not None})
+        else:
+            problems.append(Problem(where, entry, "a mapping with a selector: all, %s" % ", ".join(SELECTORS)))
     return problems
 
 
-def select_devices(name: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], missing: str) -> tuple[list[Device], list[Problem]]:
-    """The adapters that any entry means, each once. All selectors of an entry have to fit one adapter.
-
-    C(missing) is C(fail) or C(ignore): what an entry is that no adapter of this node fits.
-    """
-    chosen: set[str] = set()
-    problems = []
-    for index, entry in enumerate(entries):
-        selectors = {kind: entry[kind] for kind in SELECTORS if entry.get(kind) is not None}
-        hits = [device.pci for device in devices if all(matches(device, kind, value) for kind, value in selectors.items())]
-        if selectors and not hits and missing == "fail":
-            said = ", ".join("%s: %s" % item for item in selectors.items())
-            have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
-            problems.append(
-                Problem(
-                    "%s[%d]" % (name, index), said, "an adapter of this node, or missing: ignore, of the role hca_firmware_missing", "this node has: %s" % have
-                )
-            )
-        chosen |= set(hits)
-    return [device for device in devices if device.pci in chosen], problems
-
-
 def image_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, prefix: str = "") -> list[Problem]:
-    """C(variables) holds the options of the module mstflint, their names behind a prefix where a role passes its own."""
+    """`variables` holds the options of the module mstflint, their names behind a prefix where a role passes its own."""
     images = variables.get(prefix + "images")
     problems = _images(prefix + "images", images) + _versions(prefix + "versions", variables.get(prefix + "versions"))
     devices = variables.get(prefix + "devices")

@@ -4,28 +4,25 @@
 
 # Private to this collection: it may change without notice.
 
-"""Look at a node's adapters and at the images that are offered for them. Nothing is changed here."""
+"""Look at a node's adapters and at the images that are offered for them."""
 
 from __future__ import annotations
 
-import concurrent.futures
 import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, location_of, mismatch
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import ABSENT, OVERRIDE_PSID, Adapter, Image, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 
-T = t.TypeVar("T")
-R = t.TypeVar("R")
-AT_ONCE = 16
 _SUFFIXES = (".bin", ".mfa2", ".fw")
 
 
@@ -47,11 +44,11 @@ def _query(run: Runner, argv: t.Sequence[str], pci: str) -> flint.Query:
     return flint.parse_query(text)
 
 
-def query_adapter(run: Runner, tool: str, pci: str, psid_in_flash: bool = False) -> flint.Query:
+def query_adapter(run: Runner, tool: str, pci: str, *, psid_in_flash: bool = False) -> flint.Query:
     """What an adapter says of itself.
 
     Firmware that controls updates names the PSID that it runs, even where that of another board was burned and waits for a
-    reset. C(psid_in_flash) has the flash itself read as well. Secure firmware forbids that, and changes of the PSID too.
+    reset. `psid_in_flash` has the flash itself read as well. Secure firmware forbids that, and changes of the PSID too.
     """
     found = _query(run, flint.query_device(tool, pci), pci)
     if not psid_in_flash or not flint.firmware_checks(found) or flint.SECURE in found.security:
@@ -66,39 +63,22 @@ def query_adapter(run: Runner, tool: str, pci: str, psid_in_flash: bool = False)
     )
 
 
-def _together(work: t.Callable[[T], R], things: t.Sequence[T]) -> list[R]:
-    """The work for all things, side by side: most of a query is waiting for a card."""
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(work, things))
+def query_all(run: Runner, tool: str, functions: t.Sequence[str], *, psid_in_flash: bool) -> dict[str, flint.Query]:
+    """One query for each card, by its first function."""
+    return dict(zip(functions, each(lambda pci: query_adapter(run, tool, pci, psid_in_flash=psid_in_flash), functions)))
 
 
-def query_all(run: Runner, tool: str, functions: t.Sequence[str], psid_in_flash: bool = False) -> dict[str, flint.Query]:
-    """One query for each card; what is wrong with any of them is said at once."""
-
-    def query(pci: str) -> flint.Query | str:
-        try:
-            return query_adapter(run, tool, pci, psid_in_flash)
-        except RdmaError as exc:
-            return exc.msg
-
-    answers = dict(zip(functions, _together(query, functions)))
-    wrong = [answer for answer in answers.values() if isinstance(answer, str)]
-    if wrong:
-        raise CommandFailed("; ".join(wrong), errors=wrong)
-    return {pci: answer for pci, answer in answers.items() if not isinstance(answer, str)}
-
-
-def select(run: Runner, tool: str, devices: t.Sequence[Device], parameters: t.Mapping[str, t.Any]) -> tuple[Adapter, ...]:
-    """The cards that are meant, queried. Without a driver, only the firmware itself knows the PSID."""
+def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.Mapping[str, t.Any]) -> tuple[Adapter, ...]:
+    """The selected cards, queried. Without a driver, only the firmware itself knows the PSID."""
     asked: dict[str, flint.Query] = {}
     psid_in_flash = parameters[OVERRIDE_PSID]
     if any(entry.get("psid") for entry in parameters["devices"]):
-        asked = query_all(run, tool, [device.pci for device in devices if not device.psid], psid_in_flash)
+        asked = query_all(run, tool, [device.pci for device in devices if not device.psid], psid_in_flash=psid_in_flash)
         devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
-    chosen, problems = select_devices("devices", parameters["devices"], devices, parameters["missing"])
+    chosen, problems = select_devices("devices", parameters["devices"], devices, missing=parameters["missing"])
     if problems:
         raise InvalidInput(problems)
-    asked.update(query_all(run, tool, [device.pci for device in chosen if device.pci not in asked], psid_in_flash))
+    asked.update(query_all(run, tool, [device.pci for device in chosen if device.pci not in asked], psid_in_flash=psid_in_flash))
     return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
 
 
@@ -113,7 +93,7 @@ def look_at_image(run: Runner, tool: str, path: str) -> Image:
         return Image(path, fault=exc.msg)
 
 
-def look_at_location(run: Runner, tool: str, location: Location, cache: str, download: Download) -> Image:
+def look_at_location(run: Runner, tool: str, location: Location, *, cache: str, download: Download) -> Image:
     """The image of a location, downloaded first where it is a URL."""
     try:
         path = fetch(location, cache, download) if location.url else location.path
@@ -131,19 +111,19 @@ def verify_image(run: Runner, tool: str, image: Image) -> Image:
     return image if flint.verified(output.rc, text) else image._replace(fault="verification failed: %s" % flint.error_of(text))
 
 
-def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any] | None, psids: t.Collection[str], cache: str, download: Download) -> Source:
+def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any] | None, *, psids: t.Collection[str], cache: str, download: Download) -> Source:
     """A file, the image files directly in a directory, or a mapping; only the PSIDs that need an image are looked at."""
     if not psids or not where:
         return Source()
     if not isinstance(where, str):
         locations = {psid: location_of(value) for psid, value in sorted(where.items()) if psid in psids}
-        return Source(by_psid={psid: look_at_location(run, tool, location, cache, download) for psid, location in locations.items()})
+        return Source(by_psid={psid: look_at_location(run, tool, location, cache=cache, download=download) for psid, location in locations.items()})
     if not os.path.isdir(where):
         return Source(candidates=(look_at_image(run, tool, where),), single=True)
     files = [os.path.join(where, name) for name in entries(where) if name.lower().endswith(_SUFFIXES)]
     if not files:
         raise InvalidInput([Problem("images", where, "a directory with image files (%s)" % ", ".join(_SUFFIXES))])
-    return Source(candidates=tuple(_together(lambda path: look_at_image(run, tool, path), files)))
+    return Source(candidates=tuple(each(lambda path: look_at_image(run, tool, path), files)))
 
 
 def need_tool(tool: str) -> str:

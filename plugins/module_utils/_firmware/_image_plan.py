@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Which image goes on which adapter, and whether it may. Pure: no tool is started here, so check mode is exact.
+"""The image for each adapter, and whether it may be burned. Pure: no tool is started here, so check mode is exact.
 
 Every refusal is found for all adapters before the first one is burned.
 """
@@ -35,10 +35,10 @@ class Adapter(t.NamedTuple):
 
 
 class Image(t.NamedTuple):
-    """An image. C(fault) says why it can't be used, as the tool puts it."""
+    """An image. `fault` says why it can't be used, in the words of the tool."""
 
     path: str
-    """As its author knows it: the path of a file, or a URL."""
+    """As it was declared: the path of a file, or a URL."""
     query: Query = Query()
     fault: str = ""
     copy: str = ""
@@ -50,21 +50,21 @@ class Image(t.NamedTuple):
 
 
 class Source(t.NamedTuple):
-    """Where images come from: files that are candidates for any adapter of their PSID, and files for one PSID."""
+    """The offered images: files for any adapter of their PSID, and files for one PSID."""
 
     candidates: tuple[Image, ...] = ()
     by_psid: t.Mapping[str, Image] = {}
     single: bool = False
-    """One file was named: it is meant for every selected adapter."""
+    """Whether one file was declared, for every selected adapter."""
 
 
-class Rules(t.NamedTuple):
+class Wanted(t.NamedTuple):
     versions: t.Mapping[str, str] = {}
     """The version that is wanted for a PSID."""
     allow_downgrade: bool = False
     allow_psid: bool = False
     missing: str = "fail"
-    """C(fail) or C(skip): what to do with an adapter that neither a version nor an image is declared for."""
+    """`fail` or `skip`, for an adapter without a declared version or image."""
 
 
 class Burn(t.NamedTuple):
@@ -72,8 +72,8 @@ class Burn(t.NamedTuple):
     image: Image
 
 
-class Decision(t.NamedTuple):
-    """What is to be done: burns in order, problems that forbid all of them, and what is worth knowing."""
+class ImagePlan(t.NamedTuple):
+    """Burns in order, problems that forbid all of them, and notes for people."""
 
     burns: tuple[Burn, ...] = ()
     chosen: t.Mapping[str, Image] = {}
@@ -81,9 +81,18 @@ class Decision(t.NamedTuple):
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def plan(self) -> Plan:
+        """The burns as changes."""
+        changes: list[Change] = []
+        for adapter, image in self.burns:
+            changes.append(_change(adapter, "psid", adapter.query.psid, image.query.psid))
+            changes.append(_change(adapter, "version", adapter.query.version, image.query.version))
+        return Plan(changes_of(*changes))
+
 
 def name_of(adapter: Adapter) -> str:
-    """C(adapter 0000:03:00.0 (MT_0000000008))."""
+    """`adapter 0000:03:00.0 (MT_0000000008)`."""
     return "adapter %s (%s)" % (adapter.pci, adapter.query.psid or "no PSID")
 
 
@@ -92,15 +101,15 @@ def _faulty(images: t.Iterable[Image]) -> list[str]:
 
 
 def unusable(image: Image) -> Problem:
-    """What is wrong with an image that has a fault."""
-    hint = "copy it to the node, or give a url with a checksum" if image.fault == ABSENT else "take it from its source anew"
+    """The problem with an image that has a fault."""
+    hint = "copy it to the node, or give a url with a checksum" if image.fault == ABSENT else "take it from its source again"
     return Problem("image %s" % image.path, image.fault, "a whole firmware image", hint)
 
 
-def _without_image(adapter: Adapter, wanted: str, source: Source, rules: Rules) -> Problem:
-    """An adapter for which there is no image, with all that there is instead."""
+def _without_image(adapter: Adapter, version: str, source: Source, *, missing: str) -> Problem:
+    """An adapter for which there is no image, with the images that there are. `version` is the wanted one, if any."""
     psid, sound = adapter.query.psid, [one for one in source.candidates if not one.fault]
-    if wanted:
+    if version:
         have = sorted({one.query.version for one in sound if one.query.psid == psid}, key=numbers)
         allowed = "a version of %s that there is an image for: %s" % (psid, ", ".join(have) or "none")
     else:
@@ -108,124 +117,99 @@ def _without_image(adapter: Adapter, wanted: str, source: Source, rules: Rules) 
     hints = ["images carry the PSID of the cards they are made for"]
     if _faulty(source.candidates):
         hints.append("not readable: %s" % ", ".join(_faulty(source.candidates)))
-    if rules.missing == "fail" and not wanted:
+    if missing == "fail" and not version:
         hints.append("with missing_image=skip the adapter is left as it is")
-    if wanted:
+    if version:
         hints.append("its flash has %s" % adapter.query.version)
-    return Problem(name_of(adapter), "without an image%s" % (" of version %s" % wanted if wanted else ""), allowed, "; ".join(hints))
+    return Problem(name_of(adapter), "without an image%s" % (" of version %s" % version if version else ""), allowed, "; ".join(hints))
 
 
-def psids_of(adapter: Adapter, rules: Rules) -> tuple[str, ...]:
-    """The PSIDs that an image may be mapped to. Where it may be changed, the one that the adapter was made with is one of them."""
+def psids_of(adapter: Adapter, wanted: Wanted) -> tuple[str, ...]:
+    """The PSIDs that an image may be mapped to: that of the adapter, and where it may be changed, the original one."""
     found = adapter.query
-    return (found.psid, found.original_psid) if rules.allow_psid and found.original_psid else (found.psid,)
+    return (found.psid, found.original_psid) if wanted.allow_psid and found.original_psid else (found.psid,)
 
 
-def choose(adapter: Adapter, source: Source, rules: Rules) -> Image | Problem:
-    """The image for an adapter: the one mapped to its PSID, the one file, or the newest of its PSID that may be meant."""
+def choose(adapter: Adapter, source: Source, wanted: Wanted) -> Image | Problem:
+    """The image for an adapter: the one mapped to its PSID, the one file, or the newest of its PSID and wanted version."""
     psid = adapter.query.psid
-    mapped = [source.by_psid[one] for one in psids_of(adapter, rules) if one in source.by_psid]
+    mapped = [source.by_psid[one] for one in psids_of(adapter, wanted) if one in source.by_psid]
     image = next(iter(mapped or (source.candidates if source.single else ())), None)
     if image is not None:
-        if image.fault:
-            return unusable(image)
-        return image
-    wanted = rules.versions.get(psid, "")
+        return unusable(image) if image.fault else image
+    version = wanted.versions.get(psid, "")
     fitting = [one for one in source.candidates if not one.fault and one.query.psid == psid]
-    if wanted:
-        fitting = [one for one in fitting if same_version(one.query.version, wanted)]
+    if version:
+        fitting = [one for one in fitting if same_version(one.query.version, version)]
     if fitting:
-        # of equal versions the first by name, so that every run takes the same
+        # Of equal versions the first by name, so that every run takes the same.
         return max(sorted(fitting, key=lambda one: one.path), key=lambda one: numbers(one.query.version))
-    return _without_image(adapter, wanted, source, rules)
+    return _without_image(adapter, version, source, missing=wanted.missing)
 
 
-def _objections(adapter: Adapter, image: Image, rules: Rules) -> list[Problem]:
+def _objections(adapter: Adapter, image: Image, wanted: Wanted) -> list[Problem]:
     """Why this image must not go on this adapter."""
     found, offered, name = adapter.query, image.query, name_of(adapter)
-    problems = []
-    wanted = rules.versions.get(found.psid, "")
-    if wanted and not same_version(wanted, offered.version):
-        problems.append(Problem("image %s" % image.path, offered.version, "version %s, which is declared for %s" % (wanted, found.psid)))
-    if offered.psid != found.psid and not rules.allow_psid:
-        problems.append(
-            Problem(
-                "image %s" % image.path,
-                "PSID %s" % (offered.psid or "none"),
-                "PSID %s, that of the %s" % (found.psid, name),
-                "firmware of another board can make the card unusable for good; %s burns it nevertheless" % OVERRIDE_PSID,
-            )
-        )
-    if offered.psid != found.psid and rules.allow_psid and SECURE in found.security:
-        problems.append(
-            Problem(
-                "image %s" % image.path,
-                "PSID %s" % (offered.psid or "none"),
-                "PSID %s, that of the %s" % (found.psid, name),
-                "secure firmware lets nobody change its PSID",
-            )
-        )
+    problems: list[Problem] = []
+    version = wanted.versions.get(found.psid, "")
+
+    def object_to(value: str, allowed: str, hint: str = "") -> None:
+        problems.append(Problem("image %s" % image.path, value, allowed, hint))
+
+    if version and not same_version(version, offered.version):
+        object_to(offered.version, "version %s, which is declared for %s" % (version, found.psid))
+    if offered.psid != found.psid and (not wanted.allow_psid or SECURE in found.security):
+        hint = "firmware of another board can make the card unusable for good; %s burns it nevertheless" % OVERRIDE_PSID
+        if wanted.allow_psid:
+            hint = "secure firmware does not allow a change of its PSID"
+        object_to("PSID %s" % (offered.psid or "none"), "PSID %s, that of the %s" % (found.psid, name), hint)
     if SECURE in found.security and not set(_SIGNED) & set(offered.security):
-        problems.append(Problem("image %s" % image.path, "not signed", "a signed image: %s runs secure firmware only" % name))
-    if numbers(offered.version) < numbers(found.version) and not rules.allow_downgrade:
-        problems.append(
-            Problem(
-                "image %s" % image.path,
-                "version %s" % offered.version,
-                "%s or newer, which %s has in its flash" % (found.version, name),
-                "allow_downgrade, of the role hca_firmware_allow_downgrade, burns the older one",
-            )
-        )
+        object_to("not signed", "a signed image: %s runs secure firmware only" % name)
+    if numbers(offered.version) < numbers(found.version) and not wanted.allow_downgrade:
+        allowed = "%s or newer, which %s has in its flash" % (found.version, name)
+        object_to("version %s" % offered.version, allowed, "allow_downgrade, of the role hca_firmware_allow_downgrade, burns the older one")
     return problems
 
 
-def is_settled(adapter: Adapter, rules: Rules) -> bool:
-    """Is the version declared, and in the flash? Then no image has to be looked at, unless it may bring another PSID."""
-    wanted = rules.versions.get(adapter.query.psid, "")
-    return bool(wanted) and same_version(wanted, adapter.query.version) and not rules.allow_psid
+def is_settled(adapter: Adapter, wanted: Wanted) -> bool:
+    """Whether the declared version is in the flash. Then no image is looked at, unless it may bring another PSID."""
+    version = wanted.versions.get(adapter.query.psid, "")
+    return bool(version) and same_version(version, adapter.query.version) and not wanted.allow_psid
 
 
 def is_due(adapter: Adapter, image: Image) -> bool:
-    """Is another image in the flash? What runs does not matter: it follows at the next reset."""
+    """Whether another image is in the flash. The running one does not count: it follows at the next reset."""
     return adapter.query.psid != image.query.psid or not same_version(adapter.query.version, image.query.version)
 
 
-def _may_be_skipped(adapter: Adapter, source: Source, rules: Rules) -> bool:
-    """Is nothing declared for it? What an unreadable file was meant for can't be told: it may be its image."""
-    mapped = any(psid in source.by_psid for psid in psids_of(adapter, rules))
-    return rules.missing == "skip" and adapter.query.psid not in rules.versions and not mapped and not _faulty(source.candidates)
+def _may_be_skipped(adapter: Adapter, source: Source, wanted: Wanted) -> bool:
+    """Whether nothing is declared for it. An unreadable file may be its image."""
+    mapped = any(psid in source.by_psid for psid in psids_of(adapter, wanted))
+    return wanted.missing == "skip" and adapter.query.psid not in wanted.versions and not mapped and not _faulty(source.candidates)
 
 
-def decide(adapters: t.Sequence[Adapter], source: Source, rules: Rules) -> Decision:
+def plan(adapters: t.Sequence[Adapter], source: Source, wanted: Wanted) -> ImagePlan:
     """All burns, or all reasons against them."""
     burns: list[Burn] = []
     chosen: dict[str, Image] = {}
     problems: list[Problem] = []
     notes: list[str] = []
     for adapter in sorted(adapters):
-        if is_settled(adapter, rules):
+        if is_settled(adapter, wanted):
             continue
-        image = choose(adapter, source, rules)
+        image = choose(adapter, source, wanted)
         if isinstance(image, Problem):
-            if _may_be_skipped(adapter, source, rules):
+            if _may_be_skipped(adapter, source, wanted):
                 notes.append("%s is left as it is: neither an image nor a version is declared for it" % name_of(adapter))
             else:
                 problems.append(image)
             continue
         chosen[adapter.pci] = image
         if is_due(adapter, image):
-            problems += _objections(adapter, image, rules)
+            problems += _objections(adapter, image, wanted)
             burns.append(Burn(adapter, image))
-    notes += ["%s was left aside" % image for image in _faulty(source.candidates)]
-    return Decision(tuple(burns), chosen, tuple(dict.fromkeys(problems)), tuple(notes))
-
-
-def plan(burns: t.Sequence[Burn]) -> Plan:
-    changes: list[Change] = []
-    for adapter, image in burns:
-        changes.append(_change(adapter, "psid", adapter.query.psid, image.query.psid))
-        changes.append(_change(adapter, "version", adapter.query.version, image.query.version))
-    return Plan(changes_of(*changes))
+    notes += ["%s was ignored" % image for image in _faulty(source.candidates)]
+    return ImagePlan(tuple(burns), chosen, tuple(dict.fromkeys(problems)), tuple(notes))
 
 
 def _change(adapter: Adapter, aspect: str, before: str, after: str) -> Change:
@@ -248,7 +232,7 @@ def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapt
     return tuple(burned(adapter) for adapter in adapters)
 
 
-def waiting(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
+def pending(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
     """Firmware that is in flash and does not run yet."""
     due: list[Change] = []
     for one in sorted(adapters):

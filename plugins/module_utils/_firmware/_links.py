@@ -15,7 +15,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import each
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
 if t.TYPE_CHECKING:
@@ -41,14 +41,14 @@ class Target(t.NamedTuple):
     """One port to ask for."""
 
     name: str
-    """C(mlx5_0/1)."""
+    """`mlx5_0/1`."""
     device: str
     port: int
     pci: str
 
 
 def rank(speed: str) -> tuple[int, float] | None:
-    """Where a speed stands among those of its kind: C(EDR) and C(IB-EDR), or C(100G_4X) and C(100GbE); None for others."""
+    """Where a speed stands among those of its kind: `EDR` and `IB-EDR`, or `100G_4X` and `100GbE`; None for others."""
     name = speed[3:] if speed.startswith("IB-") else speed
     if name in _GENERATIONS:
         return 0, float(_GENERATIONS.index(name))
@@ -63,7 +63,7 @@ def fastest(speeds: t.Iterable[str], kind: int) -> str:
 
 
 def describe_cable(cable: Cable) -> str:
-    """C(FS Q28-PC03, Passive copper cable, 3 m, serial S2202655321-1); "" where the port has none."""
+    """`FS Q28-PC03, Passive copper cable, 3 m, serial S2202655321-1`; "" where the port has none."""
     name = " ".join(part for part in (cable.vendor, cable.part_number) if part)
     length = "%g m" % cable.length_m if cable.length_m else ""
     serial = "serial %s" % cable.serial_number if cable.serial_number else ""
@@ -120,7 +120,7 @@ def _plain(link: Link) -> dict[str, t.Any]:
 
 
 def ask(run: Runner, name: str, target: Target, limits: Limits) -> dict[str, t.Any]:
-    """One port: its link, or in C(error) the words of the tool."""
+    """One port: its link, or in `error` the words of the tool."""
     entry: dict[str, t.Any] = {"name": target.name, "device": target.device, "port": target.port, "pci": target.pci, "error": "", "problems": []}
     try:
         link = _mlxlink.query(run, name, target.pci, target.port)

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Looks at adapters for M(_reset_plan): what is pending, what a reset can do, and who would suffer from it."""
+"""Looks at adapters: pending changes, possible resets, and users of the adapters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 
-# What the reset tools call after the card has been told to restart; both are in the package pciutils.
+# The reset tools call them after they told the card to restart; both are in the package pciutils.
 _HELPERS = ("lspci", "setpci")
 
 
@@ -65,12 +65,12 @@ def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device,
 
 
 def in_hypervisor(run: Runner) -> bool:
-    """Do the reset tools take this for a virtual machine? They look for the same words."""
+    """Whether the reset tools take this for a virtual machine. They look for the same words."""
     return run.has("lscpu") and "Hypervisor vendor" in run(["lscpu"], ok=None, timeout=10).stdout
 
 
-def look_around(run: Runner, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Surroundings:
-    """Users of RDMA, the way back to the controller, and what of the node decides over resets."""
+def look_around(run: Runner, environ: t.Mapping[str, str], *, root: str = "/", pid: int | None = None) -> Surroundings:
+    """Users of RDMA, the way back to the controller, and the properties of the node that matter for resets."""
     ports = read_ports(root)
     try:
         links = read_links(run)
@@ -92,7 +92,7 @@ def look_around(run: Runner, environ: t.Mapping[str, str], root: str = "/", pid:
 
 
 def _differs(row: Row) -> bool:
-    """Is the next value another one than the current? An array as a whole says nothing of its elements."""
+    """Whether the next value is not the current one. An array as a whole tells nothing of its elements."""
     if row.current is None or row.read_only or bounds(row.next) or not (readable(row.current) and readable(row.next)):
         return False
     return not same(row.next, row.current)
@@ -103,10 +103,10 @@ def pending_rows(pci: str, rows: t.Mapping[str, Row]) -> tuple[Change, ...]:
     return tuple(Change(Kind.FIRMWARE_PARAMETER, pci, row.name, row.current or "", row.next) for row in rows.values() if _differs(row))
 
 
-def _configuration(run: Runner, tools: t.Sequence[Tool], pci: str, folder: str) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+def _configuration(run: Runner, tools: t.Sequence[Tool], pci: str, *, folder: str) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     if not tools:
         raise RdmaError("neither %s is installed" % " nor ".join(_mlxconfig.TOOLS))
-    session = Session(run, tools, pci, folder)
+    session = Session(run, tools, pci, folder=folder)
     rows = session.query()
     arrays = whole_arrays(rows)
     if arrays:
@@ -126,20 +126,20 @@ def _image(run: Runner, pci: str) -> tuple[Change, ...]:
     return (Change(Kind.FIRMWARE, pci, "running_version", found.running, found.version),)
 
 
-def look_at(run: Runner, device: Device, around: Surroundings, folder: str, root: str = "/") -> tuple[Card, tuple[str, ...]]:
-    """One card, and what failed in looking at it."""
+def look_at(run: Runner, device: Device, around: Surroundings, *, folder: str, root: str = "/") -> tuple[Card, tuple[str, ...]]:
+    """One card, and the failures of the look at it."""
     pending: tuple[Change, ...] = ()
     unknown: tuple[str, ...] = ()
     failures = []
     try:
         pending = _image(run, device.pci)
     except RdmaError as exc:
-        failures.append("whether firmware is pending can't be told: %s" % exc.msg)
+        failures.append("whether firmware is pending is unknown: %s" % exc.msg)
     try:
-        configuration, unknown = _configuration(run, around.config_tools, device.pci, folder)
+        configuration, unknown = _configuration(run, around.config_tools, device.pci, folder=folder)
         pending += configuration
     except RdmaError as exc:
-        failures.append("whether configuration is pending can't be told: %s" % exc.msg)
+        failures.append("whether configuration is pending is unknown: %s" % exc.msg)
     query, obstacle = None, ""
     tool = _mlxfwreset.tool(run)
     try:
@@ -165,6 +165,6 @@ def look_at(run: Runner, device: Device, around: Surroundings, folder: str, root
 
 
 def drivers(root: str, functions: t.Sequence[str]) -> dict[str, bool]:
-    """Which functions are there, and whether a driver holds them."""
+    """The functions that exist, and whether a driver holds them."""
     base = os.path.join(root, "sys/bus/pci/devices")
     return {pci: os.path.lexists(os.path.join(base, pci, "driver")) for pci in functions if os.path.lexists(os.path.join(base, pci))}

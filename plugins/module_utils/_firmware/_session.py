@@ -73,7 +73,7 @@ class Tool(t.NamedTuple):
 
 
 def find_tools(run: Runner, choice: str) -> tuple[Tool, ...]:
-    """The programs to try, best first: MFT's knows the newest cards. C(choice) is C(auto) or one of TOOLS."""
+    """The programs to try, best first: MFT's knows the newest cards. `choice` is `auto` or one of TOOLS."""
     found = [name for name in TOOLS if choice in ("auto", name) and run.has(name)]
     if not found:
         wanted = " or ".join(TOOLS) if choice == "auto" else choice
@@ -93,9 +93,9 @@ def _said(output: Output) -> str:
 
 
 class Session:
-    """One adapter; C(device) is the PCI address of its first function, C(title) its name in errors. Not for several threads at once."""
+    """One adapter; `device` is the PCI address of its first function, `title` its name in errors. Not for several threads at once."""
 
-    def __init__(self, run: Runner, tools: t.Sequence[Tool], device: str, folder: str, title: str = "") -> None:
+    def __init__(self, run: Runner, tools: t.Sequence[Tool], device: str, *, folder: str, title: str = "") -> None:
         self._run = run
         self._tools = tuple(tools)
         self._folder = folder

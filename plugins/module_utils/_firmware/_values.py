@@ -6,8 +6,8 @@
 
 """Values of firmware parameters: what the tools print, what people write, and when both mean the same. Pure.
 
-The tools print C(IB(1)) for enumerations and booleans, C(0x10(16)) for bit masks, plain numbers, C(Array[0..7]) for an
-array as a whole, bare hex digits for byte strings, and C(N/A) for what can't be read.
+The tools print `IB(1)` for enumerations and booleans, `0x10(16)` for bit masks, plain numbers, `Array[0..7]` for an
+array as a whole, bare hex digits for byte strings, and `N/A` for what can't be read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESERVED = 0xFFFFFFFF
 
 
 class Key(t.NamedTuple):
-    """A parameter as people write it: C(SRIOV_EN), C(NAME[2]) or C(NAME[0..3])."""
+    """A parameter as people write it: `SRIOV_EN`, `NAME[2]` or `NAME[0..3]`."""
 
     name: str
     first: int | None = None
@@ -45,7 +45,7 @@ class Key(t.NamedTuple):
 
 
 def parse_key(text: str) -> Key | None:
-    """None for what can't be a parameter, such as C(NAME[3..1])."""
+    """None for what can't be a parameter, such as `NAME[3..1]`."""
     match = _KEY.match(text)
     if match is None:
         return None
@@ -57,12 +57,12 @@ def parse_key(text: str) -> Key | None:
 
 
 def base_name(element: str) -> str:
-    """C(NAME[3]) -> C(NAME)."""
+    """`NAME[3]` -> `NAME`."""
     return element.partition("[")[0]
 
 
 def bounds(shown: str) -> tuple[int, int] | None:
-    """The indices of C(Array[0..7]); None for a value that is no array."""
+    """The indices of `Array[0..7]`; None for a value that is no array."""
     match = _ARRAY.match(shown)
     return (int(match.group(1)), int(match.group(2))) if match else None
 
@@ -72,7 +72,7 @@ def readable(shown: str) -> bool:
 
 
 def number_of(text: str) -> int | None:
-    """The number in C(2), C(0x2), C(ETH(2)) or C(0x2(2)); None where there is none."""
+    """The number in `2`, `0x2`, `ETH(2)` or `0x2(2)`; None where there is none."""
     match = _NAMED.match(text)
     if match:
         return int(match.group("number"))
@@ -82,7 +82,7 @@ def number_of(text: str) -> int | None:
 
 
 def name_of(text: str) -> str:
-    """C(ETH) of C(ETH(2)) and of C(ETH); "" for numbers."""
+    """`ETH` of `ETH(2)` and of `ETH`; "" for numbers."""
     match = _NAMED.match(text)
     word = match.group("text") if match else text
     return "" if _DECIMAL.match(word) or _HEX.match(word) else word
@@ -98,7 +98,7 @@ def is_boolean(shown: str) -> bool:
     return name_of(shown).lower() in ("true", "false")
 
 
-def wish_text(value: t.Any) -> str:
+def text_of(value: t.Any) -> str:
     """A declared value as text. Booleans of YAML come out as the tools print them."""
     if isinstance(value, bool):
         return "True" if value else "False"
@@ -122,7 +122,7 @@ def _bytes(text: str) -> str:
 def same(wish: str, shown: str) -> bool:
     """Does the declared text mean the value that the tool shows?
 
-    Digits are decimal, whatever the parameter: a mask of ten is C(10) or C(0xa).
+    Digits are decimal, whatever the parameter: a mask of ten is `10` or `0xa`.
     """
     if not readable(shown):
         return False

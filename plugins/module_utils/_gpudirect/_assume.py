@@ -54,11 +54,11 @@ def _has_symbol(run: Runner, option: str, file: str) -> bool:
 
 
 def assumed(found: Found, what: str, wanting: t.Collection[str], *, ofed_version: str = "", kernels_own: bool = False) -> Found:
-    """The node as it will be. C(wanting) are the files of modules that were built on peer memory. Pure.
+    """The node as it will be. `wanting` are the files of modules that were built on peer memory. Pure.
 
-    C(installed): a stack with peer memory is on disk, and waits to be loaded; C(loaded): it is. C(removed): such a stack is gone
-    from disk; C(unloaded): from the kernel, too, and what stands on it with it. C(kernels_own): has the kernel's own ib_core
-    peer memory? C(ofed_version) is that of the new stack, "" where it is not known.
+    `installed`: a stack with peer memory is on disk, and waits to be loaded; `loaded`: it is. `removed`: such a stack is gone
+    from disk; `unloaded`: from the kernel, too, and what stands on it with it. `kernels_own`: has the kernel's own ib_core
+    peer memory? `ofed_version` is that of the new stack, "" where it is not known.
     """
     memory = found.gpu.peer_memory
     peers = found.gpu.peers

@@ -6,7 +6,7 @@
 
 """A measurement between the GPU memory of two hosts with ib_write_bw of perftest: who takes part, and what came out. Pure.
 
-perftest names its options for GPUs in C(--help) only where it was built with CUDA, and the one for DMA-BUF only where it has that.
+perftest names its options for GPUs in `--help` only where it was built with CUDA, and the one for DMA-BUF only where it has that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BUILD = "take the package of MLNX_OFED or DOCA-OFED that has it, or build perft
 
 
 class Endpoint(t.NamedTuple):
-    """One of the two hosts. C(problems) says in words why it can't take part."""
+    """One of the two hosts. `problems` says in words why it can't take part."""
 
     problems: tuple[str, ...] = ()
     device: str = ""
@@ -32,7 +32,7 @@ class Endpoint(t.NamedTuple):
     path: str = ""
     """How the two reach each other, as nvidia-smi says."""
     way: str = ""
-    """C(nvidia_peermem), C(nv_peer_mem) or C(dmabuf)."""
+    """`nvidia_peermem`, `nv_peer_mem` or `dmabuf`."""
     options: tuple[str, ...] = ()
     """Of ib_write_bw."""
 
@@ -71,9 +71,9 @@ def _lacks(help_text: str, way: str) -> list[str]:
 
 
 def endpoint(facts: t.Mapping[str, t.Any], help_text: str, number: int = 0, device: str = "", way: str = "auto") -> Endpoint:
-    """A host, from its C(rdma) facts and what C(ib_write_bw --help) says there. C(number) is that of the GPU, in the order of the PCI bus.
+    """A host, from its `rdma` facts and what `ib_write_bw --help` says there. `number` is that of the GPU, in the order of the PCI bus.
 
-    Without C(device), it is the adapter that is nearest to the GPU.
+    Without `device`, it is the adapter that is nearest to the GPU.
     """
     gpu = facts.get("gpu") or {}
     devices = sorted(str(row["pci"]) for row in gpu.get("devices") or ())
@@ -102,7 +102,7 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, number: int = 0, devi
 
 
 def bandwidth(output: str) -> float | None:
-    """The average in Gb/s that ib_write_bw says with C(--report_gbits); None where it says none."""
+    """The average in Gb/s that ib_write_bw says with `--report_gbits`; None where it says none."""
     rows = _ROW.findall(output)
     return float(rows[-1][3]) if rows else None
 

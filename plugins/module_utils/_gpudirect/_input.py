@@ -11,35 +11,24 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import METHODS, VARIABLE, lasting_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE, lasting_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 NONE = "none"
-SUPPORT = ("auto", "0", "1")
 # The last one that is known to work with MLNX_OFED 4.9 and before.
-COMMIT = "d9a0a126bc31279e63e4b47bfb59ee767cea7aad"
-SOURCE = "https://github.com/Mellanox/nv_peer_memory.git"
+COMMIT: str = VARIABLES["gpudirect_commit"]["default"]
+SOURCE: str = VARIABLES["gpudirect_source"]["default"]
 
 _COMMIT = re.compile(r"^[0-9a-f]{40}\Z")
 _CHECKSUM = re.compile(r"^sha256:[0-9a-f]{64}\Z")
 _URL = re.compile(r"^(https|ssh|git|file)://[^\s]+\Z")
 _ARCHIVE = re.compile(r"^/\S*\.(tar|tar\.gz|tgz|tar\.xz|tar\.bz2)\Z")
 _LONGEST = 86400
-
-
-def _choice(name: str, value: t.Any, allowed: t.Sequence[str]) -> list[Problem]:
-    return [] if isinstance(value, str) and value in allowed else [Problem(name, value, ", ".join(allowed))]
-
-
-def _support(value: t.Any) -> list[Problem]:
-    # YAML has numbers where the kernel has them too. True is one of these to Python.
-    if isinstance(value, int) and not isinstance(value, bool) and value in (0, 1):
-        return []
-    return _choice("gpudirect_peerdirect_support", value, SUPPORT)
 
 
 def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
@@ -63,16 +52,12 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role gpudirect; with C(facts), also what the node can't do at all.
+    """Everything that is wrong with the variables of the role gpudirect; with `facts`, also what the node can't do at all.
 
     What another role may change before its turn comes, such as the RDMA stack, is judged by the module.
     """
     method = variables.get(VARIABLE, NONE)
-    found = _choice(VARIABLE, method, (NONE, *METHODS))
-    found += _choice("gpudirect_state", variables.get("gpudirect_state", "present"), ("present", "absent"))
-    found += _support(variables.get("gpudirect_peerdirect_support", "auto"))
-    switches = {name: variables.get(name, False) for name in ("gpudirect_allow_container", "gpudirect_allow_rebuild")}
-    found += [Problem(name, value, ALLOWED) for name, value in switches.items() if not is_boolean(value)]
+    found = value_problems(VARIABLES, variables)
     timeout = variables.get("gpudirect_timeout", 3600)
     seconds = read_int(timeout)
     if seconds is None or not 60 <= seconds <= _LONGEST:

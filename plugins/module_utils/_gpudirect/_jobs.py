@@ -34,9 +34,9 @@ _ANY = tuple(range(256))
 
 
 def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ...]:
-    """Build anew what DKMS has built already. C(source) is NAME/VERSION. C(has_modules): is there anything that could get lost?
+    """Build anew what DKMS has built already. `source` is NAME/VERSION. `has_modules`: is there anything that could get lost?
 
-    Its C(build --force) takes away first what is built, or does nothing where that is there, depending on the version. So what is
+    Its `build --force` takes away first what is built, or does nothing where that is there, depending on the version. So what is
     built goes first, once a build in a tree of its own has shown that another one can come in its place. Where it was the only
     kernel, the source is forgotten along, and added again; the last step adds it too, on most versions.
     """
@@ -65,7 +65,7 @@ def rebuild_driver(run: Runner, found: Found, timeout: float, *, root: str) -> N
 
 
 def build_legacy(run: Runner, found: Found, source: legacy.Source, *, stamp: legacy.Stamp, timeout: float, root: str) -> None:
-    """Build and install nv_peer_mem; C(stamp) is what the job remembers of that."""
+    """Build and install nv_peer_mem; `stamp` is what the job remembers of that."""
     family = by_name(found.family) or FAMILIES[0]
     install = (*family.manager.add, *found.missing_tools) if found.missing_tools else ()
     _work(run, legacy.steps(family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout, root)

@@ -6,7 +6,7 @@
 
 """nv_peer_mem, from before NVIDIA's driver had nvidia_peermem: which source to build, how, and when again. Pure.
 
-Its repository makes a source package with C(build_module.sh), from which rpmbuild or dpkg-buildpackage makes packages; these
+Its repository makes a source package with `build_module.sh`, from which rpmbuild or dpkg-buildpackage makes packages; these
 bring the module, an init script and its configuration. Names are those of its spec file and debian/control.
 """
 
@@ -92,7 +92,7 @@ def tools(family: Family, source: Source) -> dict[str, str]:
 
 
 def steps(family: Family, source: Source, stamp: Stamp, *, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:
-    """The job. C(install) is the command that brings the missing programs, C(network) what git has to know of proxies."""
+    """The job. `install` is the command that brings the missing programs, `network` what git has to know of proxies."""
     first: tuple[Step, ...] = (Step("installing what building takes", tuple(install)),) if install else ()
     tree = WORK + "/source"
     clean = Step("cleaning up", ("rm", "-rf", "--", WORK), always=True)

@@ -6,8 +6,8 @@
 
 """Builds and installs the packages of nv_peer_mem, as steps of a job. Started as a script of its own, without Ansible.
 
-C(python nv_peer_mem_build.py check ARCHIVE sha256:DIGITS), C(build PACKAGING SOURCE WORK KERNEL), C(install PACKAGING WORK STAMP TEXT OPTION...). The
-build runs the source's own C(build_module.sh), which leaves a source package in /tmp and says so.
+`python nv_peer_mem_build.py check ARCHIVE sha256:DIGITS`, `build PACKAGING SOURCE WORK KERNEL`, `install PACKAGING WORK STAMP TEXT OPTION...`. The
+build runs the source's own `build_module.sh`, which leaves a source package in /tmp and says so.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def packages(packaging: str, work: str) -> list[str]:
 
 
 def build(packaging: str, tree: str, work: str, kernel: str) -> None:
-    """Leaves the packages in C(out) below the work folder."""
+    """Leaves the packages in `out` below the work folder."""
     out = os.path.join(work, "out")
     os.makedirs(out, exist_ok=True)
     source = built_path(_run(["bash", "./build_module.sh"], tree, _with_tar(work)))
@@ -123,7 +123,7 @@ def _write(path: str, text: str) -> None:
 
 
 def install(packaging: str, work: str, stamp: str, text: str, *options: str) -> None:
-    """Also in place of the same version, which another commit can have. C(text) goes to the file C(stamp), as the last thing."""
+    """Also in place of the same version, which another commit can have. `text` goes to the file `stamp`, as the last thing."""
     found = packages(packaging, work)
     if packaging == "deb":
         _run(["dpkg", "--install", *found], work)

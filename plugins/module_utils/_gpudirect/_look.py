@@ -32,7 +32,7 @@ _STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + LEGACY, "etc/rc.d/rc[2-5].d/S[0-9][0-9]
 
 
 def look(run: Runner, release: str, source: legacy.Source | None = None, *, root: str = "/") -> Found:
-    """The node. With C(source), also whether nv_peer_mem could be built from it.
+    """The node. With `source`, also whether nv_peer_mem could be built from it.
 
     Without a GPU and without anything of ours, no process is started.
     """

@@ -39,7 +39,7 @@ WantedBy=multi-user.target openibd.service
 
 
 def unit_text(file: str) -> str:
-    """The unit. C(file) is what modprobe calls the module."""
+    """The unit. `file` is what modprobe calls the module."""
     return _TEXT.format(file=file)
 
 

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import lev
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._choice import choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import backends, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unborn
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
@@ -23,16 +23,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import In
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
-
-
-ARGUMENTS: dict[str, t.Any] = {
-    "interfaces": {"type": "list", "elements": "raw", "default": []},
-    "backend": {"type": "str", "choices": list(backends()), "default": "auto"},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    "backup": {"type": "bool", "default": False},
-    "rollback_timeout": {"type": "int", "default": 0},
-    "confirm": {"type": "str", "default": ""},
-}
 
 
 class Options(t.NamedTuple):

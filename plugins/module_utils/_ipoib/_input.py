@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry, _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import entry_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_node import node_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry, bond_problems, duplicates, family_problems, together
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 LIST = "ipoib_interfaces"
 # A change may take a while, and must be over before the timer goes off.
 ROLLBACK_MIN = 30
 ROLLBACK_MAX = 3600
-
-
-def backends() -> tuple[str, ...]:
-    """The choices of the option `backend`."""
-    return ("auto", *_registry.names())
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
@@ -56,12 +52,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
 
 
 def _scalars(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    found: list[Problem] = []
-    for variable, choices in (("ipoib_state", _wanted.STATES), ("ipoib_backend", backends())):
-        if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
-            found.append(Problem(variable, variables[variable], " or ".join(choices)))
-    if "ipoib_backup" in variables and not is_boolean(variables["ipoib_backup"]):
-        found.append(Problem("ipoib_backup", variables["ipoib_backup"], ALLOWED))
+    found = value_problems(VARIABLES, variables)
     seconds = _wanted.parse_mtu(variables.get("ipoib_rollback_timeout", 0))
     if seconds is None or not (seconds == 0 or ROLLBACK_MIN <= seconds <= ROLLBACK_MAX):
         allowed = "0 (refuse what would cut the connection), or %d to %d seconds" % (ROLLBACK_MIN, ROLLBACK_MAX)

@@ -42,7 +42,7 @@ class Build(t.NamedTuple):
     """How the driver comes to a kernel."""
 
     way: str
-    """C(dkms), C(bundle) or C(doca)."""
+    """`dkms`, `bundle` or `doca`."""
     changes: tuple[Change, ...]
     prerequisites: tuple[str, ...]
     """Packages that have to be installed first."""
@@ -94,7 +94,7 @@ def _left_behind(found: Found) -> list[str]:
 
 
 def build(found: Found, has_bundle: bool) -> Build | None:
-    """What there is to be done, None where the kernel has its driver; raises Refused where it can't be had."""
+    """What has to be done, None where the kernel has its driver. Raises Refused where the driver can't be built."""
     wrong = lacking(found)
     if not wrong:
         return None
@@ -133,14 +133,14 @@ def steps_of(made: Build, found: Found, place: Place) -> tuple[Step, ...]:
         first = (Step("installing " + ", ".join(made.prerequisites), argv, environment=tuple(_DEBIAN.items())),)
     stage = BUILDING + found.target
     if made.way == "dkms":
-        # 11 says that one of several sources was not built: what counts is looked at afterwards.
+        # 11 means that one of several sources was not built. The look afterwards tells which.
         return (*first, Step(stage, ("dkms", "autoinstall", "-k", found.target), ok=(0, 11)))
     clean = Step("cleaning up", ("rm", "-rf", "--", WORK))
     install = (found.distribution.manager.packaging, found.target, WORK, *sorted(found.prebuilt))
     if made.way == "doca":
         builder = Step(stage, script_argv(SCRIPT, "doca", DOCA_TOOL, found.target, WORK))
         return (*first, builder, Step(INSTALLING + found.target, script_argv(SCRIPT, "install", "", *install)), clean)
-    # 30 says that the bundle has modules for this kernel as it is.
+    # 30 means that the bundle already has modules for this kernel.
     builder = Step(stage, _support_argv(found, place.tree), ok=(0, 30), directory=place.tree)
     installer = Step(INSTALLING + found.target, script_argv(SCRIPT, "install", place.tree, *install))
     return (*place.unpack, checking(release_of(found), place), *first, builder, installer, *place.clean, clean)

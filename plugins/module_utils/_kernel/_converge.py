@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Sees to it that the kernel that boots next has the vendor's driver."""
+"""Give the kernel that boots next the vendor's driver: look, plan, run a job, and look again when it has ended."""
 
 from __future__ import annotations
 
@@ -38,18 +38,16 @@ _SCRIPTS = {**places.SCRIPTS, building.SCRIPT: script}
 
 
 def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
-    """The initramfs with modules of the driver that was: they would be loaded first. DKMS may have built it anew already."""
+    """Rebuild the initramfs that holds modules of the former driver, which would be loaded first. DKMS may have rebuilt it already."""
     builder = initramfs.builder_of(run)
     if builder is None:
         return ()
     images = initramfs.images_with(run, builder, images=initramfs.installed_images([found.target], root), modules=CHECKED)
-    return tuple(
-        Step("building %s anew" % image.path, tuple(part.format(release=image.release, path=image.path) for part in builder.build)) for image in images
-    )
+    return tuple(Step("rebuilding %s" % image.path, tuple(part.format(release=image.release, path=image.path) for part in builder.build)) for image in images)
 
 
-def _check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], check_mode: bool) -> list[str]:
-    """Can the package manager install them? What it can't is told before anything starts; in check mode, the package lists stay as old as they are."""
+def _check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *, check_mode: bool) -> list[str]:
+    """Refuse packages that the package manager can't install, before anything starts. Check mode does not refresh the package lists, and returns a reason."""
     if not names:
         return []
     absent = manager.unavailable(run, names)
@@ -60,8 +58,8 @@ def _check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], 
         return []
     words = "building the driver needs %s, which %s can't install" % (", ".join(absent), manager.name)
     if check_mode and manager.lists_age:
-        return [words + " from the package lists of now; the run reads them anew"]
-    raise Refused("%s: install it, or let its repository be known to the node. Nothing was changed" % words)
+        return [words + " from the current package lists; the run refreshes them"]
+    raise Refused("%s: install it, or configure its repository on the node. Nothing was changed" % words)
 
 
 def _result(changes: t.Iterable[Change], target: str, *, job: State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
@@ -117,7 +115,7 @@ def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan
     return jobs.wait(JOB, module.params["poll"], root)
 
 
-def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, and unless in check mode apply. Returns while a job runs, too, and is called again then with the option `attach`."""
     parameters, policy, has_bundle = module.params, module.params["policy"], bool(module.params["bundle"])
     job = jobs.read_job(JOB, root)
@@ -131,7 +129,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") 
     if wrong:
         raise InvalidInput(wrong)
     found = look(run, running, root) if job is None else _conclude(run, job, running=running, root=root)
-    todo = plan(policy, found, has_bundle)
+    todo = plan(policy, found, has_bundle=has_bundle)
     # A job that an earlier run began for another policy was only waited for.
     if job is not None and (not todo.plan or job.memo["policy"] == policy):
         return _finish(job, found, todo.plan)
@@ -139,15 +137,15 @@ def converge(module: AnsibleModule, run: Runner, running: str, root: str = "/") 
         if unsigned(found):
             raise Refused(unsigned(found))
         return _result((), found.target)
-    place = places.locate(run, parameters, building.release_of(found), root) if todo.way == "bundle" else Place("")
+    place = places.locate(run, parameters, version=building.release_of(found), root=root) if todo.way == "bundle" else Place("")
     needed = place.result() if isinstance(place, Missing) else {}
     if needed and not module.check_mode:
         return {**_result((), found.target), **needed}
-    reasons = _check_prerequisites(run, found.distribution.manager, todo.prerequisites, module.check_mode)
+    reasons = _check_prerequisites(run, found.distribution.manager, todo.prerequisites, check_mode=module.check_mode)
     if module.check_mode or isinstance(place, Missing):
         return {**_result(todo.plan.changes, found.target, reasons=reasons), **needed}
-    job = _start(module, run, found=found, todo=plan(policy, found, has_bundle, place), place=place, root=root)
+    job = _start(module, run, found=found, todo=plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)
     if job.running:
         return _ended(job)
     found = _conclude(run, job, running=running, root=root)
-    return _finish(job, found, plan(policy, found, has_bundle).plan)
+    return _finish(job, found, plan(policy, found, has_bundle=has_bundle).plan)

@@ -51,10 +51,10 @@ class Found(t.NamedTuple):
     tools: frozenset[str] = frozenset()
     """Those of TOOLS that are there."""
     doca_tool: bool = False
-    """Is DOCA's own builder of modules there?"""
+    """Whether DOCA's own builder of modules is installed."""
     secure_boot: bool = False
     signer: str = ""
-    """Who signed the driver for the kernel that boots next; "" for nobody."""
+    """Who signed the driver for the kernel that boots next; "" where it is not signed."""
 
     @property
     def distribution(self) -> Family:
@@ -68,12 +68,12 @@ class Found(t.NamedTuple):
 
 
 def is_prebuilt(found: Found) -> bool:
-    """Was the driver installed as ready-made modules?"""
+    """Whether the driver was installed as ready-made modules."""
     return any(name in DRIVERS for name in found.prebuilt)
 
 
 def has_driver(found: Found) -> bool:
-    """Is the vendor's driver on this node at all? A choice of user space alone brings none."""
+    """Whether the vendor's driver is on this node at all. User space alone has none."""
     return any(kernel.stack == "ofed" for kernel in found.kernels) or any(is_driver(source) for source in found.sources) or is_prebuilt(found)
 
 
@@ -103,6 +103,6 @@ def unsigned(found: Found) -> str:
 
 
 def prebuilt(installed: t.Mapping[str, Package], release: str) -> dict[str, str]:
-    """The vendor's packages of ready-made modules, of all that are installed: C(mlnx-ofed-kernel-modules), C(kmod-mlnx-ofa_kernel)."""
+    """The vendor's packages of ready-made modules, of all that are installed: `mlnx-ofed-kernel-modules`, `kmod-mlnx-ofa_kernel`."""
     names = vendors(installed, release)
     return {name: installed[name].version for name in names if _FOR_ONE_KERNEL.search(installed[name].version) or _MODULES.search(name)}

@@ -6,8 +6,8 @@
 
 """Packages of modules for one kernel: built by DOCA's tool, found among what was built, installed. A script without Ansible.
 
-C(doca TOOL KERNEL WORK) builds, and writes down in WORK where the repository of the result is, a package.
-C(install TREE PACKAGING KERNEL WORK NAME...) installs those of the packages NAME... that are for the kernel: from the archive
+`doca TOOL KERNEL WORK` builds, and writes down in WORK where the repository of the result is, a package.
+`install TREE PACKAGING KERNEL WORK NAME...` installs those of the packages NAME... that are for the kernel: from the archive
 that mlnx_add_kernel_support.sh left in WORK, else from that repository, else from the folder TREE.
 """
 
@@ -33,7 +33,7 @@ class Failed(Exception):
 
 
 def _parts(packaging: str, path: str) -> tuple[str, str]:
-    """C(NAME_VERSION_ARCH.deb) or C(NAME-VERSION-RELEASE.ARCH.rpm) -> name, and version with release."""
+    """`NAME_VERSION_ARCH.deb` or `NAME-VERSION-RELEASE.ARCH.rpm` -> name, and version with release."""
     file = os.path.basename(path)
     if packaging == "deb":
         name, _line, version = file[: -len(".deb")].rpartition("_")[0].partition("_")
@@ -42,7 +42,7 @@ def _parts(packaging: str, path: str) -> tuple[str, str]:
     return (words[0], "-".join(words[1:])) if len(words) == 3 else ("", "")
 
 
-def matching(packaging: str, kernel: str, names: t.Collection[str], paths: t.Iterable[str]) -> dict[str, str]:
+def matching(packaging: str, kernel: str, *, names: t.Collection[str], paths: t.Iterable[str]) -> dict[str, str]:
     """Which file of which package is for the kernel. Packages that are for several kernels do not name any."""
     # RPM has no dash in a version, and Debian no underscore.
     wanted = "kver." + (kernel.replace("_", "-") if packaging == "deb" else kernel.replace("-", "_"))
@@ -92,28 +92,28 @@ def _run(argv: t.Sequence[str]) -> None:
 
 
 def build_doca(tool: str, kernel: str, work: str) -> None:
-    """Run the tool, with all that it says in the log, and keep where its result is."""
+    """Run the tool, with its output in the log, and keep where its result is."""
     before = glob.glob(_SCRATCH)
     process = subprocess.Popen([tool, "-k", kernel], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace")
-    said = []
+    lines = []
     for line in process.stdout or ():
-        said.append(line)
+        lines.append(line)
         _say(line.rstrip("\n"))
     status = process.wait()
     if status:
         raise Failed("%s ended with exit status %d" % (tool, status))
     with open(os.path.join(work, MADE), "w", encoding="utf-8") as stream:
-        stream.write(built_package("".join(said), before, glob.glob(_SCRATCH)))
+        stream.write(built_package("".join(lines), before, glob.glob(_SCRATCH)))
 
 
 def _in_package(packaging: str, path: str) -> list[str]:
-    """Install a repository that is a package, and say which files it has brought."""
+    """Install a repository that is a package; returns its files."""
     if packaging == "deb":
         _run(["dpkg", "--install", path])
         name = subprocess.run(["dpkg-deb", "--field", path, "Package"], stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.strip()
         listing = ["dpkg", "--listfiles", name]
     else:
-        # It is made on this node, and nobody has signed it.
+        # It is built on this node, and not signed.
         _run(["rpm", "--upgrade", "--oldpackage", "--replacepkgs", "--nosignature", path])
         listing = ["rpm", "--query", "--list", "--package", "--nosignature", path]
     return subprocess.run(listing, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.splitlines()
@@ -137,13 +137,13 @@ def candidates(tree: str, packaging: str, work: str) -> list[str]:
     return _below(tree)
 
 
-def install(tree: str, packaging: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
+def install(tree: str, *, packaging: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
     """Install what there is for the kernel."""
     paths = candidates(tree, packaging, work)
-    files = matching(packaging, kernel, names, paths)
+    files = matching(packaging, kernel, names=names, paths=paths)
     if not any(name in files for name in DRIVERS):
         # The builder may make another kind than the one that is installed: one for each kernel, or one for many.
-        files.update(matching(packaging, kernel, DRIVERS, paths))
+        files.update(matching(packaging, kernel, names=DRIVERS, paths=paths))
     if not any(name in files for name in DRIVERS):
         wanted = ", ".join(name for name in names if name in DRIVERS)
         raise Failed("among what was built, there is no package %s for kernel %s" % (wanted, kernel))
@@ -161,7 +161,8 @@ def main() -> None:
         if verb == "doca":
             build_doca(*words)
         else:
-            install(words[0], words[1], words[2], words[3], words[4:])
+            tree, packaging, kernel, work, *names = words
+            install(tree, packaging=packaging, kernel=kernel, work=work, names=names)
     except (Failed, OSError, subprocess.CalledProcessError) as exc:
         raise SystemExit(str(exc)) from None
 

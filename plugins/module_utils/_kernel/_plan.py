@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The kernel that boots next must have the modules of the vendor's driver: what each policy does for that. Pure."""
+"""What each policy does so that the kernel that boots next has the modules of the vendor's driver. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KernelPlan(t.NamedTuple):
     plan: Plan = Plan()
     steps: tuple[Step, ...] = ()
     way: str = ""
-    """How the driver is built: C(dkms), C(bundle), C(doca); "" where it is not."""
+    """How the driver is built: `dkms`, `bundle`, `doca`; "" where it is not."""
     prerequisites: tuple[str, ...] = ()
     """Packages that the steps install first."""
 
@@ -39,7 +39,7 @@ def _build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
 def _pin(found: Found) -> KernelPlan:
     wrong = lacking(found)
     if wrong:
-        raise Refused("%s, and holding kernels back does not help any more: %s" % (wrong, building.ways_out(found)))
+        raise Refused("%s, and holding kernels back does not help now: %s" % (wrong, building.ways_out(found)))
     loose = [name for name in found.kernel_packages if name not in found.held]
     if not loose or not has_driver(found):
         return KernelPlan()
@@ -49,8 +49,8 @@ def _pin(found: Found) -> KernelPlan:
     return KernelPlan(Plan(changes), (Step("holding the kernels", (*found.distribution.manager.hold, *loose)),))
 
 
-def plan(policy: str, found: Found, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
-    """What the policy asks for; raises Refused where it can't be had. C(place) is where the bundle is, or will be."""
+def plan(policy: str, found: Found, *, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
+    """What the policy requires. Raises Refused where that is not possible. `place` is where the bundle is, or will be."""
     if policy == "build":
         return _build(found, has_bundle, place or Place(""))
     if policy == "pin":

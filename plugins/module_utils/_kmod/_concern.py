@@ -27,19 +27,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     without_effect,
 )
 
-ARGUMENTS: dict[str, t.Any] = {
-    "load": {"type": "list", "elements": "str", "default": []},
-    "options": {"type": "dict", "default": {}},
-    "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
-    "mechanism": {"type": "str", "choices": ["auto", "rdma-core", "modules-load.d"], "default": "auto"},
-    "initramfs": {"type": "str", "choices": ["auto", "never"], "default": "auto"},
-    "initramfs_drivers": {"type": "list", "elements": "str", "default": []},
-    "initramfs_cmdline": {"type": "list", "elements": "str", "default": []},
-    "load_now": {"type": "bool", "default": True},
-    "assume_rdma_core": {"type": "bool", "default": False},
-    "backup": {"type": "bool", "default": False},
-}
-
 VARIABLES = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
 
 # The modules that the roles load where an inventory declares none.

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import NAME, canonical
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,13 +28,6 @@ GONE: t.Mapping[str, str] = {
 _VALUE = re.compile(r"^[^\s\"'#\\]*$")
 _ARGUMENT = re.compile(r"^[A-Za-z0-9_.-]+(?:=[^\s\"'$`\\]+)?$")
 _PARAMETER = re.compile(r"^[A-Za-z0-9_]+$")
-
-_CHOICES: t.Mapping[str, tuple[str, ...]] = {
-    "kernel_modules_state": ("present", "absent"),
-    "kernel_modules_initramfs": ("auto", "never"),
-    "kernel_modules_mechanism": ("auto", "rdma-core", "modules-load.d"),
-}
-_BOOLEANS = ("kernel_modules_load_now", "kernel_modules_backup", "kernel_modules_assume_rdma_core")
 
 
 def value_text(value: t.Any) -> str:
@@ -111,8 +105,4 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         found.extend(_cmdline_problems("kernel_modules_initramfs_cmdline", variables["kernel_modules_initramfs_cmdline"]))
     if "kernel_modules_options" in variables:
         found.extend(_options_problems("kernel_modules_options", variables["kernel_modules_options"]))
-    for variable, choices in _CHOICES.items():
-        if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
-            found.append(Problem(variable, variables[variable], ", ".join(choices)))
-    found.extend(Problem(variable, variables[variable], ALLOWED) for variable in _BOOLEANS if variable in variables and not is_boolean(variables[variable]))
-    return found
+    return found + value_problems(VARIABLES, variables)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
@@ -29,6 +29,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 
 def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
@@ -66,13 +68,10 @@ def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 # A variable that is not there has its default. An empty one has none, and would reach the module, so it is checked.
 _CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
-    "opensm_state": (lambda value: value in ("present", "absent"), "present, absent"),
-    "opensm_standby": (is_boolean, ALLOWED),
     "opensm_port": (_or_empty(is_port, None, ""), PORT),
     "opensm_port_guid": (_or_empty(is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"'),
     "opensm_priority": (is_priority, PRIORITY),
     "opensm_wait_timeout": (_is_seconds, "a whole number of seconds, more than 0"),
-    "opensm_allow_foreign_master": (is_boolean, ALLOWED),
     "opensm_log_file": (_or_empty(is_path, None, ""), PATH),
     "opensm_port_guids": (_or_empty(_is_guid_list, None), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
     "opensm_node_guids": (_or_empty(_is_guid_mapping, None), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
@@ -84,6 +83,7 @@ def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     wrong = [(name, allowed) for name, (good, allowed) in _CHECKS.items() if name in variables and not good(variables[name])]
     return [
         *fabric_problems(variables),
+        *value_problems(VARIABLES, variables, apart=("opensm_qos",)),
         *(Problem(name, variables[name], allowed, hints.get(name, "")) for name, allowed in wrong),
         *rank_problems(variables),
         *settings_problems(variables),

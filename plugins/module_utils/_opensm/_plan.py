@@ -12,7 +12,7 @@ the run.
 
 from __future__ import annotations
 
-import os
+import posixpath
 import re
 import typing as t
 
@@ -115,7 +115,7 @@ def _plan_present(wanted: Wanted, found: Found, stay: t.Collection[str]) -> Plan
     if instances:
         files.update({TEMPLATE: UNIT_TEXT, ROTATION: rotation_text(instances)})
     fabrics = {fabric_of(unit) for unit in stay} - {""}
-    kept = {path for path in found.files if os.path.dirname(path) in {"%s/%s" % (SETTINGS, fabric) for fabric in fabrics}}
+    kept = {path for path in found.files if posixpath.dirname(path) in {"%s/%s" % (SETTINGS, fabric) for fabric in fabrics}}
     if fabrics:
         kept |= {TEMPLATE, ROTATION, *(silence_path(fabric) for fabric in fabrics)}
     keep = {*texts, *stay}

@@ -48,7 +48,7 @@ class Protocol(t.NamedTuple):
     kernel: str = ""
     """The vendor's name for the package of its modules, without what tells how they are built."""
     option: str = ""
-    """The installer leaves C(kernel) out unless it gets this option."""
+    """The installer leaves `kernel` out unless it gets this option."""
     conf: t.Mapping[str, str] = {}
     """Keys of openib.conf."""
 
@@ -60,7 +60,7 @@ def _packages(name: str) -> dict[str, tuple[str, ...]]:
 PROTOCOLS: t.Mapping[str, Protocol] = {
     protocol.name: protocol
     for protocol in (
-        # The socket starts the service when somebody asks, and the device does.
+        # Both a connection to the socket and the device start the service.
         Protocol("ibacm", (), (Service("ibacm.socket"), Service("ibacm.service", WITH_HARDWARE)), _packages("ibacm")),
         Protocol(
             "srp",
@@ -84,7 +84,7 @@ PROTOCOLS: t.Mapping[str, Protocol] = {
             kernel="mlnx-nfsrdma",
             option="--with-nfsrdma",
         ),
-        # It connects whatever /etc/nvme/discovery.conf names: that is for the next boot, or for whoever wrote the file.
+        # It connects everything that /etc/nvme/discovery.conf names, so it is left to the next boot, or to the author of that file.
         Protocol(
             "nvmf",
             ("nvme_rdma",),
@@ -123,7 +123,7 @@ def modules_of(names: t.Iterable[str]) -> list[str]:
     return sorted({module for name in names for module in PROTOCOLS[name].modules})
 
 
-def kernel_packages(base: str, family: str, source: str, version: str) -> tuple[str, ...]:
+def kernel_packages(base: str, family: str, *, source: str, version: str) -> tuple[str, ...]:
     """The package of the vendor's modules, and after it those that do as well.
 
     DOCA builds with DKMS everywhere from 3.2 on; before, the RPM side had modules for the distribution's kernels.
@@ -135,7 +135,7 @@ def kernel_packages(base: str, family: str, source: str, version: str) -> tuple[
     return (first % base, *sorted(name % base for name in kinds - {first}))
 
 
-def vendor_packages(names: t.Iterable[str], family: str, source: str, method: str, version: str = "") -> tuple[tuple[str, ...], ...]:
+def vendor_packages(names: t.Iterable[str], family: str, *, source: str, method: str, version: str = "") -> tuple[tuple[str, ...], ...]:
     """What the named protocols need beside the vendor's set, each with what does as well.
 
     By the installer, only what is the distribution's: the rest has to be in the set that it installs. On the RPM side the
@@ -148,6 +148,6 @@ def vendor_packages(names: t.Iterable[str], family: str, source: str, method: st
         if method == "repository":
             found += [(package,) for package in protocol.stack_packages.get(family, ())]
             if protocol.kernel and (protocol.option or (mine is not None and mine.by_dkms)):
-                found.append(kernel_packages(protocol.kernel, family, source, version))
+                found.append(kernel_packages(protocol.kernel, family, source=source, version=version))
         found += [(package,) for package in protocol.other_packages.get(family, ())]
     return tuple(dict.fromkeys(found))

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Look at the upper-layer protocols of a node, plan, make the changes, and look again."""
+"""Turn upper-layer protocols on and off: look, plan, apply, and look again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
     )
 
 
-def look(run: Runner, wanted: Wanted, modules: KernelModules, root: str = "/") -> Found:
+def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/") -> Found:
     """The node."""
     record = read_record(root)
     return Found(
@@ -86,7 +86,7 @@ def _named(problem: Problem, wanted: Wanted) -> Problem:
     return Problem(VARIABLE, name, "a protocol whose module is %s" % problem.allowed, hint)
 
 
-def node_problems(wanted: Wanted, found: Found, modules: KernelModules, dry: bool, root: str = "/") -> list[Problem]:
+def node_problems(wanted: Wanted, found: Found, modules: KernelModules, *, dry: bool, root: str = "/") -> list[Problem]:
     """What the declared protocols lack on this node. In check mode, packages may still be to come."""
     if dry and wanted.renewed:
         return []
@@ -105,7 +105,7 @@ def node_problems(wanted: Wanted, found: Found, modules: KernelModules, dry: boo
     return wrong
 
 
-def _write(module: AnsibleModule, path: str, before: str, after: str, root: str, backup: bool = False) -> None:
+def _write(module: AnsibleModule, path: str, *, before: str, after: str, root: str, backup: bool = False) -> None:
     change = file_change(root.rstrip("/") + path, before, after)
     if change is not None:
         apply_file(module, change, backup=backup)
@@ -113,7 +113,7 @@ def _write(module: AnsibleModule, path: str, before: str, after: str, root: str,
 
 def _write_record(module: AnsibleModule, record: Record, root: str) -> None:
     path = "/" + RECORD
-    _write(module, path, read_text(root.rstrip("/") + path), record_text(record), root)
+    _write(module, path, before=read_text(root.rstrip("/") + path), after=record_text(record), root=root)
 
 
 def _systemctl(run: Runner, verb: t.Sequence[str], units: t.Sequence[str]) -> None:
@@ -121,13 +121,13 @@ def _systemctl(run: Runner, verb: t.Sequence[str], units: t.Sequence[str]) -> No
         run(["systemctl", *verb, "--", *units], timeout=_TIMEOUT)
 
 
-def apply(module: AnsibleModule, run: Runner, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
+def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
     """Make the node as wanted. The record is ahead of what is turned on, and behind what is turned off."""
     _write_record(module, record_meanwhile(wanted, found), root)
     _systemctl(run, ["disable", "--now"], units_off(wanted, found))
-    _write(module, ULPS_PATH, found.load_text, load_text(modules_of(wanted.names)), root)
+    _write(module, ULPS_PATH, before=found.load_text, after=load_text(modules_of(wanted.names)), root=root)
     if found.conf_text:
-        _write(module, CONF_PATH, found.conf_text, edited(found.conf_text, conf_values(wanted, found)), root, backup=True)
+        _write(module, CONF_PATH, before=found.conf_text, after=edited(found.conf_text, conf_values(wanted, found)), root=root, backup=True)
     missing = sorted({modules.catalogue.resolve(name) or name for name in modules_of(wanted.names) if name not in found.loaded})
     if wanted.start and missing:
         load(run, missing, modules, root)
@@ -149,7 +149,7 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
     ]
 
 
-def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
     variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox"}
     wrong = ulp_problems(variables, {"machine": read_machine(root)._asdict()})
@@ -162,19 +162,19 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
 
     def observe() -> tuple[KernelModules, Found]:
         modules = kernel.look(run, release, Interest(load_now=wanted.start), root)
-        return modules, look(run, wanted, modules, root)
+        return modules, look(run, wanted, modules, root=root)
 
     if not wanted.names and not record.protocols:
         return {**Plan().result(), "protocols": []}
     if wanted.start and not module.check_mode and any(name not in record.protocols for name in wanted.names):
         settle(run, root)
     modules, found = observe()
-    wrong = node_problems(wanted, found, modules, module.check_mode, root)
+    wrong = node_problems(wanted, found, modules, dry=module.check_mode, root=root)
     if wrong:
         raise InvalidInput(wrong)
     todo = plan(wanted, found)
     if todo and not module.check_mode:
-        apply(module, run, wanted, found, modules, root)
+        apply(module, run, wanted=wanted, found=found, modules=modules, root=root)
         modules, found = observe()
         left = plan(wanted._replace(renewed=False), found)
         if left:

@@ -58,7 +58,7 @@ def name_problems(value: t.Any) -> list[Problem]:
 
 
 def _inbox_problems(protocol: Protocol, facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    """Does the running kernel have the modules? What the facts don't tell is judged on the node."""
+    """A protocol whose modules the running kernel lacks. What the facts do not tell, the module checks on the node."""
     kernels = part(facts, "kernels").get("installed")
     running = [kernel for kernel in kernels if isinstance(kernel, dict) and kernel.get("running")] if isinstance(kernels, list) else []
     known = running[0].get("modules") if running else None

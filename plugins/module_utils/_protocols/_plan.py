@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What has to be done so that the declared upper-layer protocols are on, and no others of the collection. Pure.
+"""What turns the declared upper-layer protocols on, and others that the collection turned on off. Pure.
 
 A protocol that is turned on is one change: what its packages enable and start by themselves differs between distributions,
 and so does what is left to do. Of one that is on already, each deviation is a change.
@@ -37,9 +37,9 @@ class Wanted(t.NamedTuple):
     declared_conf: frozenset[str] = frozenset()
     """The keys of openib.conf that are declared elsewhere, and are not set back here."""
     renewed: bool = False
-    """Have the stack's packages or its driver been replaced just now?"""
+    """Whether the stack's packages or its driver have just been replaced."""
     start: bool = True
-    """Load modules and start services now, and not only at boot?"""
+    """Whether to load modules and start services now, and not only at boot."""
 
 
 class Found(t.NamedTuple):
@@ -58,7 +58,7 @@ class Found(t.NamedTuple):
 
     @property
     def hardware(self) -> bool:
-        """Has systemd seen an RDMA device?"""
+        """Whether systemd has seen an RDMA device."""
         return self.unit(HARDWARE).active == "active"
 
 
@@ -71,7 +71,7 @@ def is_active(unit: Unit) -> bool:
 
 
 def runs(service: Service, wanted: Wanted, found: Found) -> bool:
-    """Is the unit to run now?"""
+    """Whether the unit shall run now."""
     return wanted.start and service.start != AT_BOOT and (service.start != WITH_HARDWARE or found.hardware)
 
 
@@ -82,7 +82,7 @@ def unit_names(wanted: Wanted, record: Record) -> list[str]:
 
 
 def turned_off(wanted: Wanted, found: Found) -> list[str]:
-    """The protocols that were turned on and are declared no more."""
+    """The protocols that were turned on and are no longer declared."""
     return sorted(name for name in found.record.protocols if name not in wanted.names)
 
 
@@ -163,7 +163,7 @@ def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
 
 
 def _kept(protocol: Protocol, wanted: Wanted, found: Found) -> Kept:
-    """What has to be undone for a protocol one day. C(found) is the node from before."""
+    """What turning the protocol off has to undo. `found` is the node before it was turned on."""
     former = found.record.protocols.get(protocol.name, Kept())
     mine = [service.name for service in protocol.services if not service.shared or not is_enabled(found.unit(service.name))]
     conf = {key: value_of(found.conf_text, key) or "no" for key in protocol.conf} if wanted.source != "inbox" and found.conf_text else {}
@@ -177,6 +177,6 @@ def record_after(wanted: Wanted, found: Found) -> Record:
 
 
 def record_meanwhile(wanted: Wanted, found: Found) -> Record:
-    """The record while the changes are made: were they to end here, the next run undoes or ends them."""
+    """The record while the changes are made: if they are interrupted, the next run undoes or completes them."""
     after = record_after(wanted, found)
     return Record(after.source, {**found.record.protocols, **after.protocols})

@@ -6,7 +6,7 @@
 
 """The configuration of openibd, /etc/infiniband/openib.conf, edited key by key. Pure.
 
-bash sources the file, so the last assignment of a key counts. Nothing is ever dropped: without the C(..._LOAD) lines that
+bash sources the file, so the last assignment of a key counts. Nothing is ever dropped: without the `..._LOAD` lines that
 the package brings, openibd loads nothing at all.
 """
 
@@ -66,7 +66,7 @@ _EXPANSION = re.compile(r"""(?<!\\)[$`*?\[{~]""")
 class _Line(t.NamedTuple):
     text: str
     whole: bool
-    """Does it begin and end outside of quotes, and is neither it nor the one before it continued?"""
+    """Whether it begins and ends outside of quotes, and neither it nor the one before it is continued."""
 
 
 def _lines(text: str) -> list[_Line]:
@@ -203,7 +203,7 @@ def conf_problems(variable: str, value: t.Any) -> list[Problem]:
 
 
 def stop_allowed(text: str) -> bool:
-    """Does the site let openibd stop the driver? What only bash can tell counts as no."""
+    """Whether the site lets openibd stop the driver. What only bash can tell counts as no."""
     if not any(_mentions(line, "ALLOW_STOP") for line in text.splitlines()):
         return True
     return value_of(text, "ALLOW_STOP") in ("yes", "")

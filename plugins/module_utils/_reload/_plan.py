@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Whether the driver has to be loaded anew, and what stands in the way. Pure."""
+"""Whether the driver has to be reloaded, and what prevents it. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Use
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import stop_allowed
 
-POLICIES = ("never", "if_idle", "reboot", "force")
 RELOAD = "reload"
 WAIT = "wait"
 REBOOT = "reboot"
@@ -57,13 +56,13 @@ class Found(t.NamedTuple):
     conf: str = ""
     """The content of openib.conf."""
     aliases: bool = False
-    """Is there a file in which openibd comments out the aliases of IPoIB?"""
+    """Whether there is a file in which openibd comments out the aliases of IPoIB."""
     services: tuple[str, ...] = ()
     """Those of CACHE that run, and of SERVICES where openibd unloads the driver."""
     gpudirect: str = ""
     """The unit that loads the module for GPU memory, where there is one."""
     enclosed: str = ""
-    """C(container) or C(chroot), where it is one."""
+    """`container` or `chroot`, where it is one."""
     interfaces: tuple[str, ...] = ()
     """The network interfaces that go down with the driver."""
     drivers: frozenset[str] = frozenset()
@@ -74,20 +73,20 @@ class Found(t.NamedTuple):
     """Why the last attempt failed that was made since the node booted, with the same modules; "" where there was none."""
 
 
-class Wish(t.NamedTuple):
+class Wanted(t.NamedTuple):
     """The options."""
 
     policy: str = "if_idle"
     because: tuple[str, ...] = ()
-    """Reasons to load the driver anew even if it is the installed one."""
+    """Reasons to reload the driver even if it is the installed one."""
     cut_ssh_connection: bool = False
     allow_container: bool = False
     assume_changed: bool = False
-    """Is another driver going to be installed by a run of which this is the check mode?"""
+    """Whether the run of which this is the check mode would install another driver."""
 
 
-class Verdict(t.NamedTuple):
-    """What is to be done."""
+class ReloadPlan(t.NamedTuple):
+    """What has to be done."""
 
     action: str = ""
     """RELOAD, WAIT for another run, REBOOT, REFUSE, LEAVE, or "" where the loaded driver is the right one."""
@@ -119,7 +118,7 @@ def differing(found: Found) -> tuple[Module, ...]:
 
 
 def lost(found: Found) -> tuple[str, ...]:
-    """The loaded modules of the stack that are on disk no more, so that nothing could load them again."""
+    """The loaded modules of the stack that are no longer on disk, so that nothing could load them again."""
     if not found.available:
         return ()
     names = [module.name for module in found.modules if in_stack(module.name) and module.name != _COMPAT]
@@ -144,7 +143,7 @@ def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, t
 
 
 def real_users(found: Found) -> tuple[User, ...]:
-    """Who would suffer. The adapter's own driver, a module for GPU memory that nobody uses, and the cache of addresses go along."""
+    """The users that a reload would disconnect. The adapter's own driver, an unused module for GPU memory, and the cache of addresses go along."""
     peers = {module.name for module in found.modules if module.name in PEERS and not module.own_users}
     along = {*(("module", name) for name in peers | found.drivers), *([("process", "ibacm")] if set(CACHE) & set(found.services) else [])}
     return tuple(user for user in found.users if (user.kind, user.name) not in along)
@@ -171,7 +170,7 @@ def _only_reboot(found: Found) -> tuple[str, ...]:
     if found.meant_for:
         reasons.append("the installed driver is for kernel %s, which boots next, and not for the running one" % found.meant_for)
     elif gone:
-        reasons.append("%s of the loaded driver is not on disk any more, and could not be loaded again" % ", ".join(gone))
+        reasons.append("%s of the loaded driver is no longer on disk, and could not be loaded again" % ", ".join(gone))
     for name, holders in sorted(unloading(found.modules)[1].items()):
         permanent = "[permanent]" in holders
         reasons.append("%s can't be unloaded from this kernel" % name if permanent else "%s is held by %s" % (name, ", ".join(holders)))
@@ -182,45 +181,45 @@ def _never(found: Found) -> tuple[str, ...]:
     """What not even force overrides."""
     reasons = [words(user) for user in found.users if user.kind == "root"]
     if found.openibd and not stop_allowed(found.conf):
-        reasons.append("openib.conf says ALLOW_STOP=no, which is for nodes whose root file system comes over the driver: only a reboot helps")
+        reasons.append("openib.conf has ALLOW_STOP=no, which is for nodes whose root file system comes over the driver: only a reboot helps")
     return tuple(reasons)
 
 
-def _elsewhere(found: Found, wish: Wish) -> tuple[str, ...]:
-    if not found.enclosed or wish.allow_container:
+def _elsewhere(found: Found, wanted: Wanted) -> tuple[str, ...]:
+    if not found.enclosed or wanted.allow_container:
         return ()
-    return ("this is a %s, and the driver belongs to all that run on this kernel (allow_container: true if it is really meant)" % found.enclosed,)
+    return ("this is a %s, and the driver belongs to all that run on this kernel (allow_container: true overrides this)" % found.enclosed,)
 
 
-def judge(found: Found, wish: Wish) -> Verdict:
-    """What is to be done about the loaded driver."""
-    due = bool(differing(found)) or bool(wish.because) or wish.assume_changed
+def plan(wanted: Wanted, found: Found) -> ReloadPlan:
+    """What has to be done about the loaded driver."""
+    due = bool(differing(found)) or bool(wanted.because) or wanted.assume_changed
     if not due or not any(in_stack(module.name) for module in found.modules):
-        return Verdict()
+        return ReloadPlan()
     users = (*real_users(found), *ssh_user(found))
-    enclosed = _elsewhere(found, wish)
+    enclosed = _elsewhere(found, wanted)
     if enclosed:
-        return Verdict(REFUSE if wish.policy == "force" else LEAVE, enclosed, users)
-    if wish.policy == "never":
-        return Verdict(WAIT, ("the policy is never",), users)
-    if wish.policy == "reboot":
-        return Verdict(REBOOT, ("the policy is reboot",), users)
+        return ReloadPlan(REFUSE if wanted.policy == "force" else LEAVE, enclosed, users)
+    if wanted.policy == "never":
+        return ReloadPlan(WAIT, ("the policy is never",), users)
+    if wanted.policy == "reboot":
+        return ReloadPlan(REBOOT, ("the policy is reboot",), users)
     never = _never(found)
     if never:
-        return Verdict(REFUSE if wish.policy == "force" else REBOOT, never, users)
+        return ReloadPlan(REFUSE if wanted.policy == "force" else REBOOT, never, users)
     # In check mode, the modules on disk are still those of before.
-    hopeless = () if wish.assume_changed else _only_reboot(found)
+    hopeless = () if wanted.assume_changed else _only_reboot(found)
     if hopeless:
-        return Verdict(REBOOT, hopeless, users)
-    if wish.policy == "force":
-        over = () if wish.cut_ssh_connection else tuple(words(user) for user in users if user.kind == "ssh")
-        return Verdict(REFUSE if over else RELOAD, over, users)
+        return ReloadPlan(REBOOT, hopeless, users)
+    if wanted.policy == "force":
+        over = () if wanted.cut_ssh_connection else tuple(words(user) for user in users if user.kind == "ssh")
+        return ReloadPlan(REFUSE if over else RELOAD, over, users)
     if users:
-        return Verdict(WAIT, tuple(words(user) for user in users), users)
+        return ReloadPlan(WAIT, tuple(words(user) for user in users), users)
     if found.failed_before:
         text = "%s; policy: force tries again" % found.failed_before
-        return Verdict(REBOOT, (text,), users)
-    return Verdict(RELOAD)
+        return ReloadPlan(REBOOT, (text,), users)
+    return ReloadPlan(RELOAD)
 
 
 def not_again(before: Found, now: Found) -> tuple[str, ...]:

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""In which steps a driver is loaded anew. Pure."""
+"""The steps of a reload of the driver. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import 
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, unloading
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, Wish
+    from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, Wanted
 
 ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
 _STOPPING = "unloading "
@@ -47,14 +47,14 @@ def loaded_again(found: Found) -> tuple[str, ...]:
 
 
 def _unload(name: str, found: Found, timeout: float) -> Step:
-    # modprobe needs the file, and the former vendor's mlx_compat has none any more. With a module for GPU memory it would
-    # take the GPU's driver along, where nobody uses that now.
+    # modprobe needs the file, and the former vendor's mlx_compat no longer has one. With a module for GPU memory it would
+    # also unload the GPU's driver, if that is idle.
     argv = ("modprobe", "-r", name) if name in found.available and name not in PEERS else ("rmmod", name)
     return Step(_STOPPING + name, argv, timeout=timeout)
 
 
-def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
-    """Unload, load, and put right what a failure on the way would leave.
+def steps(found: Found, wanted: Wanted, timeout: float) -> tuple[Step, ...]:
+    """Unload, load, and repair what a failure in between would leave.
 
     After a failed stop, openibd's start would try the stop again, and load nothing: so it is left out then, and modprobe
     loads what there was.
@@ -65,7 +65,7 @@ def steps(found: Found, wish: Wish, timeout: float) -> tuple[Step, ...]:
     found_steps = [Step("stopping the cache of addresses", ("systemctl", "stop", *CACHE), ok=tuple(range(256)), timeout=timeout)] if caching else []
     if found.openibd:
         found_steps += [_unload(name, found, timeout) for name in order if name not in _BY_OPENIBD]
-        stop = "force-stop" if wish.policy == "force" else "stop"
+        stop = "force-stop" if wanted.policy == "force" else "stop"
         found_steps += [
             Step(_STOPPING + "the driver with openibd", (OPENIBD, stop), timeout=timeout),
             # 2 and 3 say that a module was left out, of which there may be none on this node.

@@ -35,7 +35,7 @@ class Node(t.NamedTuple):
 LOOKS: t.Mapping[str, Look] = {
     "packages": lambda node, hints: installed_packages(node.run, hints["names"], node.root),
     "kernel_modules": lambda node, hints: kernel_modules(node.run, node.release, hints, node.root),
-    "opensm": lambda node, _hints: opensm(node.run, node.root).public(),
+    "opensm": lambda node, _hints: opensm(node.run, node.root, public=True),
     "ipoib": lambda node, _hints: ipoib(node.run, node.environ, node.root),
 }
 

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The variables that the collection knows, and the one that a misspelt name may mean. Pure."""
+"""The names of the collection's variables, and the one that a misspelt name may mean. Pure."""
 
 from __future__ import annotations
 
@@ -12,125 +12,29 @@ import difflib
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._schema import (
+    _fabric_check,
+    _gpudirect,
+    _hca_firmware,
+    _ipoib,
+    _kernel_modules,
+    _node_service,
+    _ofed,
+    _opensm,
+    _site,
+    _soft_rdma,
+)
 
-# The argument specifications of the roles say the same; a unit test compares. Reading them for every host would cost
-# more than all the rest of the validation.
-KNOWN: t.Mapping[str, frozenset[str]] = {
-    "ofed_": frozenset(
-        (
-            "allow_removal",
-            "bundle",
-            "bundle_checksum",
-            "bundle_on",
-            "cut_ssh_connection",
-            "extra_packages",
-            "firmware_update",
-            "installer_options",
-            "kernel_policy",
-            "method",
-            "openib_conf",
-            "packages",
-            "reload",
-            "repository",
-            "repository_key",
-            "repository_trusted",
-            "source",
-            "state",
-            "timeout",
-            "tools",
-            "ulps",
-            "version",
-        )
-    ),
-    "kernel_modules_": frozenset(
-        ("state", "load", "options", "initramfs", "initramfs_drivers", "initramfs_cmdline", "mechanism", "load_now", "backup", "assume_rdma_core")
-    ),
-    "ipoib_": frozenset(("state", "interfaces", "backend", "backup", "rollback_timeout")),
-    "opensm_": frozenset(
-        (
-            "state",
-            "rank",
-            "standby",
-            "fabrics",
-            "port",
-            "port_guid",
-            "priority",
-            "wait_timeout",
-            "allow_foreign_master",
-            "log_file",
-            "log_flags",
-            "log_max_size",
-            "node_guids",
-            "node_names",
-            "options",
-            "partitions",
-            "port_guids",
-            "qos",
-            "qos_policy",
-            "root_guids",
-            "routing_engine",
-            "secret_options",
-            "sm_key",
-        )
-    ),
-    "fabric_check_": frozenset(
-        (
-            "ports",
-            "interfaces",
-            "modules",
-            "fabric",
-            "fabric_ports",
-            "standby",
-            "subnet_manager",
-            "designated",
-            "designated_host",
-            "designated_names",
-            "designated_guids",
-            "gpudirect",
-            "wait",
-            "fail",
-        )
-    ),
-    "hca_firmware_": frozenset(
-        ("devices", "images", "versions", "allow_downgrade", "config", "missing", "backup", "install_tools", "allow_container", "reset_timeout")
-    ),
-    "gpudirect_": frozenset(("state", "method", "peerdirect_support", "allow_container", "allow_rebuild", "source", "commit", "checksum", "timeout")),
-    "soft_rdma_": frozenset(("state", "links")),
-    "node_service_": frozenset(("batch", "purpose", "when")),
-    "rdma_": frozenset(
-        (
-            "allow_container",
-            "allow_reboot",
-            "allow_reload",
-            "allow_reset",
-            "drain_tasks",
-            "fabrics",
-            "hosts",
-            "pbs_comment",
-            "pbs_host",
-            "pbs_node",
-            "pbs_timeout",
-            "pending",
-            "ports",
-            "reboot_firmware",
-            "reboot_timeout",
-            "remove",
-            "serial",
-            "settle_timeout",
-            "slurm_host",
-            "slurm_node",
-            "slurm_reason",
-            "slurm_timeout",
-            "undrain_tasks",
-            "upgrade_groups",
-            "verify",
-        )
-    ),
-}
+# The facts are no variables to set, but no misspellings either.
+_NAMES = frozenset(("rdma_pending",)).union(
+    *(table.VARIABLES for table in (_fabric_check, _gpudirect, _hca_firmware, _ipoib, _kernel_modules, _node_service, _ofed, _opensm, _site, _soft_rdma))
+)
+_PREFIXES = ("ofed_", "kernel_modules_", "ipoib_", "opensm_", "fabric_check_", "hca_firmware_", "gpudirect_", "soft_rdma_", "node_service_", "rdma_")
+KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] for name in _NAMES if name.startswith(prefix)) for prefix in _PREFIXES}
 # Of the whole site, without a prefix.
 PLAIN = frozenset(("fabric",))
 
-# A name made longer or shorter by a letter or two; C(ipoib_interfaces_common), a variable of the user's own, is further away.
+# A name made longer or shorter by a letter or two; `ipoib_interfaces_common`, a variable of the user, is further away.
 _ALIKE = 0.8
 # Two slips in one name are rarer than a name of the user's own.
 _VERY_ALIKE = 0.9
@@ -143,7 +47,7 @@ def known_names() -> frozenset[str]:
 
 
 def _one_slip(found: str, known: str) -> bool:
-    """Do they differ by one letter that is wrong, missing or too much, or by two neighbours that changed places?"""
+    """Whether they differ by one letter that is wrong, missing or superfluous, or by two neighbouring letters that are swapped."""
     while found and known and found[0] == known[0]:
         found, known = found[1:], known[1:]
     while found and known and found[-1] == known[-1]:
@@ -152,7 +56,7 @@ def _one_slip(found: str, known: str) -> bool:
 
 
 def _behind_near_prefix(name: str) -> str:
-    """The variable that is meant where the slip is in the prefix itself, such as C(ipoip_interfaces)."""
+    """The variable that is meant where the prefix itself is misspelt, as in `ipoip_interfaces`."""
     for prefix, names in KNOWN.items():
         # Nearly all names of a site end here: this runs on each of them, for each host. A digit is meant: ipoib2_interfaces.
         if name[0] != prefix[0] or any(letter.isdigit() for letter in name[: len(prefix) + 1]):
@@ -167,9 +71,9 @@ def _behind_near_prefix(name: str) -> str:
 
 
 def meant(name: str) -> str:
-    """The variable that C(name) is a misspelling of; "" where it is right, or nobody's business.
+    """The variable that `name` is a misspelling of; "" where it is right, or no name of this collection.
 
-    Prefix and rest are compared apart: any two names of a role look alike otherwise.
+    Prefix and rest are compared separately. Otherwise any two names of a role look alike.
     """
     if not name or name in PLAIN:
         return ""

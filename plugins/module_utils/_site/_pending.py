@@ -76,14 +76,18 @@ def merge(*lists: Iterable[Pending]) -> tuple[Pending, ...]:
 
 def render(pending: Mapping[str, Iterable[Pending]]) -> str:
     """One line for each pending change, with the hosts that share it; `pending` is by host. "" if nothing is pending."""
-    hosts: dict[str, list[str]] = {}
+    hosts: dict[Pending, list[str]] = {}
     for host, entries in pending.items():
         for entry in entries:
-            hosts.setdefault(entry.words(), []).append(host)
+            hosts.setdefault(entry, []).append(host)
     if not hosts:
         return ""
-    first = {line: min(natural(name) for name in names) for line, names in hosts.items()}
-    rows = [(fold(hosts[line]), line) for line in sorted(hosts, key=lambda line: (first[line], natural(line)))]
+
+    def order(entry: Pending) -> tuple[t.Any, ...]:
+        """By the first host, and what needs most first."""
+        return min(natural(host) for host in hosts[entry]), -NEEDS.index(entry.change.needs), *(natural(part) for part in entry.change.key())
+
+    rows = [(fold(hosts[entry]), entry.words()) for entry in sorted(hosts, key=order)]
     width = max(len("hosts"), *(len(row[0]) for row in rows))
     table = ["%s  %s" % (left.ljust(width), right) for left, right in [("hosts", "pending"), ("-" * width, "-" * 7), *rows]]
     waiting = len({host for names in hosts.values() for host in names})

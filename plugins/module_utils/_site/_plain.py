@@ -18,7 +18,7 @@ def plain(value: t.Any) -> t.Any:
     """The same value in the base types of Python.
 
     ansible-core 2.19 hands out tagged subclasses and lazy containers, 2.18 its own text types. Pure code gets neither.
-    What is no base type at all (a date from YAML, say) stays, for the validation to complain of.
+    What is no base type at all (a date from YAML, say) stays as it is, for the validation to report.
     """
     if isinstance(value, dict):
         return {plain(key): plain(item) for key, item in value.items()}
@@ -33,5 +33,5 @@ def plain(value: t.Any) -> t.Any:
 
 
 def ours(variables: Mapping[str, t.Any], prefixes: t.Sequence[str], names: t.Collection[str]) -> list[str]:
-    """The names of the variables that the collection may have an opinion on, sorted."""
+    """The names of the variables that may belong to the collection, sorted."""
     return sorted(name for name in variables if name in names or name.startswith(tuple(prefixes)))

@@ -11,6 +11,8 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._soft_rdma import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 VARIABLE = "soft_rdma_links"
@@ -28,10 +30,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     What only the node knows (is there such an interface, has the kernel the driver) is judged by the module, before it
     changes anything.
     """
-    found: list[Problem] = []
-    state = variables.get("soft_rdma_state", "present")
-    if state not in ("present", "absent") or not isinstance(state, str):
-        found.append(Problem("soft_rdma_state", state, "present, absent"))
+    found = value_problems(VARIABLES, variables)
     links = variables.get(VARIABLE, [])
     if not isinstance(links, (list, tuple)):
         return [*found, Problem(VARIABLE, links, _FORM)]
@@ -70,5 +69,5 @@ def _clashes(links: t.Sequence[Link]) -> list[Problem]:
 
 
 def links_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Link, ...]:
-    """The declared links by name. The input has passed C(problems) of each entry."""
+    """The declared links by name. The input has passed `problems` of each entry."""
     return tuple(Link(str(link["name"]), str(link["type"]), str(link["netdev"])) for link in links)

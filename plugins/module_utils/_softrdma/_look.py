@@ -14,26 +14,26 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links impor
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_catalogue, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Netdev, Node
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import SHOW, Link, parse_netdevs, type_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-# There where the node was booted with it (sd_booted(3)); the command exists in containers and chroots as well.
+# It exists where the node was booted with systemd (sd_booted(3)); the command exists in containers and chroots as well.
 _SYSTEMD = "run/systemd/system"
 _CONTAINER = ("run/systemd/container", ".dockerenv", "run/.containerenv")
 
 
-def look(run: Runner, links: t.Sequence[Link], release: str, root: str = "/") -> Node:
-    """One process for the RDMA devices, where there are any, and one for the units of C(links) and of earlier runs."""
+def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/") -> Found:
+    """One process for the RDMA devices, where there are any, and one for the units of `links` and of earlier runs."""
     files = read_units(root)
     systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, _SYSTEMD))
     names = sorted({unit_of(name) for name in [*(link.name for link in links), *records(files)]})
     units: dict[str, Unit] = show_units(run, names) if names and systemd else {}
-    found, hardware = read_links(run, root)
-    return Node(
-        links=found,
+    soft, hardware = read_links(run, root)
+    return Found(
+        links=soft,
         hardware=hardware,
         netdevs=read_netdevs(root),
         files=files,

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What apt would do with a repository that is not declared yet: asked on a copy of its lists, with nothing changed."""
+"""What apt would do with a repository that is not declared yet, simulated on a copy of its lists."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _said(output: Output) -> str:
 
 
 def _write(files: t.Mapping[str, str], folder: str) -> str:
-    """The repository files in a folder of their own, the key among them; the path of the sources file."""
+    """Write the repository files and the key into a folder of their own; returns the path of the sources file."""
     sources = ""
     for path, content in files.items():
         if not content:
@@ -58,10 +58,10 @@ def _write(files: t.Mapping[str, str], folder: str) -> str:
     return sources
 
 
-def preview(run: Runner, files: t.Mapping[str, str], name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], apt.Simulated]:
-    """Read the lists of the new repository into a copy; the versions of the package C(name) there, and what C(argv) would do.
+def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], apt.Simulated]:
+    """Read the lists of the new repository into a copy; the versions of the package `name` there, and what `argv` would do.
 
-    Without C(argv), nothing is simulated. The errors name the repository.
+    Without `argv`, nothing is simulated. The errors name the repository.
     """
     with tempfile.TemporaryDirectory(prefix="rdma-ofed-") as folder:
         # apt reads keys and folders as a user without rights.

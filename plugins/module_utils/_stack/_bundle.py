@@ -28,10 +28,10 @@ _FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
 
 
 class Bundle(t.NamedTuple):
-    """What the name of a bundle says; "" for what it doesn't say."""
+    """What the name of a bundle tells; "" for what it does not tell."""
 
     form: str
-    """C(tar), C(iso) or C(directory)."""
+    """`tar`, `iso` or `directory`."""
     version: str = ""
     distro: str = ""
     arch: str = ""
@@ -67,7 +67,7 @@ def is_version(text: str) -> bool:
 
 
 def parse_name(location: str) -> Bundle:
-    """A path or URL -> what its last part says. The file need not exist."""
+    """A path or URL -> what its last part tells. The file need not exist."""
     name = location.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1] if "://" in location else os.path.basename(location.rstrip("/"))
     form = "directory"
     for ending, kind in _FORMS:
@@ -79,18 +79,18 @@ def parse_name(location: str) -> Bundle:
 
 
 def release(version: str) -> tuple[int, int]:
-    """C(23.10-0.5.5.0) -> C((23, 10)); zeros for anything else."""
+    """`23.10-0.5.5.0` -> `(23, 10)`; zeros for anything else."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
 
 
 def same_version(wanted: str, found: str) -> bool:
-    """Is that the release? Packages leave out the last number of what the installer calls the release."""
+    """Whether this is the release. Packages leave out the last number of what the installer calls the release."""
     return bool(found) and (found == wanted or wanted.startswith(found + "."))
 
 
 def distro_of(os_id: str, os_version: str) -> str:
-    """The name that the bundles have for a distribution: C(debian12.1), C(rhel9.4), C(ubuntu22.04), C(sles15sp5)."""
+    """The name that the bundles have for a distribution: `debian12.1`, `rhel9.4`, `ubuntu22.04`, `sles15sp5`."""
     known = DISTRIBUTIONS[os_id].bundle if os_id in DISTRIBUTIONS else ""
     if known == "sles":
         major, _dot, minor = os_version.partition(".")
@@ -99,7 +99,7 @@ def distro_of(os_id: str, os_version: str) -> str:
 
 
 def distro_fits(bundle: str, os_id: str, os_version: str) -> bool:
-    """Was a bundle made for this distribution? os-release of Debian has no minor version, so that is not compared there."""
+    """Whether a bundle was made for this distribution. os-release of Debian has no minor version, so it is not compared there."""
     mine = distro_of(os_id, os_version)
     if not bundle or not mine:
         return True
@@ -107,15 +107,15 @@ def distro_fits(bundle: str, os_id: str, os_version: str) -> bool:
 
 
 def _is_told(options: t.Iterable[str]) -> bool:
-    """Does an option tell the installer which distribution the node is, or not to ask?"""
+    """Whether an option names the distribution to the installer, or turns its check off."""
     names = [option.split("=")[0].split()[0] for option in options if option.split()]
     return "--skip-distro-check" in names or "--distro" in names
 
 
-def distro_to_tell(location: str, os_id: str, os_version: str, options: t.Iterable[str]) -> str:
+def distro_to_tell(location: str, *, os_id: str, os_version: str, options: t.Iterable[str]) -> str:
     """The distribution that the installer has to be told; "" where it finds out well enough, or is told by an option.
 
-    On Debian it compares the whole of /etc/debian_version, so that a bundle for 12.1 would not be for 12.5. C(location) is
+    On Debian it compares the whole of /etc/debian_version, so that a bundle for 12.1 would not be for 12.5. `location` is
     a name, or the path of an unpacked bundle, which is looked into where the name does not tell.
     """
     if os_id != "debian" or _is_told(options):
@@ -124,7 +124,7 @@ def distro_to_tell(location: str, os_id: str, os_version: str, options: t.Iterab
     return named if named and distro_fits(named, os_id, os_version) else ""
 
 
-def misfit(bundle: Bundle, os_id: str, os_version: str, arch: str, options: t.Collection[str]) -> str:
+def misfit(bundle: Bundle, *, os_id: str, os_version: str, arch: str, options: t.Collection[str]) -> str:
     """Why a bundle is not for this node, in words; "" where it is, or may be."""
     if bundle.arch and arch and bundle.arch != arch:
         return "it is made for %s, and the node is %s" % (bundle.arch, arch)
@@ -148,10 +148,10 @@ def key_of(location: str, checksum: str) -> str:
     return "%s-%s" % (name[:100], digest[:16]) if digest else name[:100]
 
 
-def unpack_argv(form: str, path: str, into: str, loop: bool, tools: t.Collection[str]) -> tuple[str, ...]:
+def unpack_argv(form: str, path: str, *, into: str, loop: bool, tools: t.Collection[str]) -> tuple[str, ...]:
     """The process that unpacks, or for a disk image mounts, a bundle; empty where the node has nothing that can.
 
-    C(loop) tells that loop devices work, C(tools) which of tar, bsdtar, 7z and xorriso are there.
+    `loop` tells that loop devices work, `tools` which of tar, bsdtar, 7z and xorriso are there.
     """
     if form == "tar":
         # tar finds out the compression by itself; the bundle's one folder is left away.

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What is in a bundle of MLNX_OFED, whatever its name says: looked at before anything is unpacked, on the node or on the controller."""
+"""What is in a bundle of MLNX_OFED, whatever its name: read before anything is unpacked, on the node or on the controller."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class Layout(t.NamedTuple):
-    """What a bundle says of itself; empty texts for files that are missing."""
+    """What the files of a bundle tell about it; empty texts for files that are missing."""
 
     version: str
     arch: str
@@ -62,8 +62,8 @@ def read_archive(path: str) -> Layout:
     return Layout(version, texts.get(".arch", ""), texts.get("distro", ""), installer)
 
 
-def check_content(where: str, found: Layout, version: str, arch: str) -> None:
-    """Refuse what is no bundle of the release for this kind of processor. C(where) names it."""
+def check_content(where: str, found: Layout, *, version: str, arch: str) -> None:
+    """Refuse what is no bundle of the release for this kind of processor. `where` names it."""
     if not found.version or not found.installer:
         missing = INSTALLER if found.version else ".mlnx"
         words = "ofed_bundle: %s has no %s, so it is no bundle of MLNX_OFED. Give one as the vendor ships it; nothing was changed"
@@ -76,13 +76,13 @@ def check_content(where: str, found: Layout, version: str, arch: str) -> None:
 
 
 def way_out(found: str, version: str) -> str:
-    """What to do about a bundle that holds another release than its name or the declaration says."""
+    """What to do about a bundle that holds another release than its name or the declaration has."""
     return "%sgive the bundle of %s; nothing was changed" % ("Set ofed_version: %s, or " % found if found else "", version)
 
 
-def check_here(path: str, version: str, arch: str, place: str = "") -> None:
+def check_here(path: str, *, version: str, arch: str, place: str = "") -> None:
     """Refuse a folder or archive on this machine that is no bundle of the release. A disk image is looked at once it is mounted."""
     if os.path.isdir(path):
-        check_content("the folder %s%s" % (path, place), read_layout(path), version, arch)
+        check_content("the folder %s%s" % (path, place), read_layout(path), version=version, arch=arch)
     elif parse_name(path).form != "iso":
-        check_content(path + place, read_archive(path), version, arch)
+        check_content(path + place, read_archive(path), version=version, arch=arch)

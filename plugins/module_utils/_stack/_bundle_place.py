@@ -50,7 +50,7 @@ class Source(t.NamedTuple):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Does it have to be brought to the node?"""
+        """Whether it has to be brought to the node."""
         return self.is_url or self.on == "controller"
 
     @property
@@ -76,10 +76,10 @@ def _loop_works(root: str) -> bool:
     return read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
 
 
-def _unpacking(run: Runner, form: str, path: str, tree: str, ours: bool, root: str) -> Place:
+def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, root: str) -> Place:
     loop = form == "iso" and _loop_works(root)
     part = tree if loop else tree + ".part"
-    argv = bundles.unpack_argv(form, path, part, loop, [tool for tool in _UNPACKERS if run.has(tool)])
+    argv = bundles.unpack_argv(form, path, into=part, loop=loop, tools=[tool for tool in _UNPACKERS if run.has(tool)])
     if not argv:
         raise Unsupported(
             "ofed_bundle: %s can't be mounted, because the node has no loop devices, and none of bsdtar, xorriso and 7z is installed to unpack it. "
@@ -100,7 +100,7 @@ def _downloading(source: Source, path: str) -> Step:
     return Step(DOWNLOAD_STAGE, script_argv("download.py", path, source.checksum.lower()), environment=environment)
 
 
-def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "/") -> Place | None:
+def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str = "/") -> Place | None:
     """Where the bundle is, or will be after it has been downloaded; None where it has to be brought to the node first."""
     form = bundles.parse_name(source.location).form
     if form == "directory" and source.on == "controller" and not source.is_url:
@@ -110,7 +110,7 @@ def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "
     if form == "directory":
         if not os.path.isdir(path):
             raise Refused("ofed_bundle: there is no folder %s on the node. %s" % (path, _PUT_THERE))
-        check_here(path, version, arch)
+        check_here(path, version=version, arch=arch)
         return Place(path)
     if source.is_elsewhere:
         if not source.checksum:
@@ -122,30 +122,30 @@ def place_of(run: Runner, source: Source, version: str, arch: str, root: str = "
     if os.path.isfile(os.path.join(tree, bundles.INSTALLER)):
         kept = [path] if source.is_elsewhere else []
         if form == "tar":
-            check_here(tree, version, arch)
+            check_here(tree, version=version, arch=arch)
             return Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
     wrong = mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
     if wrong and not source.is_elsewhere:
-        raise Refused("ofed_bundle: %s is not the file that is meant: %s. %s" % (path, wrong, OTHER_FILE))
+        raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
     if not wrong:
-        check_here(path, version, arch)
-    place = _unpacking(run, form, path, tree, source.is_elsewhere, root)
+        check_here(path, version=version, arch=arch)
+    place = _unpacking(run, form, path, tree=tree, ours=source.is_elsewhere, root=root)
     if not wrong:
         return place
     return place._replace(unpack=(_downloading(source, path), *place.unpack)) if source.is_url else None
 
 
-def locate(run: Runner, parameters: t.Mapping[str, t.Any], version: str, root: str = "/") -> Place | Missing:
+def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root: str = "/") -> Place | Missing:
     """Where the bundle that the options of a module name is, or what the action plugin has to give first."""
     source = Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
     if parameters["staged"]:
         accept(source, parameters["staged"], root)
     arch = os.uname().machine
-    return place_of(run, source, version, arch, root) or Missing("transfer" if source.checksum else "checksum", version, arch)
+    return place_of(run, source, version=version, arch=arch, root=root) or Missing("transfer" if source.checksum else "checksum", version, arch)
 
 
 def accept(source: Source, staged: str, root: str = "/") -> None:
-    """Take over what the action plugin has brought, if it is what was meant."""
+    """Take over what the action plugin has transferred, if it is the declared file."""
     wrong = mismatch(staged, source.checksum.lower())
     if wrong:
         raise Refused("ofed_bundle: what arrived is not what was sent: %s. Nothing was unpacked, nothing was changed" % wrong)

@@ -24,7 +24,7 @@ def _stack_change(before: str, after: str, *, needs: str = NEEDS, aspect: str = 
     return Change(Kind.STACK, "", aspect, before, after, needs)
 
 
-def package_change(name: str, before: str, after: str, needs: str = "") -> Change:
+def package_change(name: str, before: str, after: str, *, needs: str = "") -> Change:
     """A package that changes its version, comes or goes."""
     return Change(Kind.PACKAGE, name, "", before, after, needs)
 
@@ -68,7 +68,7 @@ def _same_release(wanted: Wanted, found: Found) -> bool:
 def _metapackage_changes(wanted: Wanted, found: Found, needs: str) -> tuple[Change, ...]:
     present = found.packages.get(wanted.metapackage)
     has = "" if present is None else present.version
-    return changes_of(package_change(wanted.metapackage, has, wanted.version or has or "installed", needs))
+    return changes_of(package_change(wanted.metapackage, has, wanted.version or has or "installed", needs=needs))
 
 
 def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
@@ -83,7 +83,7 @@ def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     if changes:
         return changes
     if not is_doca and wanted.method == "repository" and not found.interrupted:
-        return (package_change(wanted.metapackage, "", wanted.version or "installed", needs),)
+        return (package_change(wanted.metapackage, "", wanted.version or "installed", needs=needs),)
     return (_stack_change("%s, %s" % (wanted.words, found.interrupted or "half installed"), wanted.words, needs=needs),)
 
 

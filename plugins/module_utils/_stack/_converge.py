@@ -103,7 +103,7 @@ def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
 def _conclude(run: Runner, job: State, root: str) -> Found:
     """Record what a job has done, and look again. Raises CommandFailed where it failed."""
     if job.interrupted:
-        words = "%s was interrupted. The next run mends what it left and goes on; all output is in %s"
+        words = "%s was interrupted. The next run repairs what it left and continues; all output is in %s"
         raise CommandFailed(words % (job.stage or "the job", job.log), job=job.result())
     if job.failed:
         places.tidy(root)
@@ -197,13 +197,13 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if todo.steps and found.vendors:
         found = with_alternatives(run, found)
         todo = plan(wanted, found)
-    foreign = dependants(run, wanted, found, todo, root)
+    foreign = dependants(run, wanted, found, todo=todo, root=root)
     changes = (*todo.changes, *foreign, *_keys(module, root))
-    place = places.locate(run, parameters, wanted.version, root) if todo.needs_bundle else Place("")
+    place = places.locate(run, parameters, version=wanted.version, root=root) if todo.needs_bundle else Place("")
     if module.check_mode:
         needed = place.result() if isinstance(place, Missing) else {}
         return {**_result(changes, before=before, after=_expected(wanted, found, todo)), **needed}
     if isinstance(place, Missing):
         return {**_result((), before=before, after=before), **place.result()}
-    todo = plan(wanted, found, place, force=bool(foreign))
+    todo = plan(wanted, found, place=place, force=bool(foreign))
     return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, place=place, root=root)

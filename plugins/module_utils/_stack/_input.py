@@ -11,20 +11,18 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part, ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import POLICIES as RELOAD_POLICIES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._protocol_input import vendor_ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, vendor_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-SOURCES = ("inbox", "mlnx_ofed", "doca")
-KERNEL_POLICIES = ("build", "pin", "refuse")
 
 _PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._:~=-]*$")
 
@@ -49,26 +47,15 @@ def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Probl
 
 def _driver_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the variables about the driver in the kernel."""
-    found: list[Problem] = []
-    for variable, choices in (("ofed_reload", RELOAD_POLICIES), ("ofed_kernel_policy", KERNEL_POLICIES)):
-        if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
-            found.append(Problem(variable, variables[variable], ", ".join(choices)))
-    if "ofed_cut_ssh_connection" in variables and not is_boolean(variables["ofed_cut_ssh_connection"]):
-        found.append(Problem("ofed_cut_ssh_connection", variables["ofed_cut_ssh_connection"], ALLOWED))
     conf = variables.get("ofed_openib_conf")
     if conf and variables.get("ofed_source", "inbox") == "inbox":
-        return [*found, Problem("ofed_openib_conf", conf, "nothing with ofed_source: inbox", "the distribution's stack has no openibd")]
-    return found + conf_problems("ofed_openib_conf", conf)
+        return [Problem("ofed_openib_conf", conf, "nothing with ofed_source: inbox", "the distribution's stack has no openibd")]
+    return conf_problems("ofed_openib_conf", conf)
 
 
 def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role ofed, and with the distribution if the facts are there."""
-    found: list[Problem] = []
-    for variable, choices in (("ofed_state", ("present", "absent")), ("ofed_source", SOURCES)):
-        if variable in variables and not (isinstance(variables[variable], str) and variables[variable] in choices):
-            found.append(Problem(variable, variables[variable], ", ".join(choices)))
-    if "ofed_tools" in variables and not is_boolean(variables["ofed_tools"]):
-        found.append(Problem("ofed_tools", variables["ofed_tools"], ALLOWED))
+    found = value_problems(VARIABLES, variables)
     extra = variables.get("ofed_extra_packages", [])
     if not isinstance(extra, (list, tuple)):
         found.append(Problem("ofed_extra_packages", extra, "a list of package names"))
@@ -84,6 +71,6 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"
         found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))
     # What is removed is found on the node: nothing has to be declared for it.
-    if isinstance(source, str) and source in SOURCES[1:] and variables.get("ofed_state", "present") != "absent":
+    if source in ("mlnx_ofed", "doca") and variables.get("ofed_state", "present") != "absent":
         found += vendor_problems(variables, facts) + vendor_ulp_problems(variables, str(part(facts, "os").get("family", "")))
     return found + _os_problems(source, facts)

@@ -16,7 +16,7 @@ import typing as t
 
 
 class Meaning(t.NamedTuple):
-    """What an exit code says, and the next step."""
+    """What an exit code means, and the next step."""
 
     text: str
     next_step: str
@@ -29,7 +29,7 @@ CODES: t.Mapping[int, Meaning] = {
         "read general.log in its log folder from the end",
     ),
     2: Meaning("no firmware was found for an adapter", "leave ofed_firmware_update off and burn images with the role hca_firmware"),
-    22: Meaning("an option is not known to this release, or its value is wrong", "compare ofed_installer_options with what mlnxofedinstall --help says"),
+    22: Meaning("an option is not known to this release, or its value is wrong", "compare ofed_installer_options with the output of mlnxofedinstall --help"),
     28: Meaning("not enough free space", "make room below /tmp (or the folder of --tmpdir), /usr and /lib/modules; a full installation takes about 3 GB"),
     30: Meaning("the bundle supports this kernel already", "leave --add-kernel-support out"),
     171: Meaning("the node has no adapter that this is for", "leave ofed_firmware_update off on nodes without such an adapter"),
@@ -50,7 +50,7 @@ _FLATTENED = Meaning(
     "a step of the build for this kernel failed: with --add-kernel-support every failure ends in 1, whatever it was",
     "install the headers and the compiler of this kernel, and read mlnx_add_kernel_support.*.log and general.log in the log folder",
 )
-_DECLINED = Meaning("it asked for a confirmation, and nobody answered", "report this: it is started in a way that asks for none")
+_DECLINED = Meaning("it asked for a confirmation and got no answer", "report this: it is started in a way that asks for none")
 
 _FOLDER = re.compile(r"(/[^\s'\":]*/MLNX_OFED_LINUX[^\s/'\":]*\.logs)\b")
 _ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
@@ -67,7 +67,7 @@ def log_folder(output: str) -> str:
 
 
 def dependants_named(output: str) -> list[str]:
-    """The foreign packages that the installer complains of. Old releases have names with an architecture among them."""
+    """The foreign packages that the installer complains of. Old releases append the architecture to some names."""
     found = _NAMED.findall(output)
     return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", found[-1])}) if found else []
 
@@ -80,33 +80,33 @@ def package_log(output: str) -> str:
 
 def said_in(log: str, lines: int) -> list[str]:
     """The last lines of such a log, without what the installer appends to it: the command, versions and all packages of the node."""
-    said = [line.strip() for line in log.partition("---- START OF DEBUG INFO")[0].splitlines()]
-    return [line for line in said if line.strip("-") and not line.startswith("Processing triggers")][-lines:]
+    found = [line.strip() for line in log.partition("---- START OF DEBUG INFO")[0].splitlines()]
+    return [line for line in found if line.strip("-") and not line.startswith("Processing triggers")][-lines:]
 
 
 def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meaning:
-    """What an exit code says. C(kernel_support) tells that --add-kernel-support was among the options."""
+    """What an exit code means. `kernel_support` tells that --add-kernel-support was among the options."""
     if code == 1 and _ASKED.search(output) and not kernel_support:
         return _DECLINED
     if code == 1 and kernel_support:
         return _FLATTENED
     command = _COMMAND.findall(output)
     if code == 1 and command:
-        return Meaning("its command failed: %s" % command[-1].strip(), "try that command yourself; general.log in its log folder has what it said")
+        return Meaning("its command failed: %s" % command[-1].strip(), "try that command yourself; general.log in its log folder has its output")
     package = _PACKAGE.findall(output)
     if code == 1 and package:
         return Meaning("the package %s could not be installed" % package[-1], "read %s" % (package_log(output) or "the log of that package in its log folder"))
-    return CODES.get(code, Meaning("a code that is documented nowhere", "read general.log in its log folder from the end"))
+    return CODES.get(code, Meaning("an undocumented code", "read general.log in its log folder from the end"))
 
 
 def explain(code: int, output: str = "", *, kernel_support: bool = False, tmpdir: str = "/tmp", log: str = "") -> str:
-    """A sentence for the user: the code, what it says, the next step, the logs. C(log) is that of the job."""
-    said = meaning(code, output, kernel_support)
-    words = "mlnxofedinstall ended with exit status %d: %s" % (code, said.text)
+    """A sentence for the user: the code, its meaning, the next step, the logs. `log` is that of the job."""
+    found = meaning(code, output, kernel_support)
+    words = "mlnxofedinstall ended with exit status %d: %s" % (code, found.text)
     named = dependants_named(output)
     if named:
         words += " (%s)" % ", ".join(named)
     folder = log_folder(output)
     logs = "its logs are in %s" % (folder or "%s/MLNX_OFED_LINUX.*.logs" % tmpdir.rstrip("/"))
     both = "; all output is in %s" % log if log else ""
-    return "%s. Next: %s; %s%s" % (words, said.next_step, logs, both)
+    return "%s. Next: %s; %s%s" % (words, found.next_step, logs, both)

@@ -109,7 +109,7 @@ _FAMILIES_OF_PACKAGES: t.Mapping[str, str] = {
 }
 _FAMILIES_OF_BUILDS: t.Mapping[str, str] = {"--pre-build-": "SCRIPT", "--post-build-": "SCRIPT"}
 
-# What the installer knows, and nobody should ask it here.
+# Options that the installer knows and that are not allowed here, with the reason.
 _NOT_HERE: t.Mapping[str, str] = {
     "--force": "name the packages that may go in ofed_allow_removal",
     "-q": "it is set where it is needed",
@@ -211,7 +211,7 @@ def _nearest(name: str, known: t.Iterable[str]) -> str:
     return near[0] if near else ""
 
 
-def _unknown(variable: str, name: str, version: str, family: str) -> Problem:
+def _unknown(variable: str, name: str, *, version: str, family: str) -> Problem:
     """An option that this release does not have: another does, or it is misspelt."""
     elsewhere = [option for option in OPTIONS if option.name == name]
     where = "the installer of %s" % version if version else "the installer"
@@ -234,7 +234,7 @@ def _value_problem(variable: str, row: t.Sequence[str], value: str) -> list[Prob
     return [Problem(variable, " ".join(row), words, "" if value else "nothing stands after it")]
 
 
-def _row_problems(variable: str, row: t.Sequence[str], version: str, family: str) -> list[Problem]:
+def _row_problems(variable: str, row: t.Sequence[str], *, version: str, family: str) -> list[Problem]:
     name = row[0]
     words = vocabulary(version, family)
     if name in words:
@@ -250,11 +250,11 @@ def _row_problems(variable: str, row: t.Sequence[str], version: str, family: str
         # An option of another release is not the name of a package: vocabulary comes first, for all releases.
         if name.startswith(prefix) and name[len(prefix) :] in KNOWN and not any(option.name == name for option in OPTIONS):
             return _value_problem(variable, row, value)
-    return [_unknown(variable, name, version, family)]
+    return [_unknown(variable, name, version=version, family=family)]
 
 
-def option_problems(variable: str, options: t.Any, version: str = "", family: str = "", firmware_update: bool = False) -> list[Problem]:
-    """What is wrong with the options for the installer of a release. C(family) is C(deb), C(rpm) or "" where it is not known."""
+def option_problems(variable: str, options: t.Any, *, version: str = "", family: str = "", firmware_update: bool = False) -> list[Problem]:
+    """What is wrong with the options for the installer of a release. `family` is `deb`, `rpm` or "" where it is not known."""
     if not isinstance(options, (list, tuple)):
         return [Problem(variable, options, "a list of options of mlnxofedinstall")]
     wrong = [
@@ -268,7 +268,7 @@ def option_problems(variable: str, options: t.Any, version: str = "", family: st
         return [Problem(variable + "[0]", options[0], "an option of mlnxofedinstall, such as --without-dkms")]
     found: list[Problem] = []
     for row in _split(options):
-        found += _row_problems(variable, row, version, family)
+        found += _row_problems(variable, row, version=version, family=family)
         if row[0] in FIRMWARE and not firmware_update:
             found.append(Problem(variable, row[0], "with ofed_firmware_update: true", "firmware is left alone otherwise"))
         if row[0] == "--without-fw-update" and firmware_update:

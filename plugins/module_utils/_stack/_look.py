@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What is on the node: packages, the stack they make, what an earlier run left."""
+"""What is on the node: packages, their stack, and what an earlier run left."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def interruption(job: State | None) -> str:
 
 
 def read_record(root: str = "/") -> dict[str, t.Any]:
-    """What the last run that succeeded was asked for; empty where there was none."""
+    """The selection of the last run that succeeded; empty where there was none."""
     try:
         found = json.loads(read_text(os.path.join(root, RECORD)) or "{}")
     except ValueError:

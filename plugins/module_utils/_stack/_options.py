@@ -71,7 +71,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         keep=tuple(names_of(by_name(found.os.family) or FAMILIES[0], parameters["keep_purposes"] or (), parameters["keep"] or ())),
     )
     if not by_repository:
-        distro = distro_to_tell(parameters["bundle"] or "", found.os.id, found.os.version, wanted.installer_options)
+        distro = distro_to_tell(parameters["bundle"] or "", os_id=found.os.id, os_version=found.os.version, options=wanted.installer_options)
         wanted = wanted._replace(version=mlnx_version(role_variables(parameters)), distro=distro)
     if state == "absent":
         return wanted
@@ -80,4 +80,4 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         pins = (wanted.metapackage,) if is_doca else ("mlnx-ofed-*",) if wanted.version else ()
         key = repository_key(parameters, found, root)
         wanted = wanted._replace(repository=Repository(parameters["repository"], key, pins, wanted.version))
-    return wanted._replace(also=vendor_packages(parameters["ulps"] or (), found.os.family, source, wanted.method, wanted.version))
+    return wanted._replace(also=vendor_packages(parameters["ulps"] or (), found.os.family, source=source, method=wanted.method, version=wanted.version))

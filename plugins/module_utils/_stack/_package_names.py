@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 
 PACKAGE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
 
-# What the installer and its uninstaller (DEB) remove before anything is installed, whoever made it.
+# What the installer and its uninstaller (DEB) remove before anything is installed, whatever their origin.
 _REPLACED_TEXT = """
 ar-mgr ar_mgr cc-mgr cc_mgr compat-dapl-dev compat-dapl1 dapl-dev dapl1 dapl1-utils dapl2-utils dump-pr dump_pr fca ibacm ibacm-dev ibdump ibsim
 ibsim-utils ibutils ibutils2 ibverbs-providers ibverbs-utils infiniband-diags iser-dkms iser-modules isert-dkms isert-modules kernel-mft-dkms
@@ -50,7 +50,7 @@ KNOWN = REPLACED | OTHERS
 # The installer takes every package whose name has one of REPLACED in it, but leaves these alone.
 _SPARED = re.compile(r"^xen|ovsvf-config|opensmtpd")
 
-# Nobody else has packages of these names.
+# Only the vendor has packages of these names.
 _VENDOR_NAMES = re.compile(
     r"^(mlnx-|mlnx_|kmod-mlnx|kmod-(iser|isert|srp|knem|xpmem|kernel-mft)|doca-|ofed-|mlnxofed|kernel-mft|mft(-|\Z)|knem|xpmem|libxpmem"
     r"|hcoll\Z|sharp\Z|ar-mgr|cc-mgr|dump-pr|dpcp\Z|ibutils2|ibdump|clusterkit|collectx|iser-|isert-|srp-|fwctl-|virtiofs-(dkms|modules)"
@@ -63,13 +63,13 @@ _LIBRARY = re.compile(r"^(lib.*?)[0-9][0-9.]*(t64)?\Z")
 
 
 def build_number(release: str) -> str:
-    """What packages of a release have at the end of their versions: C(5.1-2.5.8.0) -> C(51258), C(23.10-0.5.5.0) -> C(2310055)."""
+    """What packages of a release have at the end of their versions: `5.1-2.5.8.0` -> `51258`, `23.10-0.5.5.0` -> `2310055`."""
     match = re.match(r"(\d+)\.(\d+)-(\d+)\.(\d+)\.(\d+)", release)
     return "".join(match.groups()) if match else ""
 
 
 def is_vendors(name: str, version: str, release: str = "") -> bool:
-    """Is this package the vendor's? C(release) is that of the installed stack, as ofed_info says it."""
+    """Whether this package is the vendor's. `release` is that of the installed stack, as ofed_info prints it."""
     number = build_number(release)
     if _VENDOR_NAMES.match(name) or _VENDOR_VERSION.search(version):
         return True
@@ -97,6 +97,6 @@ def taken_by_installer(installed: t.Iterable[str]) -> frozenset[str]:
 
 
 def is_library(name: str) -> bool:
-    """Is this a library of the stack in the distribution's cut, such as C(libopensm9)? It is of no use without what needs it."""
+    """Whether this is the distribution's own build of a library of the stack, such as `libopensm9`. It is of no use without what needs it."""
     match = _LIBRARY.match(name)
     return match is not None and match.group(1) in REPLACED

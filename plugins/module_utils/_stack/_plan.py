@@ -142,26 +142,26 @@ def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...
     return (*read, Step("installing the packages of upper-layer protocols", found.manager.install_argv(names)))
 
 
-def _plan_installer(wanted: Wanted, found: Found, place: Place, force: bool) -> StackPlan:
+def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) -> StackPlan:
     """By the installer of a bundle."""
     changes, files, lacking = stack_changes(wanted, found), repository_changes(wanted, found), missing(wanted, found)
     if not changes:
         # Half installed packages of others are left alone by a run that changes nothing else.
         return StackPlan(files + additions(lacking), _distribution_steps(found, lacking))
     broken = packages.broken(found.packages)
-    # The installer takes the metapackages of DOCA for strangers that depend on its own.
+    # The installer treats the metapackages of DOCA as foreign ones that depend on its own.
     former = _former(wanted, found)
     taken = sorted(taken_by_installer({*found.packages} - {*former.removes}))
     test = apt.simulate(apt.purge_argv(taken)) if found.manager.simulates else rpm.erase_test_argv(taken)
     builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
     stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
-    # What goes has been looked at and agreed to. The installer for Debian would stop at the distribution's libopensm9, and
+    # The removals are known and allowed by now. The installer for Debian would stop at the distribution's libopensm9, and
     # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
     argv = installer_argv(wanted, place.tree, force or (found.manager.simulates and bool(taken)))
     return StackPlan(
         files + repair_changes(found, broken) + changes + additions(lacking),
         (
-            # A bundle that can't be had, or is another one, is found out before anything is touched.
+            # A bundle that is not available, or another one, ends the job before the first change.
             *place.unpack,
             checking(wanted.version, place),
             *_recovery(found, broken),
@@ -206,10 +206,10 @@ def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
     return StackPlan(changes, (*_recovery(found, broken), *removal.steps), removal.removes, removal.simulate)
 
 
-def plan(wanted: Wanted, found: Found, place: Place | None = None, force: bool = False) -> StackPlan:
+def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: bool = False) -> StackPlan:
     """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
     if wanted.state == "absent":
         return _plan_absent(wanted, found)
     if wanted.source == "doca" or wanted.method == "repository":
         return _plan_repository(wanted, found)
-    return _plan_installer(wanted, found, place or Place(""), force)
+    return _plan_installer(wanted, found, place=place or Place(""), force=force)

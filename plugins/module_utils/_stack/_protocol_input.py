@@ -34,7 +34,7 @@ def _with(protocol: Protocol, names: t.Iterable[str]) -> str:
     return "%s with ofed_installer_options: [%s]" % (protocol.name, ", ".join("--with-" + name for name in names))
 
 
-def _lacking(protocol: Protocol, chosen: str, family: Family, options: t.Collection[str]) -> list[str]:
+def _lacking(protocol: Protocol, *, chosen: str, family: Family, options: t.Collection[str]) -> list[str]:
     """The packages of the vendor that the set is without, unless an option adds them."""
     needed: list[str] = []
     if chosen not in _WITH_USER_SPACE:
@@ -62,10 +62,10 @@ def _installer_problems(protocol: Protocol, variables: Mapping[str, t.Any], fami
     if excluded:
         return [Problem(VARIABLE, protocol.name, "without %s in ofed_installer_options" % ", ".join(excluded), "the two contradict each other")]
     if protocol.option and protocol.option not in options:
-        hint = "without it the installer puts an empty module in the place of %s; where the stack is installed already, it is installed anew"
+        hint = "without it the installer puts an empty module in the place of %s; where the stack is installed already, it is installed again"
         return [Problem(VARIABLE, protocol.name, "with ofed_installer_options: [%s]" % protocol.option, hint % ", ".join(protocol.modules))]
     chosen = variables.get("ofed_packages") or "all"
-    lacking = _lacking(protocol, chosen, family, options) if isinstance(chosen, str) and family else []
+    lacking = _lacking(protocol, chosen=chosen, family=family, options=options) if isinstance(chosen, str) and family else []
     return [Problem(VARIABLE, protocol.name, _with(protocol, lacking), "the set %s is without them" % chosen)] if lacking else []
 
 

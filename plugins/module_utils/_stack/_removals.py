@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Packages that are not part of a stack and would go with it, asked of the package manager before anything is changed."""
+"""Packages that are not part of a stack and would go with it, simulated by the package manager before the first change."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def foreign(removed: t.Iterable[str], versions: t.Mapping[str, str], *, expected
     """The `removed` packages that are not part of the stack. Pure.
 
     `expected` are the packages that go by the plan. The installer removes more by their names: with `by_name` these are
-    part of the stack as well, and come back with it. So are its libraries in the distribution's cut: whatever needs one of
+    part of the stack as well, and come back with it. So are the distribution's own builds of its libraries: whatever needs one of
     them goes with it, and is named for itself.
     """
     return sorted(
@@ -69,23 +69,23 @@ def _removed_by_plan(run: Runner, found: Found, todo: StackPlan) -> dict[str, st
     return {name: version for argv in todo.simulate for name, version in _removed(run, argv).items()}
 
 
-def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> t.Mapping[str, str]:
+def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> t.Mapping[str, str]:
     """What a repository that is not declared yet makes apt remove. Raises Refused where it does not have the version."""
     if wanted.repository is None or not todo.steps or not found.manager.simulates:
         return {}
     files = {**found.files, **{change.subject: change.after for change in todo.about(Kind.FILE)}}
-    # With a former stack that goes first, or with packages to be mended, it is not known what apt will do then.
+    # With a former stack that goes first, or with packages to be repaired, it is not known what apt will do then.
     argv = () if todo.simulate or packages.broken(found.packages) else todo.steps[-1].argv
-    offered, seen = preview(run, files, wanted.metapackage, argv, wanted.repository.address, root)
+    offered, seen = preview(run, files, name=wanted.metapackage, argv=argv, address=wanted.repository.address, root=root)
     if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
         text = "ofed_repository: %s offers %s %s, and %s is wanted. Nothing was changed"
         raise Refused(text % (wanted.repository.address, wanted.metapackage, ", ".join(offered), wanted.version))
     return seen.removed
 
 
-def dependants(run: Runner, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> tuple[Change, ...]:
+def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> tuple[Change, ...]:
     """The foreign packages that go and may go; those that may not end the run."""
-    removed = {**_removed_by_plan(run, found, todo), **_removed_by_repository(run, wanted, found, todo, root)}
+    removed = {**_removed_by_plan(run, found, todo), **_removed_by_repository(run, wanted, found, todo=todo, root=root)}
     versions = {name: package.version for name, package in found.packages.items()}
     names = foreign(removed, versions, expected=todo.removes, release=found.stack.ofed_version, by_name=todo.by_name)
     refuse(names, wanted.allow_removal, "the stack is removed" if wanted.state == "absent" else "%s is installed" % wanted.words)

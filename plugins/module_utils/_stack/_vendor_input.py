@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import option_problems, sets_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
@@ -23,8 +24,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import me
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-METHODS = ("installer", "repository")
-ON = ("node", "controller")
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
 _SITE = re.compile(r"^https?://[!-~]+\Z")
@@ -44,7 +43,7 @@ def _is_empty(value: t.Any) -> bool:
 
 
 def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
-    """C(deb), C(rpm), or "" where the node is not known."""
+    """`deb`, `rpm`, or "" where the node is not known."""
     system = facts.get("os") if isinstance(facts, dict) else None
     family = by_name(system.get("family")) if isinstance(system, dict) else None
     return family.manager.packaging if family else ""
@@ -58,7 +57,7 @@ def mlnx_version(variables: Mapping[str, t.Any]) -> str:
 
 def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
     """What is wrong with the place of a bundle and with its checksum."""
-    value, checksum, on = (variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum"), variables.get("ofed_bundle_on", "node"))
+    value, checksum = variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum")
     where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
     if not isinstance(value, str) or not value:
         return [Problem("ofed_bundle", value, where, "the installer needs a bundle; with ofed_method: repository it comes from ofed_repository")]
@@ -69,8 +68,6 @@ def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
         found.append(Problem("ofed_bundle", value, where))
     elif is_url and named.form == "directory":
         found.append(Problem("ofed_bundle", value, "a URL that ends in .tgz, .tar.gz or .iso"))
-    if on not in ON:
-        found.append(Problem("ofed_bundle_on", on, ", ".join(ON)))
     good = isinstance(checksum, str) and _CHECKSUM.match(checksum) is not None
     if not _is_empty(checksum) and not good:
         found.append(Problem("ofed_bundle_checksum", checksum, "sha256: and 64 hexadecimal digits"))
@@ -85,7 +82,7 @@ def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
 
 
 def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    """Is the bundle, by its name, for this distribution and architecture?"""
+    """A bundle that, by its name, is for another distribution or architecture."""
     system = facts.get("os") if isinstance(facts, dict) else None
     machine = facts.get("machine") if isinstance(facts, dict) else None
     arch = machine.get("architecture", "") if isinstance(machine, dict) else ""
@@ -94,7 +91,7 @@ def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] 
         return []
     words = [option for option in options if isinstance(option, str)]
     bundle = variables["ofed_bundle"]
-    why = misfit(parse_name(bundle), str(system.get("id", "")), str(system.get("version", "")), str(arch), words)
+    why = misfit(parse_name(bundle), os_id=str(system.get("id", "")), os_version=str(system.get("version", "")), arch=str(arch), options=words)
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 
@@ -104,7 +101,7 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     if not isinstance(address, str) or not (_SITE.match(address) or _ABSOLUTE.match(address)):
         found.append(Problem("ofed_repository", None if _is_empty(address) else address, "the URL of a repository, or the absolute path of one on the node"))
     if not is_boolean(trusted):
-        return [*found, Problem("ofed_repository_trusted", trusted, ALLOWED)]
+        return found
     is_trusted = is_true(trusted)
     if _is_empty(key) and not is_trusted:
         hint = "without a key anybody on the way could install packages; ofed_repository_trusted: true takes that upon you"
@@ -114,7 +111,7 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-def _set_problems(variables: Mapping[str, t.Any], source: str, method: str, family: str) -> list[Problem]:
+def _set_problems(variables: Mapping[str, t.Any], *, source: str, method: str, family: str) -> list[Problem]:
     value = variables.get("ofed_packages")
     if _is_empty(value):
         return []
@@ -140,7 +137,7 @@ def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | 
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
         if options is not None:
-            found += option_problems("ofed_installer_options", options, mlnx_version(variables), family, firmware)
+            found += option_problems("ofed_installer_options", options, version=mlnx_version(variables), family=family, firmware_update=firmware)
         return found
     if not _is_empty(options):
         found.append(Problem("ofed_installer_options", options, "no options with ofed_method: repository", "no installer runs then"))
@@ -163,10 +160,8 @@ def _removal_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
 def common_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the variables that hold for removal as well."""
     found = _removal_problems(variables)
-    if "ofed_firmware_update" in variables and not is_boolean(variables["ofed_firmware_update"]):
-        found.append(Problem("ofed_firmware_update", variables["ofed_firmware_update"], ALLOWED))
     value = variables.get("ofed_timeout", 7200)
-    # What comes from C(-e name=value) is a string.
+    # What comes from `-e name=value` is a string.
     number = int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,9}\Z", value) else value
     if isinstance(number, bool) or not isinstance(number, int) or not _TIMEOUTS[0] <= number <= _TIMEOUTS[1]:
         found.append(Problem("ofed_timeout", value, "seconds, %d to %d" % _TIMEOUTS))
@@ -178,9 +173,9 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
     source = variables["ofed_source"]
     found: list[Problem] = []
     if source == "mlnx_ofed":
-        method = variables.get("ofed_method", METHODS[0])
-        if not isinstance(method, str) or method not in METHODS:
-            return [Problem("ofed_method", method, ", ".join(METHODS))]
+        method = variables.get("ofed_method", VARIABLES["ofed_method"]["default"])
+        if not isinstance(method, str) or method not in VARIABLES["ofed_method"]["choices"]:
+            return []
         found += _mlnx_problems(variables, facts, method)
     else:
         method = "repository"
@@ -193,4 +188,4 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
         if not _is_empty(variables.get("ofed_installer_options")):
             value = variables["ofed_installer_options"]
             found.append(Problem("ofed_installer_options", value, "no options with ofed_source: doca", "no installer runs then"))
-    return found + _set_problems(variables, source, method, packaging_of(facts))
+    return found + _set_problems(variables, source=source, method=method, family=packaging_of(facts))

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge, _plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge, _look, _plan
 from ansible_collections.rdma.ofed.plugins.modules import driver_reload
 from hypothesis import given
 from hypothesis import strategies as st
@@ -183,15 +183,15 @@ def vendors(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 def prepared(found: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setattr(jobs, "_launch", found.launch)
     real = _usage.read_usage
-    monkeypatch.setattr(_converge, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
-    monkeypatch.setattr(_converge, "read_ssh", lambda *_arguments, **_named: found.ssh)
+    monkeypatch.setattr(_look, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
+    monkeypatch.setattr(_look, "read_ssh", lambda *_arguments, **_named: found.ssh)
     return found
 
 
 def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
     node.save()
     module: t.Any = Module(check, **params)
-    return _converge.converge(module, node, RELEASE, {}, str(node.root), 1)
+    return _converge.converge(module, node, release=RELEASE, environ={}, root=str(node.root), pid=1)
 
 
 def converge(node: Node, **params: t.Any) -> dict[str, t.Any]:

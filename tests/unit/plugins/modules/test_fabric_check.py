@@ -18,13 +18,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lin
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
 from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
-DEFAULTS = {name: argument.get("default") for name, argument in fabric_check.ARGUMENTS.items()}
+DEFAULTS = {name: argument.get("default") for name, argument in fabric_check.OPTIONS.items()}
 
 
 def test_documentation_and_arguments_agree() -> None:
     options = yaml.safe_load(fabric_check.DOCUMENTATION)["options"]
     documented = {name: {key: value for key, value in option.items() if key != "description"} for name, option in options.items()}
-    assert documented == fabric_check.ARGUMENTS
+    assert documented == fabric_check.OPTIONS
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build, _converge
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import KERNEL_POLICIES
 from ansible_collections.rdma.ofed.plugins.modules import kernel_policy
 from module_results import pending_words
 
@@ -159,7 +158,7 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 def ask(node: Node, policy: str = "build", check: bool = False, **options: t.Any) -> dict[str, t.Any]:
     module: t.Any = Module(check, policy, **options)
-    return _converge.converge(module, node, OLD, str(node.root))
+    return _converge.converge(module, node, OLD, root=str(node.root))
 
 
 def converge(node: Node, policy: str, **options: t.Any) -> list[str]:
@@ -252,7 +251,7 @@ def test_pin_with_rpm(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, m
 def test_no_driver_at_all(node: Node) -> None:
     (node.dkms / "23.10/source").unlink()
     node.write("lib/modules/%s/modules.dep" % OLD, INBOX)
-    for policy in KERNEL_POLICIES:
+    for policy in kernel_policy.OPTIONS["policy"]["choices"]:
         assert ask(node, policy)["changes"] == []
 
 
@@ -362,7 +361,7 @@ def test_what_the_package_manager_does_not_have(node: Node) -> None:
     (node.root / "lib/modules" / NEW / "build").rmdir()
     node.offered = False
     words = "building the driver needs linux-headers-%s, which apt can't install" % NEW
-    assert ask(node, check=True)["reasons"] == [words + " from the package lists of now; the run reads them anew"]
+    assert ask(node, check=True)["reasons"] == [words + " from the current package lists; the run refreshes them"]
     assert node.refreshed == 0
     with pytest.raises(Refused, match=words + ".*Nothing was changed"):
         ask(node)

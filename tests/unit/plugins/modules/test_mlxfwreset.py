@@ -115,7 +115,7 @@ def root(tmp_path: pathlib.Path) -> str:
 
 
 def converge(root: str, tools: Tools, tmp_path: pathlib.Path, check_mode: bool = False, **params: t.Any) -> dict[str, t.Any]:
-    return _reset_apply.converge(t.cast(t.Any, Module(tmp_path, check_mode, **params)), tools, {}, root)
+    return _reset_apply.converge(t.cast(t.Any, Module(tmp_path, check_mode, **params)), tools, {}, root=root)
 
 
 def test_a_query_says_what_is_pending_and_touches_nothing(root: str, tmp_path: pathlib.Path) -> None:
@@ -226,7 +226,7 @@ def test_a_driver_that_does_not_come_back_is_a_failure(root: str, tmp_path: path
 
 def test_a_card_that_can_not_be_looked_at_is_a_finding_and_stops_resets(root: str, tmp_path: pathlib.Path) -> None:
     tools = Tools(absent=["mstflint"])
-    assert "whether firmware is pending can't be told" in converge(root, tools, tmp_path)["adapters"][0]["unknown"][0]
+    assert "whether firmware is pending is unknown" in converge(root, tools, tmp_path)["adapters"][0]["unknown"][0]
     with pytest.raises(CommandFailed, match=r"nothing was reset: 0000:03:00.0: whether firmware.*0000:04:00.0"):
         converge(root, tools, tmp_path, state="reset")
     assert tools.resets() == []

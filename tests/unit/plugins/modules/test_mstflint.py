@@ -368,7 +368,7 @@ def test_a_psid_is_changed_once(root: pathlib.Path, method: str, mapped: bool) -
 
 def test_secure_firmware_keeps_its_psid(cards: Cards, root: pathlib.Path) -> None:
     cards.security = "secure-fw"
-    with pytest.raises(InvalidInput, match="secure firmware lets nobody change its PSID"):
+    with pytest.raises(InvalidInput, match="secure firmware does not allow a change of its PSID"):
         run(cards, root, images=str(root / "fw/other.bin"), **CONSENT)
     assert cards.burns == [] and not any("--no_fw_ctrl" in argv for argv in cards.calls)
 

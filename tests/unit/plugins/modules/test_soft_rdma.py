@@ -100,7 +100,7 @@ class Node(ModuleFiles):
         self.check_mode = check
         self.params = {"links": [RXE], "state": "present", **params}
         module: t.Any = self
-        return _apply.converge(module, self, RELEASE, str(self.root))
+        return _apply.converge(module, self, RELEASE, root=str(self.root))
 
 
 @pytest.fixture(name="node")

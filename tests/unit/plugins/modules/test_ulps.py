@@ -84,12 +84,12 @@ class Node(ModuleFiles):
         self.params = {**DEFAULTS, "protocols": list(protocols), **params}
         self.check_mode = True
         before = (len(self.calls), self.text(LIST), self.text(RECORD), self.text(CONF))
-        foreseen = converge(self, self, RELEASE, str(self.root))
+        foreseen = converge(self, self, RELEASE, root=str(self.root))
         assert before == (len(self.calls), self.text(LIST), self.text(RECORD), self.text(CONF))
         if check:
             return foreseen
         self.check_mode = False
-        result = converge(self, self, RELEASE, str(self.root))
+        result = converge(self, self, RELEASE, root=str(self.root))
         assert (foreseen["changes"], foreseen["diff"]) == (result["changes"], result["diff"])
         return result
 

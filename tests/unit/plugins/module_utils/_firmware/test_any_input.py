@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_input as config
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices, _image_input, _reset_look, _values
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import check
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import step_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
@@ -82,23 +82,23 @@ def use_config(entries: t.Any) -> None:
     told(problems)
     if problems:
         return
-    targets, problems = config.targets_of("devices", entries, DEVICES, "fail")
+    found, problems = config.wanted_of("devices", entries, DEVICES, missing="fail")
     told(problems)
-    for target in targets:
-        for name, wish in target.wishes.items():
+    for wanted in found:
+        for name, setting in wanted.settings.items():
             assert _values.parse_key(name)
             # What goes into a command line is one word of printable ASCII.
-            assert wish.value is None or re.match(r"^[!-<>-~]+\Z", wish.value)
-        told(check(target, ROWS))
+            assert setting.value is None or re.match(r"^[!-<>-~]+\Z", setting.value)
+        told(check(wanted, ROWS))
         with contextlib.suppress(InvalidInput):
-            step_of(target, {name: row for name, row in ROWS.items() if name in target.wishes and not check(target, ROWS)})
+            plan(wanted, {name: row for name, row in ROWS.items() if name in wanted.settings and not check(wanted, ROWS)})
 
 
 def use_images(variables: t.Mapping[str, t.Any]) -> None:
     problems = _image_input.image_problems(variables)
     told(problems)
     if not problems and variables.get("devices") is not None:
-        chosen, problems = _image_input.select_devices("devices", variables["devices"], DEVICES, "fail")
+        chosen, problems = _devices.select_devices("devices", variables["devices"], DEVICES, missing="fail")
         told(problems)
         assert set(chosen) <= set(DEVICES)
 

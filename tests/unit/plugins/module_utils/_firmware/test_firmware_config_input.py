@@ -7,7 +7,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Target, Wish, entry_problems, problems, targets_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Setting, Wanted, entry_problems, problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 
 ONE = Device("0000:03:00.0", ("0000:03:00.0", "0000:03:00.1"), ("mlx5_0",), ("ib0",), "MT4119", "ConnectX5", "MT_0000000008")
@@ -76,16 +76,16 @@ def test_entries_that_mean_one_card_are_merged() -> None:
         {"type": "ConnectX-5", "parameters": {"SRIOV_EN": "yes", "LINK_TYPE_P1": 2}},
         {"rdma": "mlx5_2", "state": "default"},
     ]
-    targets, wrong = targets_of("x", entries, [ONE, TWO], "fail")
+    found, wrong = wanted_of("x", entries, [ONE, TWO], missing="fail")
     everywhere = {
-        "SRIOV_EN": Wish("True", "x[0].parameters.SRIOV_EN", True, "SRIOV_EN", "x[0].parameters"),
-        "A[0]": Wish("7", "x[0].parameters.A[0..1]", False, "A[0..1]", "x[0].parameters"),
-        "A[1]": Wish("7", "x[0].parameters.A[0..1]", False, "A[0..1]", "x[0].parameters"),
+        "SRIOV_EN": Setting("True", "x[0].parameters.SRIOV_EN", True, "SRIOV_EN", "x[0].parameters"),
+        "A[0]": Setting("7", "x[0].parameters.A[0..1]", False, "A[0..1]", "x[0].parameters"),
+        "A[1]": Setting("7", "x[0].parameters.A[0..1]", False, "A[0..1]", "x[0].parameters"),
     }
     assert wrong == []
-    assert targets == [
-        Target(ONE, {**everywhere, "LINK_TYPE_P1": Wish("2", "x[1].parameters.LINK_TYPE_P1", False, "LINK_TYPE_P1", "x[1].parameters")}),
-        Target(TWO, everywhere, reset_all=True),
+    assert found == [
+        Wanted(ONE, {**everywhere, "LINK_TYPE_P1": Setting("2", "x[1].parameters.LINK_TYPE_P1", False, "LINK_TYPE_P1", "x[1].parameters")}),
+        Wanted(TWO, everywhere, reset_all=True),
     ]
 
 
@@ -94,7 +94,7 @@ def test_entries_that_mean_one_card_are_merged() -> None:
     [
         (
             [{"pci": "03:00.1", "parameters": {"A": 1}}, {"rdma": "mlx5_0", "parameters": {"A": 2}}],
-            "x[0].parameters.A sets it to 1, and both mean 0000:03:00.0",
+            "x[0].parameters.A sets it to 1, and both select 0000:03:00.0",
         ),
         ([{"pci": "03:00.1", "parameters": {"A": 1}}, {"all": True, "state": "default", "names": ["A"]}], "one value for A"),
         ([{"pci": "03:00.0", "psid": "MT_0000000223", "parameters": {"A": 1}}], "selectors that agree"),
@@ -103,12 +103,12 @@ def test_entries_that_mean_one_card_are_merged() -> None:
 )
 def test_selectors_that_disagree_or_choose_nothing(entries: t.Any, text: str) -> None:
     assert entry_problems("x", entries) == []
-    _targets, wrong = targets_of("x", entries, [ONE, TWO], "fail")
+    _found, wrong = wanted_of("x", entries, [ONE, TWO], missing="fail")
     (problem,) = wrong
     assert text in str(problem)
 
 
 def test_missing_adapters_can_be_ignored_and_contradictions_can_not() -> None:
-    assert targets_of("x", [{"psid": "MT_1", "parameters": NUMBER}], [ONE], "ignore") == ([], [])
-    _targets, wrong = targets_of("x", [{"psid": "MT_1", "rdma": "mlx5_0", "parameters": NUMBER}], [ONE], "ignore")
+    assert wanted_of("x", [{"psid": "MT_1", "parameters": NUMBER}], [ONE], missing="ignore") == ([], [])
+    _found, wrong = wanted_of("x", [{"psid": "MT_1", "rdma": "mlx5_0", "parameters": NUMBER}], [ONE], missing="ignore")
     assert len(wrong) == 1

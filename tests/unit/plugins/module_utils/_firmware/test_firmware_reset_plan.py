@@ -8,8 +8,7 @@ import pathlib
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_plan as plan
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host, Wish
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import TRIED, Card, Host, Wanted, plan, reasons, refuse_blocked, resets, result
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Choice, Query, parse_query
 from hypothesis import given
@@ -23,30 +22,30 @@ PCI = "0000:03:00.0"
 FIRMWARE = Change(Kind.FIRMWARE, PCI, "running_version", "16.35.2000", "16.35.3006")
 LINK = Change(Kind.FIRMWARE_PARAMETER, PCI, "LINK_TYPE_P1", "IB(1)", "ETH(2)")
 CARD = Card(PCI, (PCI, "0000:03:00.1"), "ConnectX5", (LINK,), CX5)
-RESET = Wish(reset=True)
+RESET = Wanted(reset=True)
 
 
 def test_nothing_pending_needs_nothing() -> None:
-    verdict = plan.judge(CARD._replace(pending=(), users=("x",)), Host(opensm=True), RESET)
-    assert (verdict.needs, verdict.blocked_by, verdict.level) == ("", (), None)
-    assert plan.resets([verdict]) == ()
+    todo = plan(CARD._replace(pending=(), users=("x",)), Host(opensm=True), RESET)
+    assert (todo.needs, todo.blocked_by, todo.level) == ("", (), None)
+    assert resets([todo]) == ()
 
 
 @pytest.mark.parametrize("pending", [(LINK,), (FIRMWARE,), (FIRMWARE, LINK)])
 def test_a_card_that_can_is_reset_over_pci(pending: tuple[Change, ...]) -> None:
-    verdict = plan.judge(CARD._replace(pending=pending), Host(), RESET)
-    assert (verdict.needs, verdict.level, verdict.sync, verdict.blocked_by) == ("device_reset", 3, None, ())
+    todo = plan(CARD._replace(pending=pending), Host(), RESET)
+    assert (todo.needs, todo.level, todo.sync, todo.blocked_by) == ("device_reset", 3, None, ())
 
 
 @pytest.mark.parametrize(("pending", "level", "sync"), [((FIRMWARE,), 0, None), ((LINK,), 3, 1), ((FIRMWARE, LINK), 3, 1)])
 def test_a_live_patch_is_for_firmware_alone(pending: tuple[Change, ...], level: int, sync: int | None) -> None:
-    verdict = plan.judge(CARD._replace(pending=pending, query=BF3), Host(), RESET)
-    assert (verdict.needs, verdict.level, verdict.sync) == ("device_reset", level, sync)
+    todo = plan(CARD._replace(pending=pending, query=BF3), Host(), RESET)
+    assert (todo.needs, todo.level, todo.sync) == ("device_reset", level, sync)
 
 
 def test_a_live_patch_disturbs_nobody() -> None:
     card = CARD._replace(pending=(FIRMWARE,), query=BF3, users=("/data",), ssh="ib0", virtual_functions=2, foreign_drivers=("0000:03:00.1 (vfio-pci)",))
-    assert plan.judge(card, Host(opensm=True), RESET).blocked_by == ()
+    assert plan(card, Host(opensm=True), RESET).blocked_by == ()
 
 
 @pytest.mark.parametrize(
@@ -63,47 +62,47 @@ def test_a_live_patch_disturbs_nobody() -> None:
     ],
 )
 def test_what_stands_in_the_way(card: Card, host: Host, text: str) -> None:
-    verdict = plan.judge(card, host, RESET)
-    assert verdict.needs == "device_reset"
+    todo = plan(card, host, RESET)
+    assert todo.needs == "device_reset"
     with pytest.raises(Refused, match=text):
-        plan.refuse_blocked([verdict])
-    assert plan.reasons([verdict])[0].startswith(PCI + ": a reset is refused now: ")
+        refuse_blocked([todo])
+    assert reasons([todo])[0].startswith(PCI + ": a reset is refused now: ")
 
 
 def test_dangers_are_accepted_one_by_one() -> None:
     card = CARD._replace(users=("/data",), ssh="ib0", virtual_functions=1)
     host = Host(enclosed="container")
-    everything = Wish(reset=True, disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
-    assert len(plan.judge(card, host, RESET).blocked_by) == 3
-    assert plan.judge(card, host, everything).blocked_by == ()
-    assert len(plan.judge(card, host, everything._replace(cut_ssh_connection=False)).blocked_by) == 1
+    everything = Wanted(reset=True, disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
+    assert len(plan(card, host, RESET).blocked_by) == 3
+    assert plan(card, host, everything).blocked_by == ()
+    assert len(plan(card, host, everything._replace(cut_ssh_connection=False)).blocked_by) == 1
 
 
 def test_draining_ends_users_and_nothing_else() -> None:
     card = CARD._replace(users=("/data",), ssh="ib0", virtual_functions=1, foreign_drivers=("0000:03:00.1 (vfio-pci)",))
-    verdict = plan.judge(card, Host(enclosed="container", opensm=True, missing=("lspci",)), RESET)
-    assert len(verdict.blocked_by) == 6
-    assert verdict.blocked_by == (*verdict.lasting, *verdict.in_use)
-    assert len(verdict.in_use) == 1 and "in use by /data" in verdict.in_use[0]
-    assert plan.judge(CARD._replace(users=("/data",)), Host(), RESET).lasting == ()
+    todo = plan(card, Host(enclosed="container", opensm=True, missing=("lspci",)), RESET)
+    assert len(todo.blocked_by) == 6
+    assert todo.blocked_by == (*todo.lasting, *todo.in_use)
+    assert len(todo.in_use) == 1 and "in use by /data" in todo.in_use[0]
+    assert plan(CARD._replace(users=("/data",)), Host(), RESET).lasting == ()
 
 
 def test_opensm_can_not_be_overridden() -> None:
-    everything = Wish(reset=True, disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
-    assert plan.judge(CARD, Host(opensm=True), everything).blocked_by
+    everything = Wanted(reset=True, disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
+    assert plan(CARD, Host(opensm=True), everything).blocked_by
 
 
 def test_everything_in_the_way_is_said_at_once() -> None:
-    first = plan.judge(CARD._replace(users=("/data",)), Host(opensm=True), RESET)
-    second = plan.judge(CARD._replace(pci="0000:04:00.0", ssh="ib2"), Host(), RESET)
+    first = plan(CARD._replace(users=("/data",)), Host(opensm=True), RESET)
+    second = plan(CARD._replace(pci="0000:04:00.0", ssh="ib2"), Host(), RESET)
     with pytest.raises(Refused) as caught:
-        plan.refuse_blocked([first, second])
+        refuse_blocked([first, second])
     assert len(caught.value.details["blocked_by"]) == 3
-    plan.refuse_blocked([plan.judge(CARD, Host(), RESET)])
+    refuse_blocked([plan(CARD, Host(), RESET)])
 
 
 @pytest.mark.parametrize(
-    ("card", "host", "wish", "needs", "text"),
+    ("card", "host", "wanted", "needs", "text"),
     [
         (CARD, Host(hypervisor=True), RESET, "reboot", "virtual machine"),
         (CARD._replace(query=None, obstacle="mstfwreset is not installed"), Host(), RESET, "reboot", "mstfwreset is not installed"),
@@ -118,32 +117,32 @@ def test_everything_in_the_way_is_said_at_once() -> None:
         (CARD._replace(type="BlueField3"), Host(), RESET._replace(tried="reset"), "cold_boot", "BlueField keeps running"),
     ],
 )
-def test_what_a_reset_does_not_do(card: Card, host: Host, wish: Wish, needs: str, text: str) -> None:
-    verdict = plan.judge(card, host, wish)
-    assert verdict.needs == needs and any(text in why for why in verdict.why)
-    assert plan.resets([verdict]) == () and verdict.blocked_by == ()
-    keys = plan.result([], [verdict])
+def test_what_a_reset_does_not_do(card: Card, host: Host, wanted: Wanted, needs: str, text: str) -> None:
+    todo = plan(card, host, wanted)
+    assert todo.needs == needs and any(text in why for why in todo.why)
+    assert resets([todo]) == () and todo.blocked_by == ()
+    keys = result([], [todo])
     assert keys["reboot_required"] and not keys["changed"]
     assert keys["pending"] == [Pending(change._replace(needs=needs)).result() for change in card.pending]
 
 
 def test_the_driver_steers_a_reset_under_secure_boot() -> None:
-    verdict = plan.judge(CARD._replace(query=CX5_DRIVER), Host(secure_boot=True), RESET)
-    assert (verdict.needs, verdict.level, verdict.sync) == ("device_reset", 3, 1)
+    todo = plan(CARD._replace(query=CX5_DRIVER), Host(secure_boot=True), RESET)
+    assert (todo.needs, todo.level, todo.sync) == ("device_reset", 3, 1)
 
 
 def test_the_result_keeps_done_and_left_apart() -> None:
-    reset = plan.judge(CARD, Host(), RESET)
-    reboot = plan.judge(CARD._replace(pci="0000:04:00.0", query=None, pending=(FIRMWARE._replace(subject="0000:04:00.0"),)), Host(), RESET)
-    keys = plan.result(reset.changes, [reboot], ["a note"])
+    reset = plan(CARD, Host(), RESET)
+    reboot = plan(CARD._replace(pci="0000:04:00.0", query=None, pending=(FIRMWARE._replace(subject="0000:04:00.0"),)), Host(), RESET)
+    keys = result(reset.changes, [reboot], ["a note"])
     assert keys["changes"] == [PCI + " LINK_TYPE_P1: IB(1) -> ETH(2)"]
     assert [Pending.of_result(entry).words() for entry in keys["pending"]] == ["adapter 0000:04:00.0 running firmware: 16.35.2000 -> 16.35.3006 (needs reboot)"]
     assert keys["reboot_required"] and keys["reasons"] == ["a note", "0000:04:00.0: no tool can reset this card"]
 
 
 def test_interfaces_that_go_down_are_named_before() -> None:
-    verdict = plan.judge(CARD._replace(interfaces=("ib0", "ib1")), Host(), RESET)
-    assert "a reset takes ib0, ib1 down" in plan.reasons([verdict])[0]
+    todo = plan(CARD._replace(interfaces=("ib0", "ib1")), Host(), RESET)
+    assert "a reset takes ib0, ib1 down" in reasons([todo])[0]
 
 
 texts = st.tuples(st.sampled_from(["a", "b"])) | st.just(())
@@ -161,23 +160,23 @@ cards = st.builds(
     interfaces=texts,
 )
 hosts = st.builds(Host, st.booleans(), st.sampled_from(["", "container", "chroot"]), st.booleans(), st.booleans(), texts)
-wishes = st.builds(Wish, st.booleans(), st.sampled_from(plan.TRIED), st.booleans(), st.booleans(), st.booleans())
+all_wanted = st.builds(Wanted, st.booleans(), st.sampled_from(TRIED), st.booleans(), st.booleans(), st.booleans())
 
 
-@given(cards, hosts, wishes)
-def test_a_verdict_is_complete_and_never_reboots(card: Card, host: Host, wish: Wish) -> None:
-    verdict = plan.judge(card, host, wish)
-    assert verdict.needs in NEEDS and bool(verdict.needs) == bool(card.pending)
-    assert verdict.level in ((0, 3) if verdict.needs == "device_reset" else (None,))
-    assert bool(verdict.why) == (verdict.needs in ("reboot", "cold_boot"))
-    assert not verdict.blocked_by or verdict.needs == "device_reset"
-    if verdict.needs == "device_reset":
-        assert wish.tried == "nothing" and not host.hypervisor
-    assert len(verdict.changes) == len(card.pending)
+@given(cards, hosts, all_wanted)
+def test_a_todo_is_complete_and_never_reboots(card: Card, host: Host, wanted: Wanted) -> None:
+    todo = plan(card, host, wanted)
+    assert todo.needs in NEEDS and bool(todo.needs) == bool(card.pending)
+    assert todo.level in ((0, 3) if todo.needs == "device_reset" else (None,))
+    assert bool(todo.why) == (todo.needs in ("reboot", "cold_boot"))
+    assert not todo.blocked_by or todo.needs == "device_reset"
+    if todo.needs == "device_reset":
+        assert wanted.tried == "nothing" and not host.hypervisor
+    assert len(todo.changes) == len(card.pending)
 
 
-@given(cards, hosts, wishes)
-def test_accepting_dangers_never_adds_an_obstacle(card: Card, host: Host, wish: Wish) -> None:
-    everything = wish._replace(disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
-    assert set(plan.judge(card, host, everything).blocked_by) <= set(plan.judge(card, host, wish).blocked_by)
-    assert plan.judge(card, host, everything).needs == plan.judge(card, host, wish).needs
+@given(cards, hosts, all_wanted)
+def test_accepting_dangers_never_adds_an_obstacle(card: Card, host: Host, wanted: Wanted) -> None:
+    everything = wanted._replace(disconnect_rdma_users=True, cut_ssh_connection=True, allow_container=True)
+    assert set(plan(card, host, everything).blocked_by) <= set(plan(card, host, wanted).blocked_by)
+    assert plan(card, host, everything).needs == plan(card, host, wanted).needs

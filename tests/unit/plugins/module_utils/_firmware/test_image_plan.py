@@ -10,9 +10,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as plans
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems, select_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Burn, Image, Rules, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device, select_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Burn, Image, Source, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import Query, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,101 +30,101 @@ NEW, OLD, OTHER, BROKEN = image("new"), image("old", version="16.28.1002"), imag
 FOLDER = Source(candidates=(BROKEN, OLD, OTHER, NEW))
 
 
-def words(decision: plans.Decision) -> str:
+def words(decision: plans.ImagePlan) -> str:
     return "; ".join(map(str, decision.problems))
 
 
 def test_the_newest_image_of_the_psid_is_taken_from_a_directory() -> None:
-    decision = plans.decide([adapter(), adapter("0000:83:00.0", "MT_2", "20.37.1014")], FOLDER, Rules())
+    decision = plans.plan([adapter(), adapter("0000:83:00.0", "MT_2", "20.37.1014")], FOLDER, Wanted())
     assert decision.burns == (Burn(adapter(), NEW),) and not decision.problems
     assert {pci: one.path for pci, one in decision.chosen.items()} == {"0000:03:00.0": "/fw/new.bin", "0000:83:00.0": "/fw/other.bin"}
-    assert [change.words() for change in plans.plan(decision.burns).changes] == ["adapter 0000:03:00.0 firmware: 16.35.2000 -> 16.35.3006"]
-    assert plans.plan(decision.burns).late and not plans.plan(decision.burns).result()["reboot_required"]
+    assert [change.words() for change in decision.plan.changes] == ["adapter 0000:03:00.0 firmware: 16.35.2000 -> 16.35.3006"]
+    assert decision.plan.late and not decision.plan.result()["reboot_required"]
 
 
 def test_of_equal_images_the_first_by_name_is_taken() -> None:
     twins = Source(candidates=(image("b"), image("a"), image("c", version="16.35.03006")))
-    assert plans.decide([adapter()], twins, Rules()).chosen["0000:03:00.0"].path == "/fw/a.bin"
+    assert plans.plan([adapter()], twins, Wanted()).chosen["0000:03:00.0"].path == "/fw/a.bin"
 
 
 def test_a_declared_version_takes_its_image_and_no_other() -> None:
-    older = Rules({"MT_1": "16.28.1002"}, allow_downgrade=True)
-    assert plans.decide([adapter()], FOLDER, older).burns == (Burn(adapter(), OLD),)
-    assert "without an image of version 16.30.1000" in words(plans.decide([adapter()], FOLDER, Rules({"MT_1": "16.30.1000"})))
-    mapped = plans.decide([adapter()], Source(by_psid={"MT_1": NEW}), older)
+    older = Wanted({"MT_1": "16.28.1002"}, allow_downgrade=True)
+    assert plans.plan([adapter()], FOLDER, older).burns == (Burn(adapter(), OLD),)
+    assert "without an image of version 16.30.1000" in words(plans.plan([adapter()], FOLDER, Wanted({"MT_1": "16.30.1000"})))
+    mapped = plans.plan([adapter()], Source(by_psid={"MT_1": NEW}), older)
     assert "'16.35.3006'; allowed: version 16.28.1002, which is declared for MT_1" in words(mapped)
 
 
 def test_a_version_with_zeros_is_the_same_version() -> None:
-    assert not plans.decide([adapter(version="14.26.0226")], Source(by_psid={"MT_1": image("zero", version="14.26.226")}), Rules()).burns
+    assert not plans.plan([adapter(version="14.26.0226")], Source(by_psid={"MT_1": image("zero", version="14.26.226")}), Wanted()).burns
 
 
 def test_a_burned_image_that_does_not_run_yet_is_pending_and_not_due() -> None:
     card = adapter(version="16.35.3006", running="16.35.2000")
-    assert not plans.decide([card], FOLDER, Rules()).burns
-    assert [entry.change.words() for entry in plans.waiting([card])] == ["adapter 0000:03:00.0 running firmware: 16.35.2000 -> 16.35.3006"]
+    assert not plans.plan([card], FOLDER, Wanted()).burns
+    assert [entry.change.words() for entry in plans.pending([card])] == ["adapter 0000:03:00.0 running firmware: 16.35.2000 -> 16.35.3006"]
     assert plans.describe(card, NEW)["activated_by"] == "device_reset"
     assert plans.describe(adapter(), None)["activated_by"] == ""
 
 
 def test_downgrades_are_refused_unless_allowed() -> None:
     source = Source(candidates=(OLD,), single=True)
-    assert "allow_downgrade, of the role hca_firmware_allow_downgrade, burns the older one" in words(plans.decide([adapter()], source, Rules()))
-    assert not plans.decide([adapter()], source, Rules(allow_downgrade=True)).problems
+    assert "allow_downgrade, of the role hca_firmware_allow_downgrade, burns the older one" in words(plans.plan([adapter()], source, Wanted()))
+    assert not plans.plan([adapter()], source, Wanted(allow_downgrade=True)).problems
 
 
 def test_another_psid_is_refused_unless_the_danger_is_accepted() -> None:
     source = Source(candidates=(OTHER,), single=True)
-    assert plans.OVERRIDE_PSID in words(plans.decide([adapter()], source, Rules()))
-    accepted = plans.decide([adapter()], source, Rules(allow_psid=True))
+    assert plans.OVERRIDE_PSID in words(plans.plan([adapter()], source, Wanted()))
+    accepted = plans.plan([adapter()], source, Wanted(allow_psid=True))
     assert not accepted.problems
-    changes = [change.words() for change in plans.plan(accepted.burns).changes]
+    changes = [change.words() for change in accepted.plan.changes]
     assert changes == ["adapter 0000:03:00.0 PSID: MT_1 -> MT_2", "adapter 0000:03:00.0 firmware: 16.35.2000 -> 20.37.1014"]
-    mapped = plans.decide([adapter()], Source(by_psid={"MT_1": OTHER}), Rules())
+    mapped = plans.plan([adapter()], Source(by_psid={"MT_1": OTHER}), Wanted())
     assert "PSID MT_2" in words(mapped), "the key of a mapping is what the user says, not what the image is"
 
 
 def test_secure_firmware_wants_signed_images() -> None:
     card = adapter(security=("secure-fw",))
-    assert "signed image" in words(plans.decide([card], FOLDER, Rules()))
-    assert not plans.decide([card], Source(by_psid={"MT_1": image("new", security=("signed-fw",))}), Rules()).problems
+    assert "signed image" in words(plans.plan([card], FOLDER, Wanted()))
+    assert not plans.plan([card], Source(by_psid={"MT_1": image("new", security=("signed-fw",))}), Wanted()).problems
 
 
 def test_everything_wrong_is_said_at_once() -> None:
     cards = [adapter(), adapter("0000:04:00.0", "MT_9"), adapter("0000:05:00.0", "MT_3")]
-    text = words(plans.decide(cards, Source(by_psid={"MT_1": OLD, "MT_9": BROKEN}), Rules()))
+    text = words(plans.plan(cards, Source(by_psid={"MT_1": OLD, "MT_9": BROKEN}), Wanted()))
     assert all(part in text for part in ("allow_downgrade", "Bad CRC", "adapter 0000:05:00.0 (MT_3)"))
 
 
 def test_an_adapter_without_an_image_can_be_skipped_and_a_broken_image_can_not() -> None:
     sound = Source(candidates=(OLD, OTHER, NEW))
-    skipped = plans.decide([adapter(psid="MT_9")], sound, Rules(missing="skip"))
+    skipped = plans.plan([adapter(psid="MT_9")], sound, Wanted(missing="skip"))
     assert not skipped.problems and "left as it is: neither an image nor a version is declared" in skipped.notes[0]
-    assert "with missing_image=skip" in words(plans.decide([adapter(psid="MT_9")], sound, Rules()))
-    assert "not readable: /fw/broken.bin (Bad CRC)" in words(plans.decide([adapter(psid="MT_9")], FOLDER, Rules()))
-    assert plans.decide([adapter()], Source(by_psid={"MT_1": BROKEN}), Rules(missing="skip")).problems
+    assert "with missing_image=skip" in words(plans.plan([adapter(psid="MT_9")], sound, Wanted()))
+    assert "not readable: /fw/broken.bin (Bad CRC)" in words(plans.plan([adapter(psid="MT_9")], FOLDER, Wanted()))
+    assert plans.plan([adapter()], Source(by_psid={"MT_1": BROKEN}), Wanted(missing="skip")).problems
 
 
 def test_a_declared_version_without_an_image_is_never_skipped() -> None:
-    wanted = Rules({"MT_1": "16.99.1"}, missing="skip")
-    text = words(plans.decide([adapter()], FOLDER, wanted))
+    wanted = Wanted({"MT_1": "16.99.1"}, missing="skip")
+    text = words(plans.plan([adapter()], FOLDER, wanted))
     assert "without an image of version 16.99.1'; allowed: a version of MT_1 that there is an image for: 16.28.1002, 16.35.3006" in text
     assert "its flash has 16.35.2000" in text and "missing_image" not in text
-    assert "that there is an image for: none" in words(plans.decide([adapter()], Source(), wanted))
-    assert not plans.decide([adapter(psid="MT_9")], Source(), wanted).problems
-    assert not plans.decide([adapter(version="16.99.1")], Source(), wanted).problems
+    assert "that there is an image for: none" in words(plans.plan([adapter()], Source(), wanted))
+    assert not plans.plan([adapter(psid="MT_9")], Source(), wanted).problems
+    assert not plans.plan([adapter(version="16.99.1")], Source(), wanted).problems
 
 
 def test_an_unreadable_file_is_an_error_where_a_card_remains_without_image_else_it_is_told() -> None:
-    alone = plans.decide([adapter()], Source(candidates=(BROKEN,)), Rules(missing="skip"))
+    alone = plans.plan([adapter()], Source(candidates=(BROKEN,)), Wanted(missing="skip"))
     assert "not readable: /fw/broken.bin (Bad CRC)" in words(alone)
-    beside = plans.decide([adapter()], FOLDER, Rules(missing="skip"))
-    assert not beside.problems and beside.notes == ("/fw/broken.bin (Bad CRC) was left aside",)
+    beside = plans.plan([adapter()], FOLDER, Wanted(missing="skip"))
+    assert not beside.problems and beside.notes == ("/fw/broken.bin (Bad CRC) was ignored",)
 
 
 def test_a_file_that_is_not_there_can_be_brought_there() -> None:
     absent = Source(candidates=(image("absent", fault=plans.ABSENT),), single=True)
-    assert "copy it to the node, or give a url with a checksum" in words(plans.decide([adapter()], absent, Rules(missing="skip")))
+    assert "copy it to the node, or give a url with a checksum" in words(plans.plan([adapter()], absent, Wanted(missing="skip")))
 
 
 psids = st.sampled_from(["MT_1", "MT_2", "MT_3"])
@@ -134,24 +134,24 @@ cards = st.lists(
 )
 offers = st.lists(st.builds(image, st.sampled_from("abcdef"), psids, versions, st.sampled_from(["", "", "Bad CRC"])), unique_by=lambda one: one.path)
 sources = st.builds(Source, offers.map(tuple), st.dictionaries(psids, st.builds(image, st.just("mapped"), psids, versions)), st.booleans())
-rules = st.builds(Rules, st.dictionaries(psids, versions), st.booleans(), st.booleans(), st.sampled_from(["fail", "skip"]))
+all_wanted = st.builds(Wanted, st.dictionaries(psids, versions), st.booleans(), st.booleans(), st.sampled_from(["fail", "skip"]))
 
 
 @settings(deadline=None)
-@given(cards, sources, rules)
-def test_properties_of_a_decision(found: list[Adapter], source: Source, how: Rules) -> None:
-    decision = plans.decide(found, source, how)
-    backwards = plans.decide(found[::-1], source._replace(candidates=source.candidates if source.single else source.candidates[::-1]), how)
+@given(cards, sources, all_wanted)
+def test_properties_of_a_decision(found: list[Adapter], source: Source, how: Wanted) -> None:
+    decision = plans.plan(found, source, how)
+    backwards = plans.plan(found[::-1], source._replace(candidates=source.candidates if source.single else source.candidates[::-1]), how)
     assert decision == backwards, "the order of the input does not matter"
     assert len({burn.adapter.pci for burn in decision.burns}) == len(decision.burns), "each card once"
-    assert all(change.before != change.after for change in plans.plan(decision.burns).changes)
+    assert all(change.before != change.after for change in decision.plan.changes)
     if not decision.problems:
         for burn in decision.burns:
             assert not burn.image.fault
             assert how.allow_psid or burn.image.query.psid == burn.adapter.query.psid
             assert how.allow_downgrade or numbers(burn.image.query.version) >= numbers(burn.adapter.query.version)
         if not how.allow_psid:
-            again = plans.decide(plans.after(found, decision.burns), source, how)
+            again = plans.plan(plans.after(found, decision.burns), source, how)
             assert not again.burns and not again.problems, "a plan that was carried out leaves nothing to do"
 
 
@@ -174,14 +174,14 @@ DEVICES = (
     ],
 )
 def test_selectors(entries: list[dict[str, t.Any]], wanted: list[int]) -> None:
-    assert select_devices("devices", entries, DEVICES, "fail") == ([DEVICES[index] for index in wanted], [])
+    assert select_devices("devices", entries, DEVICES, missing="fail") == ([DEVICES[index] for index in wanted], [])
 
 
 def test_a_selector_that_fits_nothing() -> None:
     entries = [{"rdma": "mlx5_0", "psid": "MT_2"}]
-    chosen, problems = select_devices("devices", entries, DEVICES, "fail")
+    chosen, problems = select_devices("devices", entries, DEVICES, missing="fail")
     assert not chosen and "this node has: 0000:03:00.0 ConnectX5" in str(problems[0])
-    assert select_devices("devices", entries, DEVICES, "ignore") == ([], [])
+    assert select_devices("devices", entries, DEVICES, missing="ignore") == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import O
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import VARIABLES
 from ansible_collections.rdma.ofed.plugins.modules import ipoib
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
@@ -110,8 +111,10 @@ class ToyBackend(Backend):
         return {"/etc/toy/" + interface.name: " ".join(["# ours", *interface.addresses]) for interface in interfaces}
 
 
-def test_a_further_backend_needs_an_entry_in_the_registry_only(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_further_backend_needs_an_entry_in_the_registry_and_a_declared_choice(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "BACKENDS", (*_registry.BACKENDS, ToyBackend()))
+    # As made from the argument specification of the role.
+    monkeypatch.setitem(t.cast("dict[str, t.Any]", VARIABLES), "ipoib_backend", {"type": "str", "choices": ["auto", *_registry.names()]})
     (tmp_path / "etc/toy").mkdir(parents=True)
     (tmp_path / "etc/toy/ib1").write_text("# ours 10.20.0.2/24")
     files = _look.read_files(str(tmp_path))

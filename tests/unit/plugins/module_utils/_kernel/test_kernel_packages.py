@@ -27,9 +27,9 @@ def test_packages_of_debian() -> None:
         "DEBS/mlnx-ofed-kernel-dkms_23.10_all.deb",
         "DEBS/iser-modules_23.10-1.kver.6.1.0-51-amd64_amd64.deb",
     ]
-    assert script.matching("deb", "6.1.0-51-amd64", DEB_NAMES, paths) == {"iser-modules": paths[3], "mlnx-ofed-kernel-modules": paths[1]}
-    assert script.matching("deb", "6.1.0-5-amd64", DEB_NAMES, paths) == {"mlnx-ofed-kernel-modules": paths[0]}
-    assert script.matching("deb", "6.1.0-50-amd64", DEB_NAMES, paths) == {}
+    assert script.matching("deb", "6.1.0-51-amd64", names=DEB_NAMES, paths=paths) == {"iser-modules": paths[3], "mlnx-ofed-kernel-modules": paths[1]}
+    assert script.matching("deb", "6.1.0-5-amd64", names=DEB_NAMES, paths=paths) == {"mlnx-ofed-kernel-modules": paths[0]}
+    assert script.matching("deb", "6.1.0-50-amd64", names=DEB_NAMES, paths=paths) == {}
 
 
 def test_packages_of_rpm() -> None:
@@ -40,8 +40,8 @@ def test_packages_of_rpm() -> None:
         "RPMS/kmod-mlnx-ofa_kernel-23.10-OFED.1.rhel8u8.x86_64.rpm",
         "x.rpm",
     ]
-    assert script.matching("rpm", "4.18.0-477.10.1.el8_8.x86_64", names, paths) == dict(zip(names, (paths[0], paths[2])))
-    assert script.matching("rpm", "4.18.0-477.el8_8.x86_64", names, paths) == {"kmod-mlnx-ofa_kernel": paths[2]}
+    assert script.matching("rpm", "4.18.0-477.10.1.el8_8.x86_64", names=names, paths=paths) == dict(zip(names, (paths[0], paths[2])))
+    assert script.matching("rpm", "4.18.0-477.el8_8.x86_64", names=names, paths=paths) == {"kmod-mlnx-ofa_kernel": paths[2]}
     assert [argv[1] for argv in script.install_argvs("rpm", [paths[0], paths[2]])] == ["--install", "--upgrade"]
 
 

@@ -129,17 +129,17 @@ def test_wrong_types_are_problems_and_no_exceptions(ulps: t.Any, source: t.Any, 
 
 def test_packages_beside_a_vendors_set() -> None:
     names = ["iser", "nvmf", "srp"]
-    assert vendor_packages(names, "Debian", "mlnx_ofed", "installer") == (("open-iscsi",), ("nvme-cli",))
-    first = [row[0] for row in vendor_packages(names, "Debian", "doca", "repository", "2.9.1")]
+    assert vendor_packages(names, "Debian", source="mlnx_ofed", method="installer") == (("open-iscsi",), ("nvme-cli",))
+    first = [row[0] for row in vendor_packages(names, "Debian", source="doca", method="repository", version="2.9.1")]
     assert first == ["iser-dkms", "open-iscsi", "mlnx-nvme-dkms", "nvme-cli", "srptools", "srp-dkms"]
-    assert [row[0] for row in vendor_packages(["nvmf"], "RedHat", "doca", "repository", "2.9.1")] == ["kmod-mlnx-nvme", "nvme-cli"]
-    assert [row[0] for row in vendor_packages(["nvmf"], "RedHat", "doca", "repository", "3.2.1")] == ["mlnx-nvme-dkms", "nvme-cli"]
-    assert [row[0] for row in vendor_packages(["nvmf"], "Suse", "mlnx_ofed", "repository")] == ["mlnx-nvme-kmp-default", "nvme-cli"]
-    assert "mlnx-nvme-modules" in vendor_packages(["nvmf"], "Debian", "doca", "repository")[0]
+    assert [row[0] for row in vendor_packages(["nvmf"], "RedHat", source="doca", method="repository", version="2.9.1")] == ["kmod-mlnx-nvme", "nvme-cli"]
+    assert [row[0] for row in vendor_packages(["nvmf"], "RedHat", source="doca", method="repository", version="3.2.1")] == ["mlnx-nvme-dkms", "nvme-cli"]
+    assert [row[0] for row in vendor_packages(["nvmf"], "Suse", source="mlnx_ofed", method="repository")] == ["mlnx-nvme-kmp-default", "nvme-cli"]
+    assert "mlnx-nvme-modules" in vendor_packages(["nvmf"], "Debian", source="doca", method="repository")[0]
 
 
 def test_the_job_installs_what_a_protocol_needs() -> None:
-    wanted = Stack(source="doca", packages="doca-ofed", also=vendor_packages(["nvmf"], "Debian", "doca", "repository"))
+    wanted = Stack(source="doca", packages="doca-ofed", also=vendor_packages(["nvmf"], "Debian", source="doca", method="repository"))
     node = Node(packages={"nvme-cli": Package("2.3")})._replace(os=Node().os._replace(family="Debian"))
     fresh = stack_plan(wanted, node)
     assert [change.words() for change in fresh.changes] == [
@@ -158,13 +158,13 @@ def test_the_installer_is_not_run_for_packages_of_the_distribution() -> None:
     wanted = Stack(version="23.10-0.5.5.0", packages="all", also=(("open-iscsi",),))
     node = Node(packages={})._replace(os=Node().os._replace(family="Debian"))
     there = node._replace(stack=node.stack._replace(kind="mlnx_ofed", version="23.10-0.5.5.0", ofed_version="23.10-0.5.5.0"))
-    draft = stack_plan(wanted, there, Place(""))
+    draft = stack_plan(wanted, there, place=Place(""))
     assert [step.argv[-1] for step in draft.steps] == ["update", "open-iscsi"]
     assert not draft.needs_bundle
-    fresh = stack_plan(wanted, node, Place("/tree"))
+    fresh = stack_plan(wanted, node, place=Place("/tree"))
     assert fresh.changes[-1].words() == "package open-iscsi: none -> installed"
     assert fresh.steps[-1].argv[-1] == "open-iscsi"
-    assert not stack_plan(wanted, there._replace(packages={"open-iscsi": Package("2.1")}), Place(""))
+    assert not stack_plan(wanted, there._replace(packages={"open-iscsi": Package("2.1")}), place=Place(""))
 
 
 ON = Unit("srp_daemon.service", "loaded", "active", "exited", "enabled")

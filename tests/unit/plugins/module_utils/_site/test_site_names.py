@@ -13,7 +13,8 @@ import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names, meant, misspelt
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 
-ROLES = pathlib.Path(__file__).resolve().parents[5] / "roles"
+ROOT = pathlib.Path(__file__).resolve().parents[5]
+ROLES = ROOT / "roles"
 
 
 @pytest.mark.parametrize(
@@ -66,12 +67,10 @@ def test_no_known_name_is_a_misspelling_of_another() -> None:
     assert [name for name in known_names() if meant(name)] == []
 
 
-@pytest.mark.parametrize("role", sorted(path.name for path in ROLES.iterdir() if (path / "meta/argument_specs.yml").exists()))
-def test_the_names_are_those_of_the_roles(role: str) -> None:
-    specification = yaml.safe_load((ROLES / role / "meta/argument_specs.yml").read_text())
-    options = {name for entry in specification["argument_specs"].values() for name in entry["options"]}
-    of_role = {name for name in known_names() if name.startswith(role + "_")}
-    assert {name for name in options if name.startswith(role + "_")} == of_role
+def test_the_names_are_those_of_the_roles_and_the_playbooks() -> None:
+    paths = [ROOT / "meta/argument_specs.yml", *ROLES.glob("*/meta/argument_specs.yml")]
+    specifications = [yaml.safe_load(path.read_text())["argument_specs"] for path in paths]
+    assert {name for specification in specifications for entry in specification.values() for name in entry["options"]} | {"rdma_pending"} == known_names()
 
 
 class Text(str):

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts import _soft_link
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _input, _plan, _unit
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Netdev, Node
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rdma_link
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import Link
 from hypothesis import given, settings
@@ -32,7 +32,7 @@ RDMA_LINK = (
     '[{"ifindex":0,"ifname":"mlx5_0","port":1,"state":"ACTIVE","physical_state":"LINK_UP"},'
     '{"ifindex":1,"ifname":"rxe0","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth0","netdev_index":2}]\n'
 )
-BARE = Node(
+BARE = Found(
     hardware=frozenset({"mlx5_0"}),
     netdevs={"eth0": Netdev("1"), "br-lan": Netdev("1"), "eth0.7": Netdev("1", vlan=True), "ib0": Netdev("32"), "lo": Netdev("772")},
     catalogue=Catalogue(loadable=frozenset({"rdma_rxe", "siw"})),
@@ -40,7 +40,7 @@ BARE = Node(
 )
 
 
-def made(*links: Link) -> Node:
+def made(*links: Link) -> Found:
     """The node after a run."""
     return BARE._replace(
         links={link.name: link for link in links},
@@ -49,7 +49,7 @@ def made(*links: Link) -> Node:
     )
 
 
-def words(links: t.Sequence[Link], node: Node) -> list[str]:
+def words(links: t.Sequence[Link], node: Found) -> list[str]:
     return [change.words() for change in _plan.plan(links, node).changes]
 
 
@@ -189,14 +189,14 @@ def test_links_of_others_stay() -> None:
     [
         (RXE._replace(name="mlx5_0"), BARE, "an RDMA adapter of this node has it"),
         (RXE, BARE._replace(links={"rxe0": Link("rxe0", "rxe", "eth1")}), "rdma link delete rxe0"),
-        (RXE, BARE._replace(links={"rxe9": Link("rxe9", "rxe", "eth0")}), "rxe9 is one, and somebody else made it"),
+        (RXE, BARE._replace(links={"rxe9": Link("rxe9", "rxe", "eth0")}), "rxe9 is one, and not of this collection"),
         (RXE._replace(netdev="eth9"), BARE, "no such network interface on this node"),
         (RXE._replace(netdev="ib0"), BARE, "its hardware type is 32"),
         (RXE._replace(netdev="eth0.7"), BARE, "the interface below the VLAN"),
         (RXE, BARE._replace(files={_soft_links.path_of("rxe0"): "[Unit]\n"}), "is not of this collection"),
     ],
 )
-def test_what_the_node_can_not_have(link: Link, node: Node, found: str) -> None:
+def test_what_the_node_can_not_have(link: Link, node: Found, found: str) -> None:
     problems = _plan.check((link,), node)
     assert len(problems) == 1
     assert found in str(problems[0])

@@ -18,7 +18,9 @@ OLD, MIDDLE, NEW = "4.1-1.0.2.0", "5.0-2.1.8.0", "23.10-0.5.5.0"
 
 
 def complaints(*entries: t.Any, version: str = NEW, family: str = "deb", firmware: bool = False) -> list[str]:
-    return [str(problem) for problem in options.option_problems("ofed_installer_options", list(entries), version, family, firmware)]
+    return [
+        str(problem) for problem in options.option_problems("ofed_installer_options", list(entries), version=version, family=family, firmware_update=firmware)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -125,9 +127,9 @@ def test_what_the_output_adds() -> None:
     assert "(libpcap0.8, tcpdump)" in codes.explain(174, named)
     assert "(libpcap0.8, tcpdump)" in codes.explain(174, named.replace("0.8", "0.8:amd64"))
     assert "every failure ends in 1" in codes.explain(1, kernel_support=True)
-    assert "nobody answered" in codes.explain(1, "Do you want to continue?[y/N]:")
+    assert "got no answer" in codes.explain(1, "Do you want to continue?[y/N]:")
     assert "/scratch/MLNX_OFED_LINUX.*.logs" in codes.explain(22, tmpdir="/scratch/")
-    assert "documented nowhere" in codes.explain(99)
+    assert "an undocumented code" in codes.explain(99)
 
 
 def test_what_a_package_said_that_could_not_be_installed() -> None:

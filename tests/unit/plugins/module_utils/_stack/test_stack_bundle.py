@@ -71,7 +71,7 @@ def test_both_spellings_of_a_release(wanted: str, found: str, same: bool) -> Non
     ],
 )
 def test_is_a_bundle_for_this_node(name: str, system: tuple[str, str], options: tuple[str, ...], words: str) -> None:
-    found = bundle.misfit(bundle.Bundle("tar", "23.10-0.5.5.0", name, "x86_64"), *system, "x86_64", options)
+    found = bundle.misfit(bundle.Bundle("tar", "23.10-0.5.5.0", name, "x86_64"), os_id=system[0], os_version=system[1], arch="x86_64", options=options)
     assert (words in found) if words else found == ""
 
 
@@ -86,26 +86,27 @@ def test_is_a_bundle_for_this_node(name: str, system: tuple[str, str], options: 
     ],
 )
 def test_the_installer_is_told_the_minor_version_of_debian(name: str, system: tuple[str, str], options: tuple[str, ...], told: str) -> None:
-    assert bundle.distro_to_tell("/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-%s-x86_64.tgz" % name, *system, options) == told
+    path = "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-%s-x86_64.tgz" % name
+    assert bundle.distro_to_tell(path, os_id=system[0], os_version=system[1], options=options) == told
 
 
 def test_the_minor_version_of_debian_is_in_the_bundle_too(tmp_path: pathlib.Path) -> None:
-    assert bundle.distro_to_tell(str(tmp_path), "debian", "12", ()) == ""
+    assert bundle.distro_to_tell(str(tmp_path), os_id="debian", os_version="12", options=()) == ""
     (tmp_path / "distro").write_text("debian12.5\n", encoding="utf-8")
-    assert bundle.distro_to_tell(str(tmp_path), "debian", "12", ()) == "debian12.5"
+    assert bundle.distro_to_tell(str(tmp_path), os_id="debian", os_version="12", options=()) == "debian12.5"
 
 
 def test_another_architecture_can_not_be_skipped() -> None:
-    found = bundle.misfit(bundle.parse_name(TGZ), "ubuntu", "20.04", "aarch64", ("--skip-distro-check",))
+    found = bundle.misfit(bundle.parse_name(TGZ), os_id="ubuntu", os_version="20.04", arch="aarch64", options=("--skip-distro-check",))
     assert found == "it is made for x86_64, and the node is aarch64"
 
 
 def test_disk_images_are_mounted_where_that_works() -> None:
-    assert bundle.unpack_argv("iso", "/b.iso", "/t", True, ["7z"])[:5] == ("mount", "-t", "iso9660", "-o", "loop,ro,nodev,nosuid")
-    assert bundle.unpack_argv("iso", "/b.iso", "/t", False, ["tar", "7z", "bsdtar"]) == ("bsdtar", "-x", "-f", "/b.iso", "-C", "/t")
-    assert bundle.unpack_argv("iso", "/b.iso", "/t", False, ["tar", "7z"]) == ("7z", "x", "-y", "-o/t", "/b.iso")
-    assert bundle.unpack_argv("iso", "/b.iso", "/t", False, ["tar"]) == ()
-    assert "--strip-components=1" in bundle.unpack_argv("tar", "/b.tgz", "/t", False, [])
+    assert bundle.unpack_argv("iso", "/b.iso", into="/t", loop=True, tools=["7z"])[:5] == ("mount", "-t", "iso9660", "-o", "loop,ro,nodev,nosuid")
+    assert bundle.unpack_argv("iso", "/b.iso", into="/t", loop=False, tools=["tar", "7z", "bsdtar"]) == ("bsdtar", "-x", "-f", "/b.iso", "-C", "/t")
+    assert bundle.unpack_argv("iso", "/b.iso", into="/t", loop=False, tools=["tar", "7z"]) == ("7z", "x", "-y", "-o/t", "/b.iso")
+    assert bundle.unpack_argv("iso", "/b.iso", into="/t", loop=False, tools=["tar"]) == ()
+    assert "--strip-components=1" in bundle.unpack_argv("tar", "/b.tgz", into="/t", loop=False, tools=[])
 
 
 def test_layout(tmp_path: pathlib.Path) -> None:

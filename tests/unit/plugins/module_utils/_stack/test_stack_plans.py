@@ -43,7 +43,7 @@ def argvs(todo: StackPlan) -> list[tuple[str, ...]]:
 
 def test_installer_on_red_hat() -> None:
     wanted = Wanted(version=RELEASE, packages="hpc", installer_options=("--add-kernel-support", "--kmp", "--kernel 5.14.0-362.el9.x86_64"))
-    todo = plan(wanted, node(ROCKY), Place("/b"))
+    todo = plan(wanted, node(ROCKY), place=Place("/b"))
     argv = ("/b/mlnxofedinstall", "--hpc", "--add-kernel-support", "--kmp", "--kernel", "5.14.0-362.el9.x86_64", "--without-fw-update", "-q")
     assert argvs(todo) == [("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", RELEASE, "/b/.mlnx"), argv]
     assert todo.steps[-1].stage == "building and installing MLNX_OFED " + RELEASE
@@ -63,7 +63,7 @@ def test_the_installer_is_forced_where_it_would_stop_at_a_library_of_the_distrib
     system: OperatingSystem, installed: t.Mapping[str, Package], last: str
 ) -> None:
     found = node(system, packages=installed)
-    todo = plan(Wanted(version=RELEASE, packages="all"), found, Place("/b"))
+    todo = plan(Wanted(version=RELEASE, packages="all"), found, place=Place("/b"))
     assert argvs(todo)[-1][-1] == last
 
 
@@ -100,13 +100,13 @@ def test_back_to_the_distribution_on_red_hat_and_suse() -> None:
 
 def test_the_user_space_alone_needs_no_other_driver() -> None:
     wanted = Wanted(version=RELEASE, packages="user-space-only")
-    assert [change.needs for change in plan(wanted, node(DEBIAN), Place("/b")).changes] == [""]
-    assert [change.needs for change in plan(wanted._replace(packages="all"), node(DEBIAN), Place("/b")).changes] == ["driver_reload"]
+    assert [change.needs for change in plan(wanted, node(DEBIAN), place=Place("/b")).changes] == [""]
+    assert [change.needs for change in plan(wanted._replace(packages="all"), node(DEBIAN), place=Place("/b")).changes] == ["driver_reload"]
 
 
 def test_what_was_cut_off_while_files_were_replaced_is_dropped_first() -> None:
     found = node(DEBIAN, packages={**INBOX, "ibverbs-providers": Package("44.0-2", "half-installed", lost=True)})
-    todo = plan(Wanted(version=RELEASE, packages="all"), found, Place("/b"))
+    todo = plan(Wanted(version=RELEASE, packages="all"), found, place=Place("/b"))
     assert argvs(todo)[1] == ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", "ibverbs-providers")
     assert argvs(todo)[2][:3] == ("dpkg", "--configure", "-a")
 
@@ -167,7 +167,7 @@ def carried_out(wanted: Wanted, found: Found) -> Found:
 @given(WANTED, PACKAGES, st.sampled_from(["inbox", "mlnx_ofed", "doca"]), st.sampled_from(["", "interrupted while installing MLNX_OFED"]))
 def test_a_plan_that_was_carried_out_is_empty(wanted: Wanted, packages: dict[str, Package], kind: str, interrupted: str) -> None:
     found = node(DEBIAN, kind, packages=packages, interrupted=interrupted)
-    todo = plan(wanted, found, Place("/b"))
+    todo = plan(wanted, found, place=Place("/b"))
     assert all(change.before != change.after for change in todo.changes)
     if todo:
         assert todo.steps or all(change.is_about(Kind.FILE) for change in todo.changes)

@@ -192,7 +192,7 @@ def test_a_session_ends_with_an_error_of_ours(json_too: bool, rc: int, text: str
         return Output(rc, text, text)
 
     with mock.patch.object(_session, "WAITS", ()):
-        session = _session.Session(t.cast("t.Any", run), (_session.Tool("mstconfig", json_too), _session.Tool("mlxconfig", False)), DEVICE, "")
+        session = _session.Session(t.cast("t.Any", run), (_session.Tool("mstconfig", json_too), _session.Tool("mlxconfig", False)), DEVICE, folder="")
         for do in (
             session.query,
             session.confs,

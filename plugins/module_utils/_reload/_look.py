@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The loaded and the installed driver, and the users of the loaded one."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import parse_module_names, read_kernels
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import read_loaded, with_disk
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma, read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, parse_mounts, parse_swaps, read_usage
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._card_use import read_virtual_functions
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, SERVICES, Found, signature
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+JOB = "driver-reload"
+_DRIVERS = ("mlx4_core", "mlx5_core")
+# What a running system can't do without.
+_VITAL = ("/", "/usr")
+
+
+def _at(root: str, path: str) -> str:
+    return os.path.join(root, path.lstrip("/"))
+
+
+def _vital(users: t.Sequence[User], root: str) -> tuple[User, ...]:
+    """The users, in which a mount counts as the root file system where the system or its swap stands on it."""
+    mounts = parse_mounts(attribute(root, "proc/mounts"))
+    layered = any(mount.target == "/" and mount.type == "overlay" for mount in mounts)
+    swaps = [swap for swap in parse_swaps(attribute(root, "proc/swaps")) if not swap.startswith("/dev/")]
+
+    def is_vital(user: User) -> bool:
+        swapped = any(swap.startswith(user.name.rstrip("/") + "/") for swap in swaps)
+        return user.kind == "mount" and (user.name in _VITAL or layered or swapped)
+
+    return tuple(user._replace(kind="root") if is_vital(user) else user for user in users)
+
+
+def _virtual_functions(root: str) -> tuple[User, ...]:
+    functions = [pci for driver in _DRIVERS for pci in entries(root, "sys/bus/pci/drivers", driver) if PCI_ADDRESS.match(pci)]
+    counts = {pci: read_virtual_functions(root, [pci]) for pci in functions}
+    return tuple(User("vf", "%d virtual functions of %s" % (count, pci)) for pci, count in sorted(counts.items()) if count)
+
+
+def _netdevs(run: Runner, root: str) -> tuple[Netdev, ...]:
+    try:
+        links = read_links(run)
+    except RdmaError:
+        # Bonds and children show in sysfs too.
+        links = {}
+    return read_netdevs(root, read_ports(root), links=links)
+
+
+def _failed_before(found: Found, root: str) -> str:
+    job = jobs.read_job(JOB, root)
+    boot = attribute(root, "proc/sys/kernel/random/boot_id")
+    if job is None or not job.failed or job.memo.get("signature") != signature(found, boot):
+        return ""
+    return "it was tried since the last boot, and %s failed; the log is %s" % (job.failed, job.log)
+
+
+def _meant_for(modules: t.Sequence[Module], release: str, root: str) -> str:
+    """Packages of ready-made modules are for one kernel: with those for the next one, the ones for the running kernel go."""
+    if not any(module.name == "mlx_compat" for module in modules):
+        return ""
+    stacks = {kernel.release: kernel.stack for kernel in read_kernels(root, release)}
+    following = read_next_boot(root).release
+    return following if following != release and stacks.get(following) == "ofed" and stacks.get(release) != "ofed" else ""
+
+
+def _services(run: Runner, is_openibd: bool, root: str) -> tuple[str, ...]:
+    """What stops along with the driver. openibd starts its services again only where its configuration has them."""
+    if not os.path.isdir(_at(root, "run/systemd/system")):
+        return ()
+    names = tuple(dict.fromkeys((*CACHE, *(SERVICES if is_openibd else ()))))
+    return tuple(name for name, unit in show_units(run, names).items() if unit.active == "active")
+
+
+def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Found:
+    """The loaded and the installed driver, and the users of the loaded one."""
+    modules = with_disk(read_loaded(root), run, root)
+    netdevs = _netdevs(run, root)
+    texts = [read_text(_at(root, "lib/modules/%s/%s" % (release, name))) for name in ("modules.dep", "modules.builtin")]
+    machine = read_machine(root)
+    is_openibd = os.path.isfile(_at(root, OPENIBD)) and os.path.isfile(_at(root, openibd.PATH))
+    found = Found(
+        modules=modules,
+        users=(*_vital(read_usage(root, netdevs), root), *_virtual_functions(root)),
+        ssh=read_ssh(run, netdevs, environ, root=root, pid=pid),
+        available=frozenset(parse_module_names("\n".join(texts))),
+        listed=tuple(entry.name for path in (INFINIBAND_PATH, RDMA_PATH) for entry in parse_list(path, read_text(_at(root, path)))),
+        openibd=is_openibd,
+        conf=read_text(_at(root, openibd.PATH)) if is_openibd else "",
+        aliases=is_openibd and os.path.isfile(_at(root, ALIASES)),
+        enclosed=machine.kind if machine.kind in ("container", "chroot") else "",
+        drivers=frozenset(link_name(root, "sys/class/infiniband", name, "device/driver/module") for name in entries(root, "sys/class/infiniband")),
+        interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
+        services=_services(run, is_openibd, root),
+        # It may not have started yet: with the former driver, it can't.
+        gpudirect=os.path.basename(UNIT_PATH) if os.path.isdir(_at(root, "run/systemd/system")) and os.path.isfile(_at(root, UNIT_PATH)) else "",
+    )
+    return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root))
