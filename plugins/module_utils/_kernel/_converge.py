@@ -42,7 +42,7 @@ def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
     builder = initramfs.builder_of(run)
     if builder is None:
         return ()
-    images = initramfs.images_with(run, builder, initramfs.installed_images([found.target], root), CHECKED)
+    images = initramfs.images_with(run, builder, images=initramfs.installed_images([found.target], root), modules=CHECKED)
     return tuple(Step("rebuilding %s" % image.path, tuple(part.format(release=image.release, path=image.path) for part in builder.build)) for image in images)
 
 
