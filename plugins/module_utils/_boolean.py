@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import typing as t
 
-# What both the filter C(bool) and options of type C(bool) of ansible-core take, in any case of letters.
+# What both the filter `bool` and options of type `bool` of ansible-core take, in any case of letters.
 WORDS = ("true", "false", "yes", "no", "on", "off", "1", "0")
 ALLOWED = "true or false"
 
 
 def is_boolean(value: t.Any) -> bool:
-    """Would Ansible take this for a boolean? What comes from C(-e name=value) is a string."""
+    """Whether Ansible takes this for a boolean. What comes from `-e name=value` is a string."""
     if isinstance(value, (bool, int)):
         return value in (0, 1)
     return isinstance(value, str) and value.lower() in WORDS

@@ -11,8 +11,8 @@ import typing as t
 
 import yaml
 
-COMPUTE_NODE = 6
-SM_NODE = 8
+COMPUTE_NODE = 2
+SM_NODE = 3
 
 
 def managers(inventory: pathlib.Path) -> set[str]:

@@ -36,7 +36,7 @@ def look(run: Runner, wanted: Wanted, release: str, environ: t.Mapping[str, str]
     ports = ipoib.ports if ipoib is not None else read_ports(root)
     found = Found(
         ports=ports,
-        netdevs=tuple(ipoib.netdevs.values()) if ipoib is not None else read_netdevs(root, ports, read_links(run)),
+        netdevs=tuple(ipoib.netdevs.values()) if ipoib is not None else read_netdevs(root, ports, links=read_links(run)),
         ipoib=ipoib,
         kmod=look_at_modules(run, release, Interest(load_now=wanted.kmod.load_now), root) if wanted.kmod is not None else None,
         gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,

@@ -41,7 +41,7 @@ def _efi_variable(root: str, name: str) -> bytes:
 
 
 def read_secure_boot(root: str = "/") -> bool:
-    """Is UEFI secure boot on? Then the kernel takes only signed modules, and keeps programs from the PCI configuration space."""
+    """Whether UEFI secure boot is on. Then the kernel takes only signed modules, and keeps programs from the PCI configuration space."""
     names = [name for name in entries(root, _EFIVARS) if name.startswith("SecureBoot-")]
     return any(_efi_variable(root, name)[:1] == b"\x01" for name in names)
 

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Can a port do connected mode? Also told before ib_ipoib is loaded, when there is no interface to look at yet."""
+"""Whether a port can do connected mode, also before ib_ipoib is loaded and there is an interface to look at."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Capability(t.NamedTuple):
 
 
 def predict(driver: str, hca_type: str, refused: str = "") -> Capability:
-    """What the driver of an InfiniBand port is known to do. C(refused) is M(_stack.connected_refused)."""
+    """What the driver of an InfiniBand port is known to do. `refused` is `_stack.connected_refused`."""
     if refused:
         return Capability(False, refused)
     if driver in _CLASSIC or hca_type == _CONNECT_IB:
@@ -41,7 +41,7 @@ def predict(driver: str, hca_type: str, refused: str = "") -> Capability:
     return Capability(None, "not known for driver %s before ib_ipoib is loaded" % (driver or "(none)"))
 
 
-def port_capability(port: Port, netdevs: t.Sequence[Netdev], driver: str, hca_type: str, refused: str = "") -> Capability:
+def port_capability(port: Port, netdevs: t.Sequence[Netdev], *, driver: str, hca_type: str, refused: str = "") -> Capability:
     """The capability of a port: its interface decides, and where it has none yet, its driver."""
     if not port.infiniband:
         return Capability(False, "its link layer is %s, and IPoIB needs InfiniBand" % port.link_layer)
@@ -51,11 +51,11 @@ def port_capability(port: Port, netdevs: t.Sequence[Netdev], driver: str, hca_ty
     return predict(driver, hca_type, refused)
 
 
-def with_capability(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev], refused: str = "", root: str = "/") -> tuple[Port, ...]:
+def with_capability(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev], *, refused: str = "", root: str = "/") -> tuple[Port, ...]:
     """The ports with what is known about connected mode."""
     found = []
     for port in ports:
         base = os.path.join(root, "sys/class/infiniband", port.device)
-        capability = port_capability(port, netdevs, link_name(base, "device/driver"), attribute(base, "hca_type"), refused)
+        capability = port_capability(port, netdevs, driver=link_name(base, "device/driver"), hca_type=attribute(base, "hca_type"), refused=refused)
         found.append(port._replace(connected_capable=capability.capable, connected_reason=capability.reason))
     return tuple(found)

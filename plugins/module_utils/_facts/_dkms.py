@@ -29,12 +29,12 @@ class Source(t.NamedTuple):
 
 
 def is_driver(source: Source) -> bool:
-    """Is it the vendor's driver?"""
+    """Whether it is the vendor's driver."""
     return bool(_DRIVER.match(source.name))
 
 
 def read_sources(root: str = "/") -> tuple[Source, ...]:
-    """All that is in the tree. An installed build has a link C(kernel-RELEASE-ARCH) to C(VERSION/RELEASE/ARCH)."""
+    """Everything in the tree. An installed build has a link `kernel-RELEASE-ARCH` to `VERSION/RELEASE/ARCH`."""
     found = []
     for name in entries(root, _TREE):
         builds: dict[str, list[str]] = {}
@@ -54,7 +54,7 @@ def read_sources(root: str = "/") -> tuple[Source, ...]:
 
 
 def state_of(release: str, sources: t.Sequence[Source]) -> str:
-    """C(built) or C(missing): has the kernel the vendor's driver from DKMS? "" where DKMS has none to build."""
+    """`built` or `missing`: whether the kernel has the vendor's driver from DKMS. "" where DKMS has none to build."""
     drivers = [source for source in sources if is_driver(source)]
     if not drivers:
         return ""

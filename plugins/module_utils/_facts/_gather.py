@@ -36,11 +36,11 @@ _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
 
 
 class Facts(t.NamedTuple):
-    """What was gathered."""
+    """The gathered facts."""
 
     rdma: dict[str, t.Any]
     warnings: tuple[str, ...] = ()
-    """What could not be looked at, and why."""
+    """What could not be read, and why."""
 
 
 def _plain(value: t.Any) -> dict[str, t.Any]:
@@ -76,10 +76,10 @@ def _kernels(root: str, running: str) -> dict[str, t.Any]:
     }
 
 
-def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], root: str = "/", running: str = "") -> Facts:
-    """The wanted parts of C(ansible_facts.rdma), in plain types; C(os) is always among them.
+def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], *, root: str = "/", running: str = "") -> Facts:
+    """The wanted parts of `ansible_facts.rdma`, in plain types; `os` is always among them.
 
-    C(running) is the running kernel's release. Nothing here fails on a node without HCA, or without any RDMA software.
+    `running` is the running kernel's release. Nothing here fails on a node without HCA, or without any RDMA software.
     """
     warnings: list[str] = []
     rdma: dict[str, t.Any] = {"os": _plain(read_os(root))}
@@ -89,8 +89,8 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     refused = connected_refused(stack) if stack else ""
     if _NEED_NETDEVS & set(parts):
         ports = read_ports(root)
-        netdevs = read_netdevs(root, ports, _links(run, warnings), refused)
-        ports = with_capability(with_netdevs(ports, netdevs), netdevs, refused, root)
+        netdevs = read_netdevs(root, ports, links=_links(run, warnings), refused=refused)
+        ports = with_capability(with_netdevs(ports, netdevs), netdevs, refused=refused, root=root)
     if "machine" in parts:
         rdma["machine"] = _plain(read_machine(root))
     if "stack" in parts and stack:
@@ -111,7 +111,7 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
         users = read_usage(root, netdevs)
         rdma["usage"] = {"in_use": bool(users), "users": [_plain(user) for user in users]}
     if "ssh" in parts:
-        rdma["ssh"] = _plain(read_ssh(run, netdevs, environ, root, os.getpid()))
+        rdma["ssh"] = _plain(read_ssh(run, netdevs, environ, root=root, pid=os.getpid()))
     if "soft_links" in parts:
         rdma["soft_links"] = [_plain(link) for link in read_soft_links(root)]
     if "gpu" in parts:

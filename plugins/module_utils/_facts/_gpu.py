@@ -45,9 +45,9 @@ class Device(t.NamedTuple):
 
     pci: str
     device_id: str = ""
-    """C(0x2330)."""
+    """`0x2330`."""
     driver: str = ""
-    """C(nvidia), C(nouveau), C(vfio-pci) ..., or "" for none."""
+    """`nvidia`, `nouveau`, `vfio-pci` ..., or "" for none."""
     numa_node: int | None = None
 
 
@@ -58,9 +58,9 @@ class Peer(t.NamedTuple):
     file: str = ""
     """What modprobe calls it; "" where the running kernel has none."""
     linked: bool = False
-    """Does it depend on the RDMA stack on disk? One that was built without peer memory does not, and can't be loaded."""
+    """Whether it depends on the RDMA stack on disk. A module built without peer memory does not, and can't be loaded."""
     other_build: bool = False
-    """Was it built on another build of the stack than the one on disk? The kernel refuses it then, too."""
+    """Whether it was built on another build of the stack than the one on disk. Then the kernel refuses it, too."""
     loaded: bool = False
     users: int = 0
     """Registrations of GPU memory by processes."""
@@ -75,7 +75,7 @@ class PeerMemory(t.NamedTuple):
     """On disk, for the running kernel."""
     loaded: str = ""
     core: bool = False
-    """Is ib_core loaded at all? If not, it would come from disk."""
+    """Whether ib_core is loaded. If not, it would come from disk."""
 
 
 class Path(t.NamedTuple):
@@ -84,7 +84,7 @@ class Path(t.NamedTuple):
     gpu: str
     hca: str
     path: str
-    """C(PIX), C(PXB), C(PHB), C(NODE) or C(SYS), as nvidia-smi says."""
+    """`PIX`, `PXB`, `PHB`, `NODE` or `SYS`, as nvidia-smi says."""
     acs: tuple[str, ...] = ()
     """Bridges between them whose access control sends the traffic up to the root complex."""
 
@@ -124,7 +124,7 @@ def parse_exporter(symbols: str) -> str:
 
 
 def parse_kallsyms(content: bytes) -> str:
-    """/proc/kallsyms -> the loaded module that has the function, C(kernel) if it is built in; "" for none."""
+    """/proc/kallsyms -> the loaded module that has the function, `kernel` if it is built in; "" for none."""
     match = _KALLSYMS.search(content)
     if not match:
         return ""
@@ -149,7 +149,7 @@ def _read_kallsyms(root: str) -> str:
         return ""
 
 
-def _peer(root: str, name: str, file: str, needs: t.Mapping[str, tuple[str, ...]], other: bool, loaded: t.Mapping[str, int]) -> Peer:
+def _peer(root: str, name: str, *, file: str, needs: t.Mapping[str, tuple[str, ...]], other: bool, loaded: t.Mapping[str, int]) -> Peer:
     live = attribute(root, "sys/module", name, "parameters/peerdirect_support")
     return Peer(name, file, "ib_core" in needs.get(file, ()), other, name in loaded, loaded.get(name, 0), live)
 
@@ -186,12 +186,12 @@ def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
     loaded = {module.name: module.own_users for module in parse_proc_modules(attribute(root, "proc/modules"))}
     main, peermem = driver_names(needs)
     files = {"nvidia_peermem": peermem, "nv_peer_mem": "nv_peer_mem" if "nv_peer_mem" in needs else ""}
-    others = {name: built_on_other(run, root, release, path_of(dependencies, file), SYMBOL) for name, file in files.items() if file}
+    others = {name: built_on_other(run, root=root, release=release, path=path_of(dependencies, file), symbol=SYMBOL) for name, file in files.items() if file}
     core = "ib_core" in loaded
     return Gpu(
         devices=devices,
-        driver=read_driver(run, root, release, main),
-        peers=tuple(_peer(root, name, files[name], needs, others.get(name, False), loaded) for name in PEERS),
+        driver=read_driver(run, root=root, release=release, main=main),
+        peers=tuple(_peer(root, name, file=files[name], needs=needs, other=others.get(name, False), loaded=loaded) for name in PEERS),
         peer_memory=PeerMemory(parse_exporter(read_text(os.path.join(base, "modules.symbols"))), _read_kallsyms(root) if core else "", core),
         clients=tuple(entries(root, "sys/kernel/mm/memory_peers")),
         topology=read_topology(root, devices),
@@ -217,7 +217,7 @@ def plain(gpu: Gpu) -> dict[str, t.Any]:
 
 
 def from_facts(facts: t.Mapping[str, t.Any]) -> Gpu:
-    """The fact C(gpu) -> what a decision needs of it before anything is changed: devices and driver."""
+    """The fact `gpu` -> what a decision needs of it before anything is changed: devices and driver."""
     driver = facts.get("driver") or {}
     return Gpu(
         devices=tuple(Device(str(row.get("pci", "")), driver=str(row.get("driver", ""))) for row in facts.get("devices") or ()),

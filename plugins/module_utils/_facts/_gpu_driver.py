@@ -32,16 +32,16 @@ class Driver(t.NamedTuple):
     """NVIDIA's kernel driver."""
 
     version: str = ""
-    """C(535.104.05); "" where there is no driver for the running kernel."""
+    """`535.104.05`; "" where there is no driver for the running kernel."""
     flavour: str = ""
-    """C(open), C(proprietary), or ""."""
+    """`open`, `proprietary`, or ""."""
     loaded: bool = False
     dkms: str = ""
-    """What DKMS builds it from, C(nvidia/535.104.05); "" where it came ready-made, or by its own installer."""
+    """What DKMS builds it from, `nvidia/535.104.05`; "" where it came ready-made, or by its own installer."""
     cuda: str = ""
     """The version of the CUDA toolkit in its usual place; programs may bring their own."""
     unbuilt: bool = False
-    """Is it loaded, and has DKMS its source, but not its modules on disk for the running kernel? A build that was broken off leaves it so."""
+    """Whether it is loaded and DKMS has its source, but not its modules on disk for the running kernel. An interrupted build leaves it so."""
 
 
 def parse_version(text: str) -> tuple[str, str]:
@@ -92,8 +92,8 @@ def _read_cuda(root: str) -> str:
         return ""
 
 
-def read_driver(run: Runner, root: str, release: str, main: str) -> Driver:
-    """C(main) is the driver's main module on disk for the kernel, "" for none."""
+def read_driver(run: Runner, *, root: str, release: str, main: str) -> Driver:
+    """`main` is the driver's main module on disk for the kernel, "" for none."""
     text = attribute(root, "proc/driver/nvidia/version")
     version, flavour = parse_version(text)
     if not version and main and run.has("modinfo"):

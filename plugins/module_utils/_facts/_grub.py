@@ -29,7 +29,7 @@ class Entry(t.NamedTuple):
     title: str
     id: str = ""
     image: str = ""
-    """The path of the kernel, "" for what is no Linux."""
+    """The path of the kernel, "" where it is not Linux."""
     menu: tuple[t.Any, ...] | None = None
     """The entries below, for a submenu."""
 
@@ -47,7 +47,7 @@ class _Open:
 
 
 def release_of(image: str) -> str:
-    """The kernel's release in the path of its image: C(/boot/vmlinuz-6.1.0-50-amd64), C(/MACHINE-ID/6.1.0/linux); "" for none."""
+    """The kernel's release in the path of its image: `/boot/vmlinuz-6.1.0-50-amd64`, `/MACHINE-ID/6.1.0/linux`; "" for none."""
     folder, _slash, name = image.rstrip("/").rpartition("/")
     match = _NAMES.match(name)
     if match:
@@ -56,7 +56,7 @@ def release_of(image: str) -> str:
 
 
 def parse_menu(text: str) -> tuple[Entry, ...]:
-    """grub.cfg -> the menu, in its order. Conditions are not evaluated: entries within C(if) count."""
+    """grub.cfg -> the menu, in its order. Conditions are not evaluated: entries within `if` count."""
     top: list[Entry] = []
     stack: list[_Open] = []
     depth = 0
@@ -87,13 +87,13 @@ def parse_menu(text: str) -> tuple[Entry, ...]:
 
 
 def parse_environment(text: str) -> dict[str, str]:
-    """grubenv: C(name=value) lines, then number signs up to 1024 bytes."""
+    """grubenv: `name=value` lines, then number signs up to 1024 bytes."""
     rows = [line.partition("=") for line in text.splitlines() if not line.startswith("#")]
     return {name: value for name, equals, value in rows if equals}
 
 
 def parse_default(text: str) -> str | None:
-    """What grub.cfg sets C(default) to where nothing was chosen for one boot only; None where it sets nothing."""
+    """What grub.cfg sets `default` to where nothing was chosen for one boot only; None where it sets nothing."""
     found = None
     for line in text.splitlines():
         match = _DEFAULT.match(line)

@@ -28,14 +28,14 @@ class Hca(t.NamedTuple):
 
     name: str
     type: str = ""
-    """C(MT4119)."""
+    """`MT4119`."""
     driver: str = ""
     pci: str = ""
     """PCI function with domain; "" for devices in software such as rxe."""
     functions: tuple[str, ...] = ()
     """All PCI functions of the same card (same domain, bus and slot), this one included."""
     virtual: bool = False
-    """Is it a virtual function (SR-IOV)?"""
+    """Whether it is a virtual function (SR-IOV)."""
     psid: str = ""
     firmware: str = ""
     part_number: str = ""
@@ -50,9 +50,9 @@ class Adapter(t.NamedTuple):
 
     pci: str
     vendor: str = ""
-    """C(0x15b3)."""
+    """`0x15b3`."""
     device: str = ""
-    """C(0x1017)."""
+    """`0x1017`."""
     driver: str = ""
     rdma: tuple[str, ...] = ()
     """The RDMA devices on it; none before the driver's RDMA part is loaded."""
@@ -112,7 +112,7 @@ def read_part_number(path: str) -> str:
 
 
 def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:
-    """One RDMA device; C(functions) are all PCI functions of the node."""
+    """One RDMA device; `functions` are all PCI functions of the node."""
     base = os.path.join(root, "sys/class/infiniband", name)
     pci = pci_address(base, "device")
     slot = pci.rpartition(".")[0]
@@ -139,7 +139,7 @@ def read_hcas(root: str = "/") -> tuple[Hca, ...]:
 
 
 def is_adapter(vendor: str, pci_class: str) -> bool:
-    """Can a PCI function do RDMA? An InfiniBand controller of any maker, or any network controller of NVIDIA's."""
+    """Whether a PCI function can do RDMA: an InfiniBand controller of any maker, or any network controller of NVIDIA's."""
     number_of_class = number(pci_class) or 0
     return number_of_class >> 8 == _INFINIBAND_CLASS or (vendor.lower() == _MELLANOX and number_of_class >> 16 == _NETWORK_CLASS)
 

@@ -28,13 +28,13 @@ class Kernel(t.NamedTuple):
     release: str
     running: bool
     modules: dict[str, bool]
-    """For each of MODULES: is it there, as a file or built in?"""
+    """For each of MODULES: whether it is there, as a file or built in."""
     rdma: bool
-    """Are all of CORE there? Some distributions put them into a package of their own, and cloud kernels leave them out."""
+    """Whether all of CORE are there. Some distributions put them into a package of their own, and cloud kernels leave them out."""
     stack: str = "none"
-    """Whose C(ib_core) it would load: C(inbox), C(ofed), or C(none)."""
+    """Whose `ib_core` it would load: `inbox`, `ofed`, or `none`."""
     dkms: str = ""
-    """Whether DKMS has built the vendor's driver for it, C(built) or C(missing); "" where DKMS has none to build."""
+    """Whether DKMS has built the vendor's driver for it, `built` or `missing`; "" where DKMS has none to build."""
 
 
 def parse_module_names(text: str) -> set[str]:
@@ -49,10 +49,10 @@ def parse_module_names(text: str) -> set[str]:
 
 
 def parse_stack(dependencies: str, builtin: str) -> str:
-    """modules.dep and modules.builtin -> whose C(ib_core) is loaded: C(inbox), C(ofed) or C(none).
+    """modules.dep and modules.builtin -> whose `ib_core` is loaded: `inbox`, `ofed` or `none`.
 
-    depmod lists the one file of a name that goes before the others. The kernel's own are below C(kernel/), those of others
-    below C(updates/), C(extra/) or C(weak-updates/).
+    depmod lists the one file of a name that goes before the others. The kernel's own are below `kernel/`, those of others
+    below `updates/`, `extra/` or `weak-updates/`.
     """
     for line in (*dependencies.splitlines(), *builtin.splitlines()):
         path = line.partition(":")[0].strip()

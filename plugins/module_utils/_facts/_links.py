@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What iproute2 knows of network interfaces and routes: the grammar of C(ip -j)."""
+"""What iproute2 knows of network interfaces and routes: the grammar of `ip -j`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Link(t.NamedTuple):
 
     name: str
     kind: str = ""
-    """C(ipoib), C(bond), C(vlan), C(bridge) ...; "" for plain hardware."""
+    """`ipoib`, `bond`, `vlan`, `bridge` ...; "" for plain hardware."""
     parent: str = ""
     """The interface below a child or VLAN."""
     master: str = ""
     pkey: str = ""
     mode: str = ""
     addresses: tuple[str, ...] = ()
-    """C(10.1.0.1/24), as configured; without IPv6 link-local ones, which come by themselves."""
+    """`10.1.0.1/24`, as configured; without IPv6 link-local ones, which come by themselves."""
     dynamic_addresses: tuple[str, ...] = ()
     """The same for what DHCP or router advertisements gave for a time."""
 
@@ -83,7 +83,7 @@ def _addresses(row: dict[str, t.Any], dynamic: bool) -> tuple[str, ...]:
 
 
 def parse_links(stdout: str) -> dict[str, Link]:
-    """C(ip -j -d addr) -> interfaces by name. Raises UnexpectedOutput where it is no JSON list."""
+    """`ip -j -d addr` -> interfaces by name. Raises UnexpectedOutput where it is no JSON list."""
     links = {}
     for row in _rows(stdout, " ".join(LINKS)):
         name = row.get("ifname")
@@ -107,7 +107,7 @@ def parse_links(stdout: str) -> dict[str, Link]:
 
 
 def parse_route_device(stdout: str) -> str:
-    """C(ip -j route get ADDRESS) -> the outgoing device; "" where there is no route."""
+    """`ip -j route get ADDRESS` -> the outgoing device; "" where there is no route."""
     for row in _rows(stdout, "ip -j route get"):
         if isinstance(row.get("dev"), str):
             return str(row["dev"])
@@ -119,7 +119,7 @@ class RouteRow(t.NamedTuple):
 
     device: str
     to: str
-    """C(10.30.0.0/16); a default route is C(0.0.0.0/0) or C(::/0)."""
+    """`10.30.0.0/16`; a default route is `0.0.0.0/0` or `::/0`."""
     via: str = ""
     metric: int = 0
 
@@ -129,7 +129,7 @@ _CONFIGURED = ("static", "boot")
 
 
 def parse_static_routes(stdout: str, version: int) -> list[RouteRow]:
-    """C(ip -4 -j route show) -> the routes that somebody configured, without those of the kernel, DHCP and routing daemons."""
+    """`ip -4 -j route show` -> the routes that somebody configured, without those of the kernel, DHCP and routing daemons."""
     found = []
     for row in _rows(stdout, "ip -j route show"):
         to, device = row.get("dst"), row.get("dev")
@@ -166,7 +166,7 @@ def read_links(run: Runner) -> dict[str, Link]:
 
 
 def route_device(run: Runner, address: str) -> str:
-    """The device that packets to C(address) leave through; "" where that can't be told."""
+    """The device that packets to `address` leave through; "" where that can't be told."""
     if not run.has("ip"):
         return ""
     output = run(["ip", "-j", "route", "get", address], ok=None, timeout=10)

@@ -24,7 +24,7 @@ class Entry(t.NamedTuple):
     """One file of loader/entries."""
 
     id: str
-    """The name of the file without C(.conf) and without a counter of boots."""
+    """The name of the file without `.conf` and without a counter of boots."""
     title: str = ""
     version: str = ""
     sort_key: str = ""
@@ -37,7 +37,7 @@ class Entry(t.NamedTuple):
 
 
 def parse_entry(name: str, text: str) -> Entry:
-    """C(NAME.conf) and its content: a key and a value a line."""
+    """`NAME.conf` and its content: a key and a value a line."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
         key, _blank, value = line.strip().partition(" ")
@@ -114,6 +114,6 @@ def systemd_choice(entries: t.Iterable[Entry], patterns: t.Sequence[str]) -> Ent
 
 
 def parse_loader_conf(text: str) -> str:
-    """The C(default) of loader.conf, "" where it names none."""
+    """The `default` of loader.conf, "" where it names none."""
     rows = [line.split(None, 1) for line in text.splitlines()]
     return next((row[1].strip() for row in reversed(rows) if len(row) == 2 and row[0] == "default"), "")

@@ -52,13 +52,13 @@ class Machine(t.NamedTuple):
     """Where the system runs."""
 
     kind: str = "host"
-    """C(host), C(vm), C(container) or C(chroot)."""
+    """`host`, `vm`, `container` or `chroot`."""
     container: str = ""
-    """C(docker), C(podman), C(lxc), C(systemd-nspawn), C(kubernetes) ...; "" outside of one."""
+    """`docker`, `podman`, `lxc`, `systemd-nspawn`, `kubernetes` ...; "" outside of one."""
     hypervisor: str = ""
-    """C(kvm), C(qemu), C(vmware), C(microsoft) ...; "" on bare metal."""
+    """`kvm`, `qemu`, `vmware`, `microsoft` ...; "" on bare metal."""
     systemd: bool = False
-    """Does systemd run the services?"""
+    """Whether systemd runs the services."""
     hostname: str = ""
 
 
@@ -87,8 +87,8 @@ def read_os(root: str = "/") -> OperatingSystem:
 def container_kind(marker: str, environ: str, files: t.Collection[str]) -> str:
     """The container manager, or "" outside of a container.
 
-    C(marker) is the content of /run/systemd/container, C(environ) that of /proc/1/environ (separated by NUL), C(files)
-    the marker files found: C(dockerenv), C(containerenv), C(kubernetes).
+    `marker` is the content of /run/systemd/container, `environ` that of /proc/1/environ (separated by NUL), `files`
+    the marker files found: `dockerenv`, `containerenv`, `kubernetes`.
     """
     variables = dict(item.partition("=")[::2] for item in environ.split("\0"))
     named = marker or variables.get("container", "")
@@ -105,7 +105,7 @@ def container_kind(marker: str, environ: str, files: t.Collection[str]) -> str:
 
 
 def hypervisor_kind(cpuinfo: str, dmi: t.Sequence[str], xen: str = "") -> str:
-    """The hypervisor, or "" on bare metal. C(dmi) are the texts of the firmware tables, C(xen) is /sys/hypervisor/type."""
+    """The hypervisor, or "" on bare metal. `dmi` are the texts of the firmware tables, `xen` is /sys/hypervisor/type."""
     flags = [line.split(":", 1)[1].split() for line in cpuinfo.splitlines() if line.startswith("flags") and ":" in line]
     # x86 announces a hypervisor; without the flag the firmware's vendor means nothing (metal instances of a cloud).
     if flags and not any("hypervisor" in words for words in flags):

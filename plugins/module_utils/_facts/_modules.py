@@ -53,7 +53,7 @@ class Module(t.NamedTuple):
     srcversion_disk: str = ""
     """What modprobe would load now. Both are "" for a module that has none, as most of Debian's kernels."""
     differs: bool = False
-    """Is another build on disk than in memory? False where that was not looked up or can't be told."""
+    """Whether another build is on disk than in memory. False where that was not looked up or can't be told."""
 
     @property
     def own_users(self) -> int:
@@ -62,12 +62,12 @@ class Module(t.NamedTuple):
 
 
 def in_stack(name: str) -> bool:
-    """Does the module belong to the RDMA stack, as opposed to one that uses it?"""
+    """Whether the module belongs to the RDMA stack, as opposed to one that uses it."""
     return bool(_STACK.match(name))
 
 
 def parse_proc_modules(text: str) -> tuple[Module, ...]:
-    """/proc/modules: name, size, refcount, comma separated users or C(-), and more that does not matter here."""
+    """/proc/modules: name, size, refcount, comma separated users or `-`, and more that does not matter here."""
     found = []
     for line in text.splitlines():
         fields = line.split()
@@ -105,7 +105,7 @@ def with_disk(modules: t.Sequence[Module], run: Runner, root: str = "/") -> tupl
     names = [module.name for module in modules if module.name in CHECKED and os.path.isdir(os.path.join(root, "sys/module", module.name))]
     if not names or not run.has("modinfo"):
         return tuple(modules)
-    # Exit status 1 says that one of them has no file (any more); the others are printed all the same.
+    # Exit status 1 says that one of them has no file; the others are printed all the same.
     blocks = parse_modinfo(run(["modinfo", *names], ok=(0, 1), timeout=20).stdout)
     disk = {name: fields.get("srcversion", "") for name, fields in blocks.items()}
     return tuple(

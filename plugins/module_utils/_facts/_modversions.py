@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Symbol versions: was a module built on the build of another that is installed now?
+"""Symbol versions: whether a module was built on the installed build of another.
 
 A kernel with CONFIG_MODVERSIONS refuses a module whose number for a symbol is not that of the module that exports it.
 """
@@ -33,7 +33,7 @@ _RELEASE = re.compile(r"^\d+\.\d+\.")
 
 
 def parse_versions(text: str) -> dict[str, str]:
-    """Module.symvers, and C(modprobe --dump-modversions): a line a symbol, with its number first."""
+    """Module.symvers, and `modprobe --dump-modversions`: a line a symbol, with its number first."""
     rows = [line.split() for line in text.splitlines()]
     return {row[1]: row[0] for row in rows if len(row) >= 2 and row[0].startswith("0x")}
 
@@ -57,10 +57,10 @@ def symvers_of(root: str, release: str) -> str:
     return read_text(path + "/Module.symvers")
 
 
-def built_on_other(run: Runner, root: str, release: str, path: str, symbol: str) -> bool:
-    """Is the module's number for the symbol another than that of the installed stack? False where one is not known.
+def built_on_other(run: Runner, *, root: str, release: str, path: str, symbol: str) -> bool:
+    """Whether the module's number for the symbol differs from that of the installed stack. False where one is not known.
 
-    C(path) is the module's in modules.dep.
+    `path` is the module's in modules.dep.
     """
     offered = parse_versions(symvers_of(root, release)).get(symbol, "")
     if not offered or not path or not run.has("modprobe"):

@@ -39,18 +39,18 @@ class Netdev(t.NamedTuple):
 
     name: str
     kind: str
-    """C(ipoib), C(ipoib_child) (a P_Key child), C(bond), C(vlan), C(bridge), C(team), C(ethernet) or C(other)."""
+    """`ipoib`, `ipoib_child` (a P_Key child), `bond`, `vlan`, `bridge`, `team`, `ethernet` or `other`."""
     port: str = ""
-    """The RDMA port below it, C(mlx5_0/1); "" where there is none or several (see C(members))."""
+    """The RDMA port below it, `mlx5_0/1`; "" where there is none or several (see `members`)."""
     port_guid: str = ""
     parent: str = ""
     """Of a P_Key child or VLAN: the interface below."""
     pkey: str = ""
     mode: str = ""
-    """C(datagram) or C(connected); "" where it is no IPoIB interface."""
+    """`datagram` or `connected`; "" where it is no IPoIB interface."""
     mtu: int = 0
     up: bool = False
-    """Is it switched on (IFF_UP)?"""
+    """Whether it is switched on (IFF_UP)."""
     carrier: bool = False
     addresses: tuple[str, ...] = ()
     dynamic_addresses: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def hwaddr_guid(hwaddr: str) -> str:
 
 
 def connected_capability(hwaddr: str, mode: str, refused: str = "") -> tuple[bool, str]:
-    """Can this IPoIB interface do connected mode, and how is that known? C(refused) says why the stack forbids it altogether."""
+    """Whether this IPoIB interface can do connected mode, and how that is known. `refused` says why the stack forbids it altogether."""
     if mode == "connected":
         return True, "it is in connected mode"
     if refused:
@@ -84,11 +84,11 @@ def connected_capability(hwaddr: str, mode: str, refused: str = "") -> tuple[boo
     return False, "its hardware address starts with %s: the driver uses Enhanced IPoIB, which is datagram only" % hwaddr[:2]
 
 
-def find_port(ports: t.Sequence[Port], port_guid: str, device_ports: t.Sequence[Port], dev_port: int | None) -> Port | None:
+def find_port(ports: t.Sequence[Port], port_guid: str, *, device_ports: t.Sequence[Port], dev_port: int | None) -> Port | None:
     """The port of an IPoIB interface.
 
-    The port GUID decides; two devices with one GUID are told apart by C(device_ports), the ports on the interface's own
-    PCI function. Without a match the port on the same function with the same number is taken (C(dev_port) counts from 0).
+    The port GUID decides; two devices with one GUID are told apart by `device_ports`, the ports on the interface's own
+    PCI function. Without a match the port on the same function with the same number is taken (`dev_port` counts from 0).
     """
     same_guid = [port for port in ports if port_guid and port.port_guid == port_guid and port.infiniband]
     best = [port for port in same_guid if port in device_ports] or same_guid
@@ -154,7 +154,8 @@ def _infiniband(tree: _Tree, netdev: Netdev, refused: str) -> Netdev:
     link = tree.link(netdev.name)
     parent = tree.parent(netdev.name)
     port_guid = hwaddr_guid(netdev.hwaddr)
-    port = find_port(tree.ports, port_guid, tree.device_ports(netdev.name) or tree.device_ports(parent), number(tree.get(netdev.name, "dev_port")))
+    device_ports = tree.device_ports(netdev.name) or tree.device_ports(parent)
+    port = find_port(tree.ports, port_guid, device_ports=device_ports, dev_port=number(tree.get(netdev.name, "dev_port")))
     pkey = number(tree.get(netdev.name, "pkey"))
     mode = tree.get(netdev.name, "mode") or link.mode
     capable, reason = connected_capability(netdev.hwaddr, mode, refused)
@@ -180,7 +181,7 @@ def _ethernet(tree: _Tree, netdev: Netdev) -> Netdev:
     return netdev._replace(kind=kind, port=port.name if port else "", port_guid=port.port_guid if port else "", parent=tree.link(netdev.name).parent)
 
 
-def _read(tree: _Tree, name: str, members: tuple[str, ...], refused: str) -> Netdev:
+def _read(tree: _Tree, name: str, *, members: tuple[str, ...], refused: str) -> Netdev:
     netdev = Netdev(
         name=name,
         kind="other",
@@ -215,17 +216,17 @@ def _relevant(netdevs: t.Sequence[Netdev]) -> set[str]:
         keep |= more
 
 
-def read_netdevs(root: str = "/", ports: t.Sequence[Port] = (), links: t.Mapping[str, Link] | None = None, refused: str = "") -> tuple[Netdev, ...]:
+def read_netdevs(root: str = "/", ports: t.Sequence[Port] = (), *, links: t.Mapping[str, Link] | None = None, refused: str = "") -> tuple[Netdev, ...]:
     """The interfaces of RDMA ports, other hardware, and bonds, VLANs and bridges of these, by name.
 
-    C(links) comes from M(_links.read_links), which is where addresses are. C(refused) is M(_stack.connected_refused):
+    `links` comes from `_links.read_links`, which is where addresses are. `refused` is `_stack.connected_refused`:
     why this stack does not do connected mode, whatever the hardware says.
     """
     tree = _Tree(root, ports, links or {})
     masters: dict[str, list[str]] = {}
     for name in tree.names:
         masters.setdefault(tree.master(name), []).append(name)
-    found = [_read(tree, name, tuple(masters.get(name, ())), refused) for name in tree.names if name != "lo"]
+    found = [_read(tree, name, members=tuple(masters.get(name, ())), refused=refused) for name in tree.names if name != "lo"]
     keep = _relevant(found)
     return tuple(netdev for netdev in found if netdev.name in keep)
 
@@ -249,5 +250,5 @@ def below(name: str, netdevs: t.Sequence[Netdev]) -> tuple[Netdev, ...]:
 
 
 def over_rdma(name: str, netdevs: t.Sequence[Netdev]) -> bool:
-    """Does the interface stand on an RDMA adapter? An Ethernet function counts: its driver goes when the stack is unloaded."""
+    """Whether the interface stands on an RDMA adapter. An Ethernet function counts: its driver goes when the stack is unloaded."""
     return any(netdev.port or netdev.kind in ("ipoib", "ipoib_child") or netdev.driver in _HCA_DRIVERS for netdev in below(name, netdevs))

@@ -6,7 +6,7 @@
 
 """PCI Express as sysfs shows it: how two functions reach each other, and whether access control is in the way.
 
-The names of the paths are those of C(nvidia-smi topo -m). Capabilities are laid out as in the PCI Express Base
+The names of the paths are those of `nvidia-smi topo -m`. Capabilities are laid out as in the PCI Express Base
 Specification, "Extended Capabilities" and "ACS Extended Capability".
 """
 
@@ -28,7 +28,7 @@ _ROOT = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
 
 
 def acs_redirects(config: bytes) -> bool:
-    """The configuration space of a bridge -> does its access control redirect peer-to-peer traffic?
+    """The configuration space of a bridge -> whether its access control redirects peer-to-peer traffic.
 
     Others than root are shown the first 64 bytes, in which there are no extended capabilities.
     """
@@ -43,7 +43,7 @@ def acs_redirects(config: bytes) -> bool:
 
 
 def chain(path: str) -> tuple[str, ...]:
-    """C(/sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0) -> the root complex, the bridges below it, and the function itself."""
+    """`/sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0` -> the root complex, the bridges below it, and the function itself."""
     return tuple(part for part in path.split("/") if PCI_ADDRESS.match(part) or _ROOT.match(part))
 
 
@@ -58,8 +58,8 @@ def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 def path_between(one: tuple[str, ...], other: tuple[str, ...], same_node: bool) -> str:
     """How two functions reach each other, from the chains above them.
 
-    C(PIX): through one bridge at most. C(PXB): through several bridges, not through the host bridge. C(PHB): through the
-    host bridge of their root complex. C(NODE): between the root complexes of a NUMA node. C(SYS): between those of several.
+    `PIX`: through one bridge at most. `PXB`: through several bridges, not through the host bridge. `PHB`: through the
+    host bridge of their root complex. `NODE`: between the root complexes of a NUMA node. `SYS`: between those of several.
     """
     if not one or not other or one[0] != other[0]:
         return "NODE" if same_node else "SYS"

@@ -22,31 +22,31 @@ class Port(t.NamedTuple):
     """One port of one RDMA device. What can't be read is "" (texts) or 0 (LIDs, rate)."""
 
     name: str
-    """In the notation of rdma(8): C(mlx5_0/1)."""
+    """In the notation of rdma(8): `mlx5_0/1`."""
     device: str
     port: int
     port_guid: str = ""
     """Low half of GID 0. On RoCE that is made of the MAC address."""
     gid: str = ""
     link_layer: str = ""
-    """C(InfiniBand) or C(Ethernet)."""
+    """`InfiniBand` or `Ethernet`."""
     state: str = ""
-    """C(ACTIVE), C(INIT), C(ARMED), C(DOWN)."""
+    """`ACTIVE`, `INIT`, `ARMED`, `DOWN`."""
     phys_state: str = ""
-    """C(LinkUp), C(Polling), C(Disabled) ..."""
+    """`LinkUp`, `Polling`, `Disabled` ..."""
     rate: str = ""
     rate_gbps: float = 0
     width: str = ""
     speed: str = ""
-    """C(EDR), C(HDR) ...; "" for SDR on older kernels, which leave the word out."""
+    """`EDR`, `HDR` ...; "" for SDR on older kernels, which leave the word out."""
     lid: int = 0
     sm_lid: int = 0
     pkeys: tuple[str, ...] = ()
-    """Assigned P_Keys in ascending order: C(0x7fff) is limited, C(0xffff) full membership of the default partition."""
+    """Assigned P_Keys in ascending order: `0x7fff` is limited, `0xffff` full membership of the default partition."""
     netdevs: tuple[str, ...] = ()
-    """Filled by M(_netdevs.with_netdevs)."""
+    """Filled by `_netdevs.with_netdevs`."""
     connected_capable: bool | None = None
-    """Filled by M(_connected.with_capability); None where it can't be told before ib_ipoib is loaded."""
+    """Filled by `_connected.with_capability`; None where it can't be told before ib_ipoib is loaded."""
     connected_reason: str = ""
 
     @property
@@ -55,7 +55,7 @@ class Port(t.NamedTuple):
 
 
 class Rate(t.NamedTuple):
-    """C(100 Gb/sec (4X EDR)) in parts."""
+    """`100 Gb/sec (4X EDR)` in parts."""
 
     gbps: float = 0
     width: str = ""
@@ -63,13 +63,13 @@ class Rate(t.NamedTuple):
 
 
 def parse_numbered(text: str) -> str:
-    """C(4: ACTIVE) -> C(ACTIVE); "" for anything else."""
+    """`4: ACTIVE` -> `ACTIVE`; "" for anything else."""
     match = _NUMBERED.match(text.strip())
     return match.group(1) if match else ""
 
 
 def parse_rate(text: str) -> Rate:
-    """C(100 Gb/sec (4X EDR)); an empty Rate for anything else."""
+    """`100 Gb/sec (4X EDR)`; an empty Rate for anything else."""
     match = _RATE.match(text.strip())
     if match is None:
         return Rate()
@@ -90,7 +90,7 @@ def _pkeys(directory: str) -> tuple[str, ...]:
 
 
 def read_port(root: str, device: str, port: str) -> Port:
-    """One port; C(port) is the name of its directory."""
+    """One port; `port` is the name of its directory."""
     base = os.path.join(root, "sys/class/infiniband", device, "ports", port)
     gid = attribute(base, "gids/0")
     rate_text = attribute(base, "rate")

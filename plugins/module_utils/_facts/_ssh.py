@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Does the connection that manages this node run over an RDMA adapter?"""
+"""Whether the connection that manages this node runs over an RDMA adapter."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class SshPath(t.NamedTuple):
     """The RDMA port below it, the first one of a bond."""
     ports: tuple[str, ...] = ()
     over_rdma: bool = False
-    """Does it run over an RDMA adapter, be it InfiniBand or an Ethernet function whose driver goes with the stack?"""
+    """Whether it runs over an RDMA adapter, be it InfiniBand or an Ethernet function whose driver goes with the stack."""
 
 
 def client_address(variable: str) -> str:
-    """C(SSH_CONNECTION), "client port server port", -> the client's address without zone; "" where it is none."""
+    """`SSH_CONNECTION`, "client port server port", -> the client's address without zone; "" where it is none."""
     words = variable.split()
     address = words[0].partition("%")[0] if len(words) == 4 else ""
     try:
@@ -48,7 +48,7 @@ def client_address(variable: str) -> str:
 
 
 def zone(variable: str) -> str:
-    """The interface in C(fe80::1%eth0), which a link-local client has; "" otherwise."""
+    """The interface in `fe80::1%eth0`, which a link-local client has; "" otherwise."""
     return variable.split()[0].partition("%")[2] if variable.split() else ""
 
 
@@ -62,7 +62,7 @@ def parent_pid(status: str) -> int:
 
 
 def ssh_connection(environ: t.Mapping[str, str], root: str = "/", pid: int = 0) -> str:
-    """C(SSH_CONNECTION) of this process or of one that it comes from: sudo takes the variable away from its children."""
+    """`SSH_CONNECTION` of this process or of one that it comes from: sudo takes the variable away from its children."""
     if environ.get(_VARIABLE):
         return environ[_VARIABLE]
     for _generation in range(_GENERATIONS):
@@ -77,12 +77,12 @@ def ssh_connection(environ: t.Mapping[str, str], root: str = "/", pid: int = 0) 
 
 
 def ssh_path(variable: str, device: str, netdevs: t.Sequence[Netdev]) -> SshPath:
-    """The path of a connection whose answers leave through C(device)."""
+    """The path of a connection whose answers leave through `device`."""
     ports = tuple(sorted({netdev.port for netdev in below(device, netdevs) if netdev.port}))
     return SshPath(client_address(variable), device, ports[0] if ports else "", ports, over_rdma(device, netdevs))
 
 
-def read_ssh(run: Runner, netdevs: t.Sequence[Netdev], environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> SshPath:
+def read_ssh(run: Runner, netdevs: t.Sequence[Netdev], environ: t.Mapping[str, str], *, root: str = "/", pid: int | None = None) -> SshPath:
     """The path of the connection that this process came by, if any."""
     variable = ssh_connection(environ, root, os.getpid() if pid is None else pid)
     client = client_address(variable)

@@ -46,26 +46,26 @@ class Stack(t.NamedTuple):
     """The RDMA software."""
 
     kind: str
-    """C(inbox), C(mlnx_ofed), C(doca) or C(none)."""
+    """`inbox`, `mlnx_ofed`, `doca` or `none`."""
     version: str = ""
     """Of MLNX_OFED, of DOCA, or of the distribution's rdma-core without its package revision."""
     evidence: str = ""
     ofed_version: str = ""
     """The release of the OFED drivers in MLNX_OFED and DOCA."""
     loaded: str = ""
-    """Whose drivers the running kernel holds: C(inbox), C(ofed), or "" for none."""
+    """Whose drivers the running kernel holds: `inbox`, `ofed`, or "" for none."""
     ulps: tuple[str, ...] = ()
     """The upper-layer protocols that the collection has turned on."""
 
 
 def parse_ofed_info(text: str) -> tuple[str, str]:
-    """C(ofed_info -s) -> spelling and version: C(("OFED-internal", "23.07-0.5.0")); two empty texts for anything else."""
+    """`ofed_info -s` -> spelling and version: `("OFED-internal", "23.07-0.5.0")`; two empty texts for anything else."""
     match = _OFED_INFO.match(text)
     return (match.group(1), match.group(2)) if match else ("", "")
 
 
 def parse_pacman_names(names: t.Iterable[str], wanted: t.Collection[str]) -> dict[str, str]:
-    """Directory names of pacman's database, C(rdma-core-55.0-1), -> versions of the wanted packages."""
+    """Directory names of pacman's database, `rdma-core-55.0-1`, -> versions of the wanted packages."""
     rows = [name.rsplit("-", 2) for name in names]
     return {row[0]: "%s-%s" % (row[1], row[2]) for row in rows if len(row) == 3 and row[0] in wanted}
 
@@ -85,7 +85,7 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def decide_stack(packages: t.Mapping[str, str], ofed_info: str, loaded: str = "") -> Stack:
-    """The stack, from installed packages and the output of C(ofed_info -s) ("" where there is no such tool)."""
+    """The stack, from installed packages and the output of `ofed_info -s` ("" where there is no such tool)."""
     spelling, ofed_version = parse_ofed_info(ofed_info)
     doca, doca_version = _first(DOCA, packages)
     kernel, kernel_version = _first(OFED_KERNEL, packages)

@@ -24,14 +24,14 @@ class Session(t.NamedTuple):
     """One connection to a storage target, or one exported to others."""
 
     name: str
-    """C(nvme1), C(host5), C(nvmet port 1)."""
+    """`nvme1`, `host5`, `nvmet port 1`."""
     protocol: str
-    """C(NVMe over RDMA), C(iSER), C(SRP)."""
+    """`NVMe over RDMA`, `iSER`, `SRP`."""
     address: str = ""
 
 
 def nvme_address(text: str) -> str:
-    """The target's address in C(traddr=10.1.0.9,trsvcid=4420); "" where there is none."""
+    """The target's address in `traddr=10.1.0.9,trsvcid=4420`; "" where there is none."""
     match = _TRADDR.search(text)
     return match.group(1) if match else ""
 
@@ -63,7 +63,7 @@ def _scsi_host(path: str) -> str:
 
 
 def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -> Session | None:
-    """The session that a block device (C(/dev/nvme1n1p2), C(/dev/mapper/root)) stands on, through partitions, RAID and LVM."""
+    """The session that a block device (`/dev/nvme1n1p2`, `/dev/mapper/root`) stands on, through partitions, RAID and LVM."""
     by_name = {session.name: session for session in sessions}
     base = os.path.join(root, "sys/class/block")
     path = os.path.join(root, device.lstrip("/"))

@@ -6,7 +6,7 @@
 
 """Attribute files of sysfs and procfs, which may vanish or refuse between two reads.
 
-Reading C(carrier) of an interface that is down is EINVAL, a device that is just going away gives ENODEV. Facts are
+Reading `carrier` of an interface that is down is EINVAL, a device that is just going away gives ENODEV. Facts are
 about what is there, so every one of these reads as empty.
 """
 
@@ -36,7 +36,7 @@ def entries(*parts: str) -> list[str]:
 
 
 def link_name(*parts: str) -> str:
-    """The last part of what a symbolic link points to: C(driver) -> C(mlx5_core). "" where there is no link."""
+    """The last part of what a symbolic link points to: `driver` -> `mlx5_core`. "" where there is no link."""
     try:
         return os.path.basename(os.readlink(os.path.join(*parts)))
     except OSError:
@@ -44,7 +44,7 @@ def link_name(*parts: str) -> str:
 
 
 def number(text: str) -> int | None:
-    """C(12) and C(0xc) alike; None for anything else."""
+    """`12` and `0xc` alike; None for anything else."""
     try:
         return int(text, 16 if text.lower().startswith("0x") else 10)
     except ValueError:
@@ -52,7 +52,7 @@ def number(text: str) -> int | None:
 
 
 def guid(text: str) -> str:
-    """C(0c42:a103:0000:0011), C(0c:42:a1:...) or bare digits as C(0x0c42a10300000011); "" for anything else and for zero."""
+    """`0c42:a103:0000:0011`, `0c:42:a1:...` or bare digits as `0x0c42a10300000011`; "" for anything else and for zero."""
     digits = text.strip().lower().replace(":", "")
     digits = digits[2:] if digits.startswith("0x") else digits
     if not re.match(r"^[0-9a-f]{16}$", digits) or not digits.strip("0"):
@@ -61,7 +61,7 @@ def guid(text: str) -> str:
 
 
 def pci_address(*parts: str) -> str:
-    """The PCI function behind a C(device) link, also of a subfunction (an auxiliary device below its function); "" for none."""
+    """The PCI function behind a `device` link, also of a subfunction (an auxiliary device below its function); "" for none."""
     path = os.path.join(*parts)
     if not os.path.exists(path):
         return ""

@@ -27,7 +27,7 @@ class Kept(t.NamedTuple):
 
 
 class Record(t.NamedTuple):
-    """What is on."""
+    """The protocols that are turned on."""
 
     source: str = ""
     """The stack that it was turned on with."""
@@ -35,7 +35,7 @@ class Record(t.NamedTuple):
 
 
 def parse_record(text: str) -> Record:
-    """The file's content; what is not of its form counts as nothing."""
+    """The file's content; an empty record for anything that is not of its form."""
     try:
         found = json.loads(text or "{}")
         rows = {name: Kept(tuple(row["units"]), dict(row["conf"])) for name, row in found.get("protocols", {}).items()}

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Is RDMA in use, and by whom? What would suffer if the drivers were unloaded now."""
+"""The users of RDMA: what would be interrupted if the drivers were unloaded now."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class User(t.NamedTuple):
     """One user of RDMA."""
 
     kind: str
-    """C(mount), C(process), C(ulp), C(module), C(sm) or C(root)."""
+    """`mount`, `process`, `ulp`, `module`, `sm` or `root`."""
     name: str
     detail: str = ""
     via: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Mount(t.NamedTuple):
     options: tuple[str, ...] = ()
 
     def option(self, name: str) -> str:
-        """The value of C(name=value), or ""."""
+        """The value of `name=value`, or ""."""
         return next((option.partition("=")[2] for option in self.options if option.partition("=")[0] == name), "")
 
 

@@ -77,7 +77,7 @@ def look_around(run: Runner, environ: t.Mapping[str, str], *, root: str = "/", p
     except RdmaError:
         # Bonds and children show in sysfs too.
         links = {}
-    netdevs = read_netdevs(root, ports, links)
+    netdevs = read_netdevs(root, ports, links=links)
     users = read_usage(root, netdevs)
     machine = read_machine(root)
     host = Host(
@@ -88,7 +88,7 @@ def look_around(run: Runner, environ: t.Mapping[str, str], *, root: str = "/", p
         missing=tuple(name for name in _HELPERS if not run.has(name)),
     )
     tools = find_tools(run, "auto") if any(run.has(name) for name in _mlxconfig.TOOLS) else ()
-    return Surroundings(host, users, read_ssh(run, netdevs, environ, root, pid), use.read_places(root, netdevs), tools)
+    return Surroundings(host, users, read_ssh(run, netdevs, environ, root=root, pid=pid), use.read_places(root, netdevs), tools)
 
 
 def _differs(row: Row) -> bool:

@@ -25,7 +25,6 @@ INSTALLED = "installed"
 LOADED = "loaded"
 REMOVED = "removed"
 UNLOADED = "unloaded"
-CHOICES = (FOUND, INSTALLED, LOADED, REMOVED, UNLOADED)
 
 
 def wants_peer_memory(run: Runner, name: str, release: str, *, root: str) -> bool:

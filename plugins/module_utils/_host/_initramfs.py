@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The initramfs images of a node: which there are, what is in them, how they are built anew."""
+"""The initramfs images of a node: which there are, what is in them, how they are rebuilt."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Builder(t.NamedTuple):
     tool: str
     lister: str
     build: tuple[str, ...]
-    """argv in which C({release}) and C({path}) are filled in."""
+    """argv in which `{release}` and `{path}` are filled in."""
 
 
 BUILDERS = (
@@ -65,14 +65,14 @@ def installed_images(releases: t.Iterable[str], root: str = "/") -> tuple[Image,
 
 
 def holds(listing: str, modules: t.Collection[str]) -> bool:
-    """Is one of the modules (canonical names) in the image that C(listing) describes?"""
+    """Whether one of the modules (canonical names) is in the image that `listing` describes."""
     if not modules:
         return False
     names = "|".join(re.escape(name).replace("_", "[-_]") for name in sorted(modules))
     return re.search(r"/(?:%s)\.ko(?:\.[a-z0-9]+)?\s*$" % names, listing, re.MULTILINE) is not None
 
 
-def images_with(run: Runner, builder: Builder, images: t.Iterable[Image], modules: t.Collection[str]) -> tuple[Image, ...]:
+def images_with(run: Runner, builder: Builder, *, images: t.Iterable[Image], modules: t.Collection[str]) -> tuple[Image, ...]:
     """The images in which one of the modules is. Where they can't be listed, all: a needless build is the lesser harm."""
     if not run.has(builder.lister):
         return tuple(images)
@@ -80,5 +80,5 @@ def images_with(run: Runner, builder: Builder, images: t.Iterable[Image], module
 
 
 def rebuild(run: Runner, builder: Builder, image: Image) -> None:
-    """Build the image anew, from the configuration that is on the disk now."""
+    """Rebuild the image from the configuration that is on disk now."""
     run([part.format(release=image.release, path=image.path) for part in builder.build], timeout=BUILD_TIMEOUT)

@@ -33,11 +33,11 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
     """The state with all files whole. A few processes: `ip` three times and `systemctl`, and one or two more for ssh, OFED and back-ends."""
     ports = _ports.read_ports(root)
     stack = _stack.read_stack(run, root)
-    netdevs = _netdevs.read_netdevs(root, ports, _links.read_links(run), _stack.connected_refused(stack))
+    netdevs = _netdevs.read_netdevs(root, ports, links=_links.read_links(run), refused=_stack.connected_refused(stack))
     names = {_boot.UNIT, *(name for backend in _registry.BACKENDS for name in (backend.service, *backend.units) if name)}
     units = show_units(run, sorted(names)) if run.has("systemctl") else {}
     files = read_files(root)
-    device = _ssh.read_ssh(run, netdevs, environ, root).device
+    device = _ssh.read_ssh(run, netdevs, environ, root=root).device
     tools = {tool for backend in _registry.BACKENDS for tool in (backend.tool, *backend.tools) if tool and run.has(tool)}
     evidence = Evidence(units, frozenset(tools), files)
     backends = {backend.name: backend.look(run, evidence, root) for backend in _registry.BACKENDS}

@@ -42,7 +42,7 @@ def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
     builder = initramfs.builder_of(run)
     if builder is None:
         return ()
-    images = initramfs.images_with(run, builder, initramfs.installed_images([found.target], root), CHECKED)
+    images = initramfs.images_with(run, builder, images=initramfs.installed_images([found.target], root), modules=CHECKED)
     return tuple(Step("rebuilding %s" % image.path, tuple(part.format(release=image.release, path=image.path) for part in builder.build)) for image in images)
 
 
@@ -125,10 +125,11 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         job = jobs.wait(JOB, parameters["poll"], root)
         if job.running:
             return _ended(job)
+    concluded = None if job is None else _conclude(run, job, running=running, root=root)
     wrong = bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None) if has_bundle else []
     if wrong:
         raise InvalidInput(wrong)
-    found = look(run, running, root) if job is None else _conclude(run, job, running=running, root=root)
+    found = look(run, running, root) if concluded is None else concluded
     todo = plan(policy, found, has_bundle=has_bundle)
     # A job that an earlier run began for another policy was only waited for.
     if job is not None and (not todo.plan or job.memo["policy"] == policy):

@@ -66,7 +66,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     stale: tuple[Image, ...] = ()
     if builder is not None:
         stale = installed_images(found.installed, root)
-        stale = stale if other_drivers else images_with(run, builder, stale, changed)
+        stale = stale if other_drivers else images_with(run, builder, images=stale, modules=changed)
     todo = plan(wanted, found, stale if options["initramfs"] == "auto" else ())
     result = todo.result(pending(wanted, found))
     if options["initramfs"] == "never":

@@ -72,7 +72,7 @@ def _netdevs(run: Runner, root: str) -> tuple[Netdev, ...]:
     except RdmaError:
         # Bonds and children show in sysfs too.
         links = {}
-    return read_netdevs(root, read_ports(root), links)
+    return read_netdevs(root, read_ports(root), links=links)
 
 
 def _failed_before(found: Found, root: str) -> str:
@@ -110,7 +110,7 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
     found = Found(
         modules=modules,
         users=(*_vital(read_usage(root, netdevs), root), *_virtual_functions(root)),
-        ssh=read_ssh(run, netdevs, environ, root, pid),
+        ssh=read_ssh(run, netdevs, environ, root=root, pid=pid),
         available=frozenset(parse_module_names("\n".join(texts))),
         listed=tuple(entry.name for path in (INFINIBAND_PATH, RDMA_PATH) for entry in parse_list(path, read_text(_at(root, path)))),
         openibd=is_openibd,

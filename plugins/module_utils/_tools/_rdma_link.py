@@ -34,7 +34,7 @@ class Link(t.NamedTuple):
 
 
 def parse_netdevs(stdout: str) -> dict[str, str]:
-    """C(rdma -j link) -> the network interface of each RDMA device, "" where it has none. Raises UnexpectedOutput."""
+    """`rdma -j link` -> the network interface of each RDMA device, "" where it has none. Raises UnexpectedOutput."""
     if not stdout.strip():
         return {}
     try:
@@ -53,5 +53,5 @@ def parse_netdevs(stdout: str) -> dict[str, str]:
 
 
 def type_of(virtual: bool, node_type: str) -> str:
-    """C(node_type) is the file's content, C(1: CA). "" for hardware."""
+    """`node_type` is the file's content, `1: CA`. "" for hardware."""
     return _NODE_TYPES.get(node_type.split(":", 1)[0].strip(), "") if virtual else ""

@@ -13,11 +13,13 @@ from unittest import mock
 
 import pytest
 from ansible import constants
-from ansible_collections.rdma.ofed.plugins.action import kernel_modules, rdma_facts
+from ansible_collections.rdma.ofed.plugins.action import kernel_modules, opensm, rdma_facts
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, Entry
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as SubnetManagers
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
@@ -29,6 +31,7 @@ FOUND = Found(
     rdma_core=True,
     entries=tuple(Entry(name, "/etc/rdma/modules/infiniband.conf", line) for line, name in enumerate(USUAL, 1)),
 )
+NO_SUBNET_MANAGER = SubnetManagers(masked=PACKAGED)
 VISITED = {"changed": True, "from": "the node"}
 
 
@@ -128,3 +131,13 @@ def test_only_the_user_of_the_run_can_read_it(folder: pathlib.Path) -> None:
 def test_what_is_kept_of_kernel_modules_is_small() -> None:
     assert len(json.dumps(seen())) < 2000
     assert decode(_concern.Seen, json.loads(json.dumps(seen()))["kernel_modules"]).found == FOUND
+
+
+@pytest.mark.parametrize(("instances", "running", "visits"), [([], (), 0), ([], ("opensm.service",), 1), ([{"fabric": "ib"}], (), 1)])
+def test_only_where_a_subnet_manager_is_or_shall_be_the_node_is_visited(instances: list[t.Any], running: tuple[str, ...], visits: int) -> None:
+    masked = NO_SUBNET_MANAGER.masked
+    _looks.keep("node1", {"opensm": encode(NO_SUBNET_MANAGER._replace(running=running))})
+    result, executions = run(opensm, {"instances": instances, "wait_timeout": "60"})
+    assert len(executions) == visits
+    assert visits or (result["changed"], result["fabrics"]) == (False, [])
+    assert masked, "packages bring units, which are masked on a node without a subnet manager"

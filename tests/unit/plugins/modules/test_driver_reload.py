@@ -184,7 +184,7 @@ def prepared(found: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setattr(jobs, "_launch", found.launch)
     real = _usage.read_usage
     monkeypatch.setattr(_look, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
-    monkeypatch.setattr(_look, "read_ssh", lambda *_arguments: found.ssh)
+    monkeypatch.setattr(_look, "read_ssh", lambda *_arguments, **_named: found.ssh)
     return found
 
 

@@ -54,7 +54,7 @@ def runner() -> nodes.FakeRunner:
 def test_everything(tmp_path: pathlib.Path) -> None:
     run = runner()
     environ = {"SSH_CONNECTION": "10.1.0.254 1 10.1.0.1 22"}
-    facts = _gather.gather(run, _gather.PARTS, environ, nodes.write(tmp_path, node()), "6.1.0-50-amd64")
+    facts = _gather.gather(run, _gather.PARTS, environ, root=nodes.write(tmp_path, node()), running="6.1.0-50-amd64")
     assert facts.warnings == ()
     rdma = facts.rdma
     assert set(rdma) == {"os", "adapters", *_gather.PARTS}
@@ -77,7 +77,7 @@ def test_everything(tmp_path: pathlib.Path) -> None:
 
 
 def test_bare_node_is_empty_and_no_failure(tmp_path: pathlib.Path) -> None:
-    facts = _gather.gather(nodes.FakeRunner(), _gather.PARTS, {}, str(tmp_path), "6.1.0")
+    facts = _gather.gather(nodes.FakeRunner(), _gather.PARTS, {}, root=str(tmp_path), running="6.1.0")
     assert facts.warnings == ()
     rdma = facts.rdma
     assert [rdma[part] for part in ("modules", "hcas", "adapters", "ports", "netdevs")] == [[], [], [], [], []]
@@ -89,8 +89,8 @@ def test_bare_node_is_empty_and_no_failure(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("part", _gather.PARTS)
 def test_one_part(tmp_path: pathlib.Path, part: str) -> None:
     root = nodes.write(tmp_path, node())
-    whole = _gather.gather(runner(), _gather.PARTS, {}, root, "6.1.0-50-amd64").rdma
-    facts = _gather.gather(runner(), [part], {}, root, "6.1.0-50-amd64").rdma
+    whole = _gather.gather(runner(), _gather.PARTS, {}, root=root, running="6.1.0-50-amd64").rdma
+    facts = _gather.gather(runner(), [part], {}, root=root, running="6.1.0-50-amd64").rdma
     assert set(facts) == ({"os", "adapters", part} if part == "hcas" else {"os", part})
     assert facts[part] == whole[part]
 
@@ -98,13 +98,13 @@ def test_one_part(tmp_path: pathlib.Path, part: str) -> None:
 @pytest.mark.parametrize("part", ["stack", "kernels", "hcas", "machine"])
 def test_parts_that_start_no_process(tmp_path: pathlib.Path, part: str) -> None:
     run = runner()
-    _gather.gather(run, [part], {}, nodes.write(tmp_path, node()))
+    _gather.gather(run, [part], {}, root=nodes.write(tmp_path, node()))
     assert run.ran == []
 
 
 def test_a_tool_that_fails_is_a_warning(tmp_path: pathlib.Path) -> None:
     run = nodes.FakeRunner({"ip": 'Option "-j" is unknown', "modinfo": MODINFO})
-    facts = _gather.gather(run, _gather.PARTS, {}, nodes.write(tmp_path, node()))
+    facts = _gather.gather(run, _gather.PARTS, {}, root=nodes.write(tmp_path, node()))
     assert [netdev["name"] for netdev in facts.rdma["netdevs"]] == ["ib0", "ib1"]
     (warning,) = facts.warnings
     assert "ip -j -d addr" in warning

@@ -21,7 +21,7 @@ ETHER = "0c:42:a1:00:00:11"
 
 def read(tmp_path: pathlib.Path, tree: nodes.Tree, *rows: dict[str, t.Any], refused: str = "") -> dict[str, Netdev]:
     root = nodes.write(tmp_path, tree)
-    found = _netdevs.read_netdevs(root, read_ports(root), parse_links(nodes.ip_addr(*rows)), refused)
+    found = _netdevs.read_netdevs(root, read_ports(root), links=parse_links(nodes.ip_addr(*rows)), refused=refused)
     assert [netdev.name for netdev in found] == sorted(netdev.name for netdev in found)
     return {netdev.name: netdev for netdev in found}
 

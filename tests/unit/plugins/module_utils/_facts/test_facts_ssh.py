@@ -45,7 +45,7 @@ def test_path(device: str, ports: tuple[str, ...], over_rdma: bool) -> None:
 
 def test_one_process_and_only_over_ssh() -> None:
     run = nodes.FakeRunner({"ip": '[{"dst":"10.1.0.254","dev":"ib0"}]'})
-    assert _ssh.read_ssh(run, NETDEVS, {}, "/nonexistent", 0) == SshPath()
+    assert _ssh.read_ssh(run, NETDEVS, {}, root="/nonexistent", pid=0) == SshPath()
     assert run.ran == []
     assert _ssh.read_ssh(run, NETDEVS, {"SSH_CONNECTION": VARIABLE}).over_rdma
     assert run.ran == ["ip -j route get 10.1.0.254"]

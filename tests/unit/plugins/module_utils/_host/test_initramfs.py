@@ -58,10 +58,10 @@ def test_builders() -> None:
 def test_only_images_with_the_module_are_taken_and_all_where_nothing_can_be_listed() -> None:
     images = (Image("6.1", "/boot/initrd.img-6.1"),)
     run = FakeRun("update-initramfs", "lsinitramfs", listing=LSINITRAMFS)
-    assert images_with(run, BUILDERS[0], images, {"ib_ipoib"}) == images
-    assert images_with(run, BUILDERS[0], images, {"ib_umad"}) == ()
+    assert images_with(run, BUILDERS[0], images=images, modules={"ib_ipoib"}) == images
+    assert images_with(run, BUILDERS[0], images=images, modules={"ib_umad"}) == ()
     assert run.calls[0] == ["lsinitramfs", "/boot/initrd.img-6.1"]
-    assert images_with(FakeRun("update-initramfs"), BUILDERS[0], images, {"ib_umad"}) == images
+    assert images_with(FakeRun("update-initramfs"), BUILDERS[0], images=images, modules={"ib_umad"}) == images
 
 
 @pytest.mark.parametrize("path", ["boot/initrd.img-6.1", "boot/initramfs-6.1.img", "boot/initrd-6.1", "boot/0123abcd/6.1/initrd", "efi/0123abcd/6.1/initrd"])

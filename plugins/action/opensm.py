@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module opensm where something is to be done, or where the live fabric has to be asked.
+
+The documentation is in the module of the same name.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
+from ansible_collections.rdma.ofed.plugins.plugin_utils._planned import PlannedAction
+
+
+class ActionModule(PlannedAction):
+    """No module execution on a host where no subnet manager runs, and none is to run."""
+
+    module = "opensm"
+    arguments = OPTIONS
+    seen = Found
+
+    def unchanged(self, options: t.Mapping[str, t.Any], seen: t.Any) -> dict[str, t.Any] | None:
+        return _concern.unchanged(options, seen)
