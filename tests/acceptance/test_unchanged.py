@@ -23,6 +23,7 @@ def test_a_second_run_changes_nothing_within_the_budget(lab: Cluster) -> None:
 def test_check_mode_of_an_unchanged_site_predicts_nothing(lab: Cluster) -> None:
     run = converge(lab, "--check", "--diff")
     assert records.changes(run.events) == {}
+    assert budget.exceeded(records.executions(run.events), budget.managers(lab.inventory)) == []
 
 
 def test_with_limit_nothing_changes_elsewhere(lab: Cluster) -> None:

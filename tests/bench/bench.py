@@ -75,10 +75,10 @@ def _field(path: pathlib.Path, name: str) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)
 
 
-def measure(cluster: Cluster) -> Cost:
+def measure(cluster: Cluster, *arguments: str) -> Cost:
     """One run of site.yml in a session of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        argv = [str(BIN / "ansible-playbook"), "-i", str(cluster.inventory), "rdma.ofed.site"]
+        argv = [str(BIN / "ansible-playbook"), "-i", str(cluster.inventory), "rdma.ofed.site", *arguments]
         start = time.monotonic()
         log = BUILD / "bench.log"
         with log.open("wb") as output:
@@ -92,7 +92,7 @@ def measure(cluster: Cluster) -> Cost:
         seconds = time.monotonic() - start
         if status:
             raise SetupError("site.yml exited %d; see %s" % (status, log))
-        events = records.find(pathlib.Path(folder), "*site*", "run")[0]
+        events = records.find(pathlib.Path(folder), "*site*", "check" if "--check" in arguments else "run")[0]
     return Cost(records.executions(events), seconds, len(records.changes(events)), memory.main_kb / 1024, memory.all_kb / 1024)
 
 
@@ -120,18 +120,21 @@ def bench() -> None:
         first = measure(cluster)
         say("second run, nothing to change")
         cost = measure(cluster)
+        say("check mode, nothing to change")
+        predicted = measure(cluster, "--check", "--diff")
         managers = budget.managers(cluster.inventory)
     finally:
         if not arguments.keep:
             cluster.show("down")
     BUILD.mkdir(exist_ok=True)
-    result = {"nodes": arguments.nodes, "first": first._asdict(), "unchanged": cost._asdict(), "over_budget": budget.exceeded(cost.executions, managers)}
-    (BUILD / "bench.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    print("\n%s\nwritten to build/bench.json" % table(cost, managers), flush=True)
-    if cost.changed:
+    result = {"nodes": arguments.nodes, "first": first._asdict(), "unchanged": cost._asdict(), "check_mode": predicted._asdict()}
+    over = ["%s: %s" % (what, line) for what, each in (("run", cost), ("check mode", predicted)) for line in budget.exceeded(each.executions, managers)]
+    (BUILD / "bench.json").write_text(json.dumps({**result, "over_budget": over}, indent=2) + "\n", encoding="utf-8")
+    print("\nunchanged run\n%s\n\ncheck mode\n%s\nwritten to build/bench.json" % (table(cost, managers), table(predicted, managers)), flush=True)
+    if cost.changed or predicted.changed:
         raise SetupError("the second run changed something")
-    if result["over_budget"]:
-        raise SetupError("over budget: %s" % "; ".join(budget.exceeded(cost.executions, managers)))
+    if over:
+        raise SetupError("over budget: %s" % "; ".join(over))
 
 
 if __name__ == "__main__":
