@@ -20,7 +20,7 @@ from made_bundles import make_archive, make_bundle
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
-    task = mock.Mock(async_val=0, check_mode=False, diff=False, args=arguments or {})
+    task = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments or {})
     connection = mock.Mock()
     connection._shell.tmpdir = None
     templar = mock.Mock()
