@@ -46,7 +46,9 @@ def seen(found: Found = FOUND) -> dict[str, t.Any]:
     return {"kernel_modules": encode(_concern.Seen(frozenset(USUAL), frozenset(), found))}
 
 
-def run(plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | Exception | None = None, **task: t.Any) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
+def run(
+    plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | Exception | None = None, **task: t.Any
+) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
     """The result, and the arguments of each module execution."""
     fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
     templar = mock.Mock()
