@@ -136,6 +136,10 @@ def test_the_look_is_kept_only_where_that_is_declared_and_is_in_no_result() -> N
     assert executions[0]["look"]["kernel_modules"] == {"names": sorted({*USUAL, "ib_srp", "mlx5_core"}), "options": ["mlx5_core"]}
     assert "look" not in result
     assert _looks.recall("node1", "kernel_modules") == ["secret"]
+    for value in ("on", "1", 1, "True"):
+        assert "look" in run(rdma_facts, {"keep_look": value}, answer)[1][0]
+    assert "look" not in run(rdma_facts, {"keep_look": True}, answer, async_val=60)[1][0]
+    _looks.keep("node1", {"kernel_modules": ["secret"]})
     _result, executions = run(rdma_facts, {}, {"changed": False, "ansible_facts": {}})
     assert executions == [{}]
     assert _looks.recall("node1", "kernel_modules") is None, "an older look is not kept beside newer facts"
