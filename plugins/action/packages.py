@@ -53,9 +53,13 @@ class ActionModule(ActionBase):
             names = family.manager.removable(names, answer["stdout"], answer["stderr"])
         result["changed"] = False
         if names:
-            result.update(self._manage(family.manager, names, arguments, task_vars))
-            if not self._task.check_mode and (result.get("changed") or result.get("failed")):
-                _looks.forget(host)
+            answer = {"failed": True}
+            try:
+                answer = self._manage(family.manager, names, arguments, task_vars)
+            finally:
+                if not self._task.check_mode and (answer.get("changed") or answer.get("failed")):
+                    _looks.forget(host, self._task.delegate_to)
+            result.update(answer)
         return result
 
     def _manage(self, manager: Manager, names: list[str], arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:

@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
 
 class ActionModule(ActionBase):
@@ -29,6 +30,8 @@ class ActionModule(ActionBase):
         self.validate_argument_spec(OPTIONS)
         # All hosts of the play: what was set on one that failed later is pending as well.
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
+        # It ends the playbooks of the collection. Others that follow in the same run may change the nodes by any means.
+        _looks.forget(*hosts)
         try:
             pending = {host: pending_of(plain(task_vars["hostvars"][host].get("rdma_pending") or []), "rdma_pending of " + host) for host in hosts}
         except InvalidInput as exc:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleError
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
@@ -44,7 +45,8 @@ class ActionModule(ActionBase):
         task_vars = task_vars or {}
         host = str(task_vars.get("inventory_hostname", ""))
         arguments = dict(self._task.args)
-        if plain(arguments.get("keep_look")) in (True, "true", "yes"):
+        # The answer of a task for later comes with another task.
+        if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
             arguments["look"] = {name: dict(hints(self._variables(task_vars, names))) for name, (hints, names) in _HINTS.items()}
         # Whatever was kept is older than what is found now.
         _looks.forget(host)

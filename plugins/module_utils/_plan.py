@@ -86,7 +86,15 @@ class Change(t.NamedTuple):
     @classmethod
     def of_row(cls, row: t.Sequence[t.Any]) -> Change:
         """The change that was written down as a list, such as in the memo of a job."""
-        return cls(Kind(row[0]), *row[1:])
+        if len(row) == len(cls._fields):
+            return cls(Kind(row[0]), *row[1:])
+        # A job that an earlier release of the collection began: the object in words, before, after, needs, blocked_by.
+        word, _space, rest = str(row[0]).partition(" ")
+        if word == Kind.FILE.value:
+            return cls(Kind.FILE, rest, "", *row[1:])
+        if word == Kind.STACK.value:
+            return cls(Kind.STACK, "", rest, *row[1:])
+        return cls(Kind.UNTYPED, str(row[0]), "", *row[1:])
 
     def key(self) -> tuple[str, str, str]:
         """What is changed, whatever its values."""

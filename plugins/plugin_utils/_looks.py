@@ -46,7 +46,9 @@ def recall(host: str, concern: str) -> t.Any:
         return None
 
 
-def forget(host: str) -> None:
-    """The node is no longer as the look found it."""
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(_path(host))
+def forget(*hosts: str | None) -> None:
+    """The nodes are no longer as the look found them."""
+    for host in hosts:
+        if host:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(_path(host))

@@ -56,11 +56,15 @@ class PlannedAction(ActionBase):
 
     def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run the module on the node."""
-        answer: dict[str, t.Any] = self._execute_module(
-            module_name="rdma.ofed.%s" % self.module, module_args=self._task.args, task_vars=task_vars, wrap_async=self._task.async_val
-        )
-        if not self._task.check_mode and (answer.get("changed") or answer.get("failed") or self._task.async_val):
-            _looks.forget(_host(task_vars))
+        # How far a module has come whose connection broke is unknown.
+        answer: dict[str, t.Any] = {"failed": True}
+        try:
+            answer = self._execute_module(
+                module_name="rdma.ofed.%s" % self.module, module_args=self._task.args, task_vars=task_vars, wrap_async=self._task.async_val
+            )
+        finally:
+            if not self._task.check_mode and (answer.get("changed") or answer.get("failed") or self._task.async_val):
+                _looks.forget(_host(task_vars), self._task.delegate_to)
         return answer
 
 

@@ -51,6 +51,6 @@ def look_at(node: Node, wanted: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[s
     for concern, hints in wanted.items():
         try:
             found[concern] = encode(LOOKS[concern](node, hints))
-        except RdmaError:
+        except (RdmaError, OSError):
             continue
     return found

@@ -34,6 +34,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
+# In a job that an earlier release of the collection began, the stacks before and after it are not recorded.
+_NOT_RECORDED = {"kind": "", "version": ""}
+
+
 def _version(found: Found) -> dict[str, str]:
     return {"kind": found.stack.kind, "version": found.stack.version}
 
@@ -124,11 +128,11 @@ def _finish(module: AnsibleModule, job: State, *, found: Found, left: StackPlan,
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
     _configure(module, root)
-    return _result(_recorded(job), before=job.memo["before"], after=_version(found), job=job)
+    return _result(_recorded(job), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
 
 
 def _running(job: State) -> dict[str, t.Any]:
-    return _result(_recorded(job), before=job.memo["before"], after=job.memo["after"], job=job)
+    return _result(_recorded(job), before=job.memo.get("before", _NOT_RECORDED), after=job.memo.get("after", _NOT_RECORDED), job=job)
 
 
 def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, todo: StackPlan, changes: t.Iterable[Change], place: Place) -> dict[str, t.Any]:

@@ -14,13 +14,15 @@ import typing as t
 from unittest import mock
 
 import pytest
+from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, kernel_policy, pending_table, rolling_batches, validate_site
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from made_bundles import make_archive, make_bundle
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:
-    task = mock.Mock(async_val=0, check_mode=False, diff=False, args=arguments or {})
+    task = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments or {})
     connection = mock.Mock()
     connection._shell.tmpdir = None
     templar = mock.Mock()
@@ -162,6 +164,13 @@ def test_a_pending_change_of_another_form_is_named_with_its_host() -> None:
     hostvars = {host: {"rdma_pending": ["a reboot"] if host == "node2" else []} for host in HOSTS}
     with pytest.raises(AnsibleActionFail, match=r"rdma_pending of node2\[0\] is 'a reboot'; allowed: a mapping"):
         action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": hostvars})
+
+
+def test_the_looks_of_a_run_end_with_the_table(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    _looks.keep("node2", {"kernel_modules": []})
+    action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": {host: {} for host in HOSTS}})
+    assert _looks.recall("node2", "kernel_modules") is None, "the playbook that follows may have changed the node"
 
 
 def test_nothing_pending_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from unittest import mock
 
 import pytest
 from ansible import constants
+from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.rdma.ofed.plugins.action import packages
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import due
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, known_packages
@@ -106,6 +107,18 @@ def test_nothing_is_executed_where_the_look_found_all(family: t.Any) -> None:
     host = Host(family.name, {"bash": "5"})
     assert host.run(purposes=["removable"], state="absent") == {"changed": False}
     assert (host.executed, host.asked) == ([], [])
+
+
+def test_after_a_connection_that_broke_nothing_is_known_of_packages() -> None:
+    host = Host("Debian", {"bash": "5"})
+
+    def broken(**_more: t.Any) -> t.NoReturn:
+        raise AnsibleConnectionFailure("gone")
+
+    host.execute = broken  # type: ignore[method-assign]
+    with pytest.raises(AnsibleConnectionFailure):
+        host.run(purposes=["opensm"])
+    assert _looks.recall("node1", "packages") is None
 
 
 def test_what_something_else_needs_is_kept() -> None:

@@ -13,6 +13,7 @@ from unittest import mock
 
 import pytest
 from ansible import constants
+from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.rdma.ofed.plugins.action import kernel_modules, opensm, rdma_facts
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, Entry
@@ -45,7 +46,9 @@ def seen(found: Found = FOUND) -> dict[str, t.Any]:
     return {"kernel_modules": encode(_concern.Seen(frozenset(USUAL), frozenset(), found))}
 
 
-def run(plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | None = None, **task: t.Any) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
+def run(
+    plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | Exception | None = None, **task: t.Any
+) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
     """The result, and the arguments of each module execution."""
     fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
     templar = mock.Mock()
@@ -55,6 +58,8 @@ def run(plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | N
 
     def execute(module_name: str, module_args: dict[str, t.Any], **_more: t.Any) -> dict[str, t.Any]:
         executions.append(module_args)
+        if isinstance(answer, Exception):
+            raise answer
         return dict(answer or VISITED)
 
     action._execute_module = execute
@@ -106,6 +111,20 @@ def test_a_task_for_later_or_for_another_node_is_not_planned_here(task: dict[str
     assert len(executions) == 1
 
 
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_a_node_whose_connection_broke_is_no_longer_known(check_mode: bool) -> None:
+    _looks.keep("node1", seen(FOUND._replace(loaded={})))
+    with pytest.raises(AnsibleConnectionFailure):
+        run(kernel_modules, {"load": list(USUAL)}, AnsibleConnectionFailure("gone"), check_mode=check_mode)
+    assert (_looks.recall("node1", "kernel_modules") is not None) == check_mode
+
+
+def test_a_delegated_change_is_one_of_the_other_node() -> None:
+    _looks.keep("node2", seen())
+    run(kernel_modules, {"load": list(USUAL)}, delegate_to="node2")
+    assert _looks.recall("node2", "kernel_modules") is None
+
+
 def test_without_a_look_the_node_is_visited() -> None:
     _result, executions = run(kernel_modules, {"load": list(USUAL)})
     assert len(executions) == 1
@@ -117,6 +136,10 @@ def test_the_look_is_kept_only_where_that_is_declared_and_is_in_no_result() -> N
     assert executions[0]["look"]["kernel_modules"] == {"names": sorted({*USUAL, "ib_srp", "mlx5_core"}), "options": ["mlx5_core"]}
     assert "look" not in result
     assert _looks.recall("node1", "kernel_modules") == ["secret"]
+    for value in ("on", "1", 1, "True"):
+        assert "look" in run(rdma_facts, {"keep_look": value}, answer)[1][0]
+    assert "look" not in run(rdma_facts, {"keep_look": True}, answer, async_val=60)[1][0]
+    _looks.keep("node1", {"kernel_modules": ["secret"]})
     _result, executions = run(rdma_facts, {}, {"changed": False, "ansible_facts": {}})
     assert executions == [{}]
     assert _looks.recall("node1", "kernel_modules") is None, "an older look is not kept beside newer facts"

@@ -20,7 +20,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _options
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _look, _options
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import parse_name
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from made_bundles import make_archive, make_bundle
@@ -413,6 +413,32 @@ def test_a_running_job_is_waited_for(node: Node, monkeypatch: pytest.MonkeyPatch
     assert answer["changes"] == ["stack: a -> b"]
     with pytest.raises(Refused, match="a job is installing MLNX_OFED"):
         ask(node, True, **wish)
+
+
+def test_a_job_that_an_earlier_release_began_is_followed_to_its_end(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    wish = installer(node)
+    job = ask(node, **wish)["job"]["id"]
+    path = node.root / jobs.JOBS / _look.JOB / "job.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["memo"]["changes"] = [
+        ["file /etc/apt/sources.list.d/rdma-ofed.sources", "", "x", "", ""],
+        ["stack", "inbox 44.0", "mlnx_ofed 23.10-0.5.5.0", "driver_reload", ""],
+        ["package ucx", "", "installed", "", ""],
+    ]
+    del content["memo"]["before"], content["memo"]["after"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    words = [
+        "create file /etc/apt/sources.list.d/rdma-ofed.sources",
+        "stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0",
+        "package ucx: none -> installed",
+    ]
+    answer = ask(node, **wish, attach=job)
+    assert (answer["changes"], answer["packages_changed"]) == (words, True)
+    assert (answer["stack"]["replaced"], answer["stack"]["after"]["version"]) == (True, "23.10-0.5.5.0")
+    state = jobs.read_job(_look.JOB, str(node.root))
+    assert state is not None
+    monkeypatch.setattr(jobs, "read_job", lambda name, root="/": state._replace(running=True))
+    assert ask(node, **wish, poll=0)["changes"] == words
 
 
 def test_a_job_for_something_else_is_only_waited_for(node: Node) -> None:

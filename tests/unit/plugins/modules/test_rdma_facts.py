@@ -15,6 +15,7 @@ pytest.importorskip("ansible", reason="the module itself needs ansible-core")
 import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import PARTS
+from ansible_collections.rdma.ofed.plugins.module_utils._site import _looks
 from ansible_collections.rdma.ofed.plugins.modules import rdma_facts
 
 
@@ -36,6 +37,24 @@ def test_this_machine(capsys: pytest.CaptureFixture[str], check: bool) -> None:
 
 def test_parts(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(run(capsys, gather=["ports"])["ansible_facts"]["rdma"]) == {"os", "ports"}
+
+
+def test_only_root_looks_for_planners(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    look = {"packages": {"names": []}}
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert set(run(capsys, gather=["ports"], look=look)["look"]) == {"packages"}
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert "look" not in run(capsys, gather=["ports"], look=look)
+
+
+def test_a_concern_that_can_not_be_looked_at_is_left_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_arguments: t.Any) -> t.NoReturn:
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(_looks, "LOOKS", {**_looks.LOOKS, "opensm": refused})
+    result = run(capsys, gather=["ports"], look={"packages": {"names": []}, "opensm": {}})
+    assert (set(result["look"]), result["changed"]) == ({"packages"}, False)
 
 
 def test_unknown_part(capsys: pytest.CaptureFixture[str]) -> None:
