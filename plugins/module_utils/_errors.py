@@ -15,7 +15,7 @@ class Problem(t.NamedTuple):
     """One thing that is wrong with the input, in the words that its author needs to mend it."""
 
     variable: str
-    """What the user wrote, as a path: C(ipoib_interfaces[0].mtu)."""
+    """What the user wrote, as a path: `ipoib_interfaces[0].mtu`."""
     value: t.Any
     """The value found."""
     allowed: str
@@ -46,7 +46,7 @@ def label(key: t.Any) -> str:
 
 
 class RdmaError(Exception):
-    """A failure that the user can act on: C(msg) says what was attempted and what to do, C(details) go to fail_json."""
+    """A failure that the user can act on: `msg` says what was attempted and what to do, `details` go to fail_json."""
 
     def __init__(self, msg: str, **details: t.Any) -> None:
         super().__init__(msg)
@@ -65,7 +65,7 @@ class InvalidInput(RdmaError):
 
 
 class Refused(RdmaError):
-    """Possible, but dangerous: C(msg) says what, why and how to override."""
+    """Possible, but dangerous: `msg` says what, why and how to override."""
 
 
 class Unsupported(RdmaError):
@@ -77,4 +77,4 @@ class CommandFailed(RdmaError):
 
 
 class UnexpectedOutput(RdmaError):
-    """A tool printed what its parser doesn't know; C(msg) quotes the line."""
+    """A tool printed what its parser doesn't know; `msg` quotes the line."""

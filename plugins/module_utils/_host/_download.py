@@ -6,8 +6,8 @@
 
 """Downloads one large file on the node, as a step of a job. Started as a script of its own, without Ansible.
 
-C(python _download.py FILE sha256:DIGITS), with the URL in the environment: it may hold a password, and command lines are
-for everybody to read. What there is already in C(FILE.part) is not asked for again. C(FILE) appears when it is whole and
+`python _download.py FILE sha256:DIGITS`, with the URL in the environment: it may hold a password, and command lines are
+for everybody to read. What there is already in `FILE.part` is not asked for again. `FILE` appears when it is whole and
 the one that is meant, and not before.
 """
 
@@ -64,7 +64,7 @@ def inherited(environ: t.Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def words(done: int, total: int) -> str:
-    """C(412 of 3811 MB, 10 %); C(412 MB) where the server does not say how many there are."""
+    """`412 of 3811 MB, 10 %`; `412 MB` where the server does not say how many there are."""
     if not total:
         return "%d MB" % (done // _MEGABYTE)
     return "%d of %d MB, %d %%" % (done // _MEGABYTE, total // _MEGABYTE, 100 * done // total)
@@ -123,7 +123,7 @@ def _check_room(path: str, missing: int) -> None:
 
 
 def _receive(response: t.Any, part: str, progress: str) -> bool:
-    """Append what arrives to C(part). Was that all of it?"""
+    """Append what arrives to `part`; whether the file is complete."""
     offset = _begins(response)
     total = _total(response, offset)
     _check_room(part, total - offset)
@@ -187,7 +187,7 @@ def digest_of(path: str, algorithm: str) -> str:
 
 
 def download(url: str, path: str, checksum: str, opener: Opener, progress: str = "") -> None:
-    """Bring the file whose checksum, C(sha256:DIGITS), is known; raises Failed."""
+    """Bring the file whose checksum, `sha256:DIGITS`, is known; raises Failed."""
     algorithm, _colon, wanted = checksum.partition(":")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     part = path + ".part"

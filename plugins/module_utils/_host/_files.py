@@ -23,7 +23,7 @@ HEADER = "# Managed by the Ansible collection rdma.ofed: local changes are overw
 
 
 def read_text(path: str, missing: str = "") -> str:
-    """The content of a file, or C(missing) where there is none. Undecodable bytes survive a round trip."""
+    """The content of a file, or `missing` where there is none. Undecodable bytes survive a round trip."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as stream:
             return stream.read()
@@ -32,7 +32,7 @@ def read_text(path: str, missing: str = "") -> str:
 
 
 def file_change(path: str, found: str, wanted: str, needs: str = "") -> Change | None:
-    """The change that makes C(path) hold C(wanted); "" means that the file shall not exist."""
+    """The change that makes `path` hold `wanted`; "" means that the file shall not exist."""
     return Change(Kind.FILE, path, "", found, wanted, needs) if found != wanted else None
 
 
@@ -43,7 +43,7 @@ def temporary_of(path: str) -> str:
 
 
 def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, root: str = "/") -> str | None:
-    """Carry out a change of C(file_change); returns the path of the backup, if one was asked for and there was a file.
+    """Carry out a change of `file_change`; returns the path of the backup, if one was asked for and there was a file.
 
     The content is written beside the target and moved over it, so a reader sees the old or the new file, never half
     of one, and never one with other permissions than it shall have: were this run to end here, the next one would find

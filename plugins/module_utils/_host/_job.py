@@ -47,7 +47,7 @@ class Step(t.NamedTuple):
     """One process of a job."""
 
     stage: str
-    """What it does, for those who wait: C(building kernel modules)."""
+    """What it does, for those who wait: `building kernel modules`."""
     argv: tuple[str, ...]
     """What begins with SCRIPTS is a script that the job is started with."""
     ok: tuple[int, ...] = (0,)
@@ -99,7 +99,7 @@ class State(t.NamedTuple):
 
 
 def clock(seconds: float) -> str:
-    """C(2:10), C(1:02:10)."""
+    """`2:10`, `1:02:10`."""
     minutes, rest = divmod(int(max(seconds, 0)), 60)
     hours, minutes = divmod(minutes, 60)
     return "%d:%02d:%02d" % (hours, minutes, rest) if hours else "%d:%02d" % (minutes, rest)
@@ -117,7 +117,7 @@ def script_argv(name: str, *arguments: str) -> tuple[str, ...]:
 
 
 def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], identity: str, directory: str = "") -> dict[str, t.Any]:
-    """The content of C(job.json)."""
+    """The content of `job.json`."""
     rows = [{**step._asdict(), "environment": {**ENVIRONMENT, **dict(step.environment)}} for step in steps]
     for row in rows:
         row["argv"] = [os.path.join(directory, word[len(SCRIPTS) :]) if word.startswith(SCRIPTS) else word for word in row["argv"]]
@@ -203,7 +203,7 @@ def start(
 ) -> State:
     """Begin a job; there must be none running. Returns when it has begun, not when it has ended.
 
-    C(scripts) are modules that steps run as scripts of their own, by the names that they have for script_argv.
+    `scripts` are modules that steps run as scripts of their own, by the names that they have for script_argv.
     """
     if not re.match(r"^[a-z0-9-]+\Z", name):
         raise ValueError(name)

@@ -6,9 +6,9 @@
 
 """Works off a job's steps on the node, detached from any connection. Started as a script of its own, without Ansible.
 
-C(python _job_runner.py DIRECTORY) reads C(job.json) there, keeps C(state.json) current and appends all output to C(log).
-A step may write one line to the file that the environment names in C(RDMA_OFED_PROGRESS): how far it is.
-Whoever holds the lock on C(lock) is the job: the kernel gives it back however the process ends.
+`python _job_runner.py DIRECTORY` reads `job.json` there, keeps `state.json` current and appends all output to `log`.
+A step may write one line to the file that the environment names in `RDMA_OFED_PROGRESS`: how far it is.
+Whoever holds the lock on `lock` is the job: the kernel gives it back however the process ends.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def perform(step: t.Mapping[str, t.Any], log: t.IO[bytes], limit: float) -> int:
-    """Run one step with an empty standard input; its exit status, or TIMED_OUT after C(limit) seconds."""
+    """Run one step with an empty standard input; its exit status, or TIMED_OUT after `limit` seconds."""
     log.write(("\n==> %s: %s\n" % (step["stage"], " ".join(step["argv"]))).encode("utf-8", "surrogateescape"))
     log.flush()
     environment = {**os.environ, **step["environment"]}
@@ -77,7 +77,7 @@ def _forget(path: str) -> None:
 
 
 def work(directory: str) -> None:
-    """All steps until one fails; those marked C(always) in any case, so that nothing stays mounted."""
+    """All steps until one fails; those marked `always` in any case, so that nothing stays mounted."""
     with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
         job = json.load(stream)
     path = os.path.join(directory, "state.json")

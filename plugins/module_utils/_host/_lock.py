@@ -35,7 +35,7 @@ def _open(directory: str, name: str) -> t.TextIO:
 
 @contextlib.contextmanager
 def card_lock(pci: str, patience: float, root: str = "/") -> t.Iterator[None]:
-    """Hold the card of a PCI function, C(0000:03:00.0), whose other functions are the same card. Seconds of patience.
+    """Hold the card of a PCI function, `0000:03:00.0`, whose other functions are the same card. Seconds of patience.
 
     The kernel gives the lock back when its holder dies.
     """

@@ -36,12 +36,12 @@ def failure(argv: t.Sequence[str], output: Output) -> CommandFailed:
 
 
 class Runner(t.Protocol):
-    """Starts C(argv); C(ok=None) accepts every exit status. Tests pass a fake."""
+    """Starts `argv`; `ok=None` accepts every exit status. Tests pass a fake."""
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output: ...
 
     def has(self, tool: str) -> bool:
-        """Is the tool there?"""
+        """Whether the tool is installed."""
 
 
 class ModuleRunner:

@@ -71,7 +71,7 @@ class Directive(t.NamedTuple):
     """A line of modprobe.d."""
 
     kind: str
-    """C(options), C(blacklist), C(install) ..."""
+    """`options`, `blacklist`, `install` ..."""
     module: str
     """Canonical."""
     rest: str
@@ -80,7 +80,7 @@ class Directive(t.NamedTuple):
 
 
 def parse_list(path: str, text: str) -> list[Entry]:
-    """A file of modules-load.d(5): one name a line, C(#) and C(;) begin a comment. Names are canonical."""
+    """A file of modules-load.d(5): one name a line, `#` and `;` begin a comment. Names are canonical."""
     entries = []
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split()
@@ -106,7 +106,7 @@ def parse_modprobe(path: str, text: str) -> list[Directive]:
 
 
 def parse_assignments(rest: str) -> dict[str, str]:
-    """C(a=1 b="x y") of an options line; a parameter without a value is C("")."""
+    """`a=1 b="x y` of an options line; a parameter without a value is ""."""
     return {match.group(1): match.group(2) or "" for match in re.finditer(r'([A-Za-z0-9_]+)(?:=((?:"[^"]*"|[^\s"])*))?', rest)}
 
 
@@ -130,9 +130,9 @@ def options_text(options: t.Mapping[str, t.Mapping[str, str]]) -> str:
 
 
 def dracut_text(options: bool, drivers: t.Collection[str], cmdline: t.Sequence[str] = ()) -> str:
-    """Our file for dracut. Its C(force_drivers) are put into every image and loaded early. Empty: no file.
+    """Our file for dracut. Its `force_drivers` are put into every image and loaded early. Empty: no file.
 
-    C(cmdline) gets into the images too, and counts as if the boot loader had given it.
+    `cmdline` gets into the images too, and counts as if the boot loader had given it.
 
     IPoIB before the root file system is there is of use with a network only, which dracut leaves out of the images of
     hosts that have their root on a disk.
@@ -177,7 +177,7 @@ def without_block(text: str) -> str:
 
 
 def with_block(text: str, names: t.Collection[str]) -> str:
-    """C(text) with exactly one block of ours at its end, or none where there is nothing to list."""
+    """`text` with exactly one block of ours at its end, or none where there is nothing to list."""
     foreign = without_block(text)
     if not names:
         return foreign

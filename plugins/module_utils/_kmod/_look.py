@@ -97,7 +97,7 @@ def read_catalogue(root: str, releases: t.Iterable[str]) -> Catalogue:
 
 
 def read_loaded(root: str) -> dict[str, bool]:
-    """/proc/modules: name, size, references, users; users end with C([permanent]) where a module can't be unloaded."""
+    """/proc/modules: name, size, references, users; users end with `[permanent]` where a module can't be unloaded."""
     loaded = {}
     for line in read_text(_at(root, "proc/modules")).splitlines():
         fields = line.split()

@@ -6,7 +6,7 @@
 
 """mstflint and flint (the same tool of the MFT package): command lines, and the grammar of what they print. Pure.
 
-Shapes are those of mstflint 4.21 to 4.36 and of MFT of the same age. Errors stand on standard output as C(-E- TEXT);
+Shapes are those of mstflint 4.21 to 4.36 and of MFT of the same age. Errors stand on standard output as `-E- TEXT`;
 the exit status is 1 for nearly all of them.
 """
 
@@ -34,21 +34,21 @@ SECURE = "secure-fw"
 
 
 class Query(t.NamedTuple):
-    """What C(query) says of an adapter's flash or of an image file. "" where it says nothing."""
+    """What `query` says of an adapter's flash or of an image file. "" where it says nothing."""
 
     image_type: str = ""
-    """C(FS2), C(FS3), C(FS4) ..."""
+    """`FS2`, `FS3`, `FS4` ..."""
     version: str = ""
     """Of an adapter: what is in its flash, which is what it runs after the next reset."""
     running: str = ""
-    """What an adapter runs; the same as C(version) unless a reset is due."""
+    """What an adapter runs; the same as `version` unless a reset is due."""
     release_date: str = ""
-    """C(15.5.2023): day, month, year."""
+    """`15.5.2023`: day, month, year."""
     product_version: str = ""
     part_number: str = ""
     description: str = ""
     roms: tuple[str, ...] = ()
-    """C(type=PXE version=3.6.804 cpu=AMD64)."""
+    """`type=PXE version=3.6.804 cpu=AMD64`."""
     base_guid: str = ""
     base_mac: str = ""
     """Digits as printed."""
@@ -58,10 +58,10 @@ class Query(t.NamedTuple):
     original_psid: str = ""
     """The PSID that the adapter left the factory with, where another one was burned."""
     security: tuple[str, ...] = ()
-    """C(secure-fw), C(signed-fw), C(dev) ..."""
+    """`secure-fw`, `signed-fw`, `dev` ..."""
     security_version: str = ""
     update_method: str = ""
-    """C(fw_ctrl): the firmware itself checks an image and writes it; C(Legacy): the tool writes the flash."""
+    """`fw_ctrl`: the firmware itself checks an image and writes it; `Legacy`: the tool writes the flash."""
 
 
 def query_device(tool: str, device: str) -> list[str]:
@@ -71,7 +71,7 @@ def query_device(tool: str, device: str) -> list[str]:
 def query_flash(tool: str, device: str) -> list[str]:
     """Without the firmware in between, which speaks of the PSID that it runs itself, and of no original one.
 
-    C(-qq) spares the reading of the ROMs, which are large.
+    `-qq` spares the reading of the ROMs, which are large.
     """
     return [tool, "--no_fw_ctrl", "-qq", "-d", device, "query"]
 
@@ -103,7 +103,7 @@ def error_of(text: str) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """C(14.26.0226) -> (14, 26, 226): versions are compared as numbers, which come with and without leading zeros."""
+    """`14.26.0226` -> (14, 26, 226): versions are compared as numbers, which come with and without leading zeros."""
     if not _VERSION.match(version):
         raise UnexpectedOutput("%r is no firmware version" % version)
     return tuple(int(part) for part in version.split("."))
@@ -118,8 +118,8 @@ def _plain(value: str) -> str:
 
 
 def _fields(text: str) -> tuple[dict[str, str], list[str]]:
-    """The first value of every key, and the ROMs. C(Description) comes twice: with C(full), and as the head of a table,
-    whose first column is C(UID), or C(Node) for FS2."""
+    """The first value of every key, and the ROMs. `Description` comes twice: with `full`, and as the head of a table,
+    whose first column is `UID`, or `Node` for FS2."""
     fields: dict[str, str] = {}
     roms: list[str] = []
     in_roms = False
@@ -139,7 +139,7 @@ def _fields(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def parse_query(text: str) -> Query:
-    """The output of C(query) and C(query full); UnexpectedOutput where it names no version."""
+    """The output of `query` and `query full`; UnexpectedOutput where it names no version."""
     fields, roms = _fields(text)
 
     def field(*keys: str) -> str:
@@ -174,7 +174,7 @@ def parse_query(text: str) -> Query:
 
 
 def verified(rc: int, text: str) -> bool:
-    """Did C(verify) find the image whole?"""
+    """Whether `verify` found the image intact."""
     return rc == 0 and "FW image verification succeeded" in text and "-E-" not in text
 
 
@@ -187,5 +187,5 @@ def wrote_flash(text: str) -> bool:
 
 
 def firmware_checks(found: Query) -> bool:
-    """Does the adapter's own firmware check what it is given, before it takes it over?"""
+    """Whether the adapter's own firmware checks an image before it accepts it."""
     return found.update_method.lower() == _FIRMWARE_CONTROL

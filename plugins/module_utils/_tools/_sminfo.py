@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""C(sminfo): which subnet manager does a port see? Grammar from infiniband-diags, C(sminfo.c)."""
+"""`sminfo`: which subnet manager does a port see? Grammar from infiniband-diags, `sminfo.c`."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ def parse(stdout: str) -> SmInfo:
 
 
 def nobody_answered(text: str) -> bool:
-    """Does an error text of sminfo mean that there is no subnet manager?"""
+    """Whether an error text of sminfo means that there is no subnet manager."""
     return _NOBODY.search(text) is not None
 
 
 def query(run: Runner, device: str, port: int, lid: int | None = None) -> SmInfo | None:
-    """The subnet manager that this port was configured by (or that lives at C(lid)); None where nobody answers.
+    """The subnet manager that this port was configured by (or that lives at `lid`); None where nobody answers.
 
-    Needs root, C(ib_umad) and a port in state INIT or better; raises CommandFailed otherwise.
+    Needs root, `ib_umad` and a port in state INIT or better; raises CommandFailed otherwise.
     """
     argv = ["sminfo", "-C", device, "-P", str(port)]
     if lid is not None:
