@@ -12,7 +12,7 @@ import typing as t
 
 
 class Problem(t.NamedTuple):
-    """One thing that is wrong with the input, in the words that its author needs to mend it."""
+    """One thing that is wrong with the input, worded so that its author can correct it."""
 
     variable: str
     """What the user wrote, as a path: `ipoib_interfaces[0].mtu`."""
@@ -55,7 +55,7 @@ class RdmaError(Exception):
 
 
 class InvalidInput(RdmaError):
-    """The wanted state can't be meant: found before anything was touched. Carries every problem, not just the first."""
+    """The declared state is invalid; found before any change. Carries every problem, not just the first."""
 
     def __init__(self, problems: t.Sequence[Problem], where: str = "") -> None:
         lines = [str(problem) for problem in problems]
@@ -69,12 +69,12 @@ class Refused(RdmaError):
 
 
 class Unsupported(RdmaError):
-    """This platform can't do it."""
+    """The platform does not support it."""
 
 
 class CommandFailed(RdmaError):
-    """A tool ended with a status that nobody expected."""
+    """A tool ended with an unexpected exit status."""
 
 
 class UnexpectedOutput(RdmaError):
-    """A tool printed what its parser doesn't know; `msg` quotes the line."""
+    """A tool printed something that its parser does not know; `msg` quotes the line."""

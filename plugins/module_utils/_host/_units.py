@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""systemd units: parse what systemctl says, and ask it."""
+"""The state of systemd units, as systemctl shows it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Unit(t.NamedTuple):
 
 
 def parse_show(stdout: str) -> dict[str, Unit]:
-    """`systemctl show -p ... UNIT ...`: one block of `Key=value` lines a unit, blank lines between them."""
+    """`systemctl show -p ... UNIT ...`: one block of `Key=value` lines for each unit, separated by blank lines."""
     units: dict[str, Unit] = {}
     for block in stdout.split("\n\n"):
         fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)

@@ -30,7 +30,7 @@ _TABLE_HEAD = re.compile(r"(?:UID\s+GuidsNumber|Node\s+Port1\s)")
 _NONE = ("", "N/A", "n/a")
 _FIRMWARE_CONTROL = "fw_ctrl"
 SECURE = "secure-fw"
-"""The security attribute of firmware that takes signed images only, and lets nobody else at its flash."""
+"""The security attribute of firmware that accepts signed images only, and lets no other program write the flash."""
 
 
 class Query(t.NamedTuple):
@@ -41,7 +41,7 @@ class Query(t.NamedTuple):
     version: str = ""
     """Of an adapter: what is in its flash, which is what it runs after the next reset."""
     running: str = ""
-    """What an adapter runs; the same as `version` unless a reset is due."""
+    """The version that an adapter runs; the same as `version` unless a reset is due."""
     release_date: str = ""
     """`15.5.2023`: day, month, year."""
     product_version: str = ""
@@ -54,7 +54,7 @@ class Query(t.NamedTuple):
     """Digits as printed."""
     psid: str = ""
     running_psid: str = ""
-    """The PSID of what an adapter runs, where both were asked for."""
+    """The PSID of what an adapter runs, where both were queried."""
     original_psid: str = ""
     """The PSID that the adapter left the factory with, where another one was burned."""
     security: tuple[str, ...] = ()
@@ -69,9 +69,9 @@ def query_device(tool: str, device: str) -> list[str]:
 
 
 def query_flash(tool: str, device: str) -> list[str]:
-    """Without the firmware in between, which speaks of the PSID that it runs itself, and of no original one.
+    """Query the flash directly: the firmware would report only the PSID that it runs, and no original one.
 
-    `-qq` spares the reading of the ROMs, which are large.
+    `-qq` skips the ROMs, which are large.
     """
     return [tool, "--no_fw_ctrl", "-qq", "-d", device, "query"]
 
@@ -89,12 +89,12 @@ def verify_device(tool: str, device: str) -> list[str]:
 
 
 def burn(tool: str, device: str, image: str, change_psid: bool = False) -> list[str]:
-    """Without a question: whether to burn was decided before. To change the PSID, the tool writes the flash itself."""
+    """Burn without a prompt: the decision was made before. To change the PSID, the tool writes the flash itself."""
     return [tool, "-y", "-d", device, "-i", image, *(["-allow_psid_change"] if change_psid else []), "burn"]
 
 
 def error_of(text: str) -> str:
-    """What the tool complains of: its first error line, else its last line."""
+    """The error that the tool reports: its first error line, else its last line."""
     match = _ERROR.search(text)
     if match:
         return match.group("text").strip().rstrip(".")
@@ -179,9 +179,9 @@ def verified(rc: int, text: str) -> bool:
 
 
 def wrote_flash(text: str) -> bool:
-    """Did the tool that printed this write the flash itself?
+    """Whether the tool that printed this wrote the flash itself.
 
-    It does for images that can't be checked by firmware too, whatever the adapter's default method is.
+    It also does so for images that the firmware can't check, whatever the adapter's default method is.
     """
     return "without signatures" in text
 

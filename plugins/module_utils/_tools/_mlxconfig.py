@@ -25,7 +25,7 @@ TOOLS = ("mlxconfig", "mstconfig")
 DONE = 0
 ABORTED = 2
 
-# The first version that writes JSON. It must go to a regular file: with a pipe the program reads its own output for ever.
+# The first version that writes JSON. It must go to a regular file: with a pipe the program reads its own output forever.
 _JSON_SINCE = (4, 31)
 
 _VERSION = re.compile(r"\b(?:mft|mstflint) (\d{1,4})\.(\d{1,4})\.")
@@ -39,8 +39,8 @@ _ERROR = re.compile(r"-E- (.*?)\s*$", re.MULTILINE)
 _SIZE = re.compile(r"as its size is (\d{1,2}) bits")
 _LIMIT = re.compile(r"Parameter (\S+?)' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
 
-# The last but one is all that is said of a semaphore that stays taken, after 13 seconds, and of firmware that still starts;
-# the last one is what a tool meets right after another one was killed at work.
+# The second last is the only message for a semaphore that stays locked for 13 seconds, and for firmware that is still starting.
+# The last one appears right after another tool was killed at work.
 _BUSY = (
     *("device is busy", "icmd semaphore", "interface busy", "semaphore locked", "resource unavailable"),
     "error when trying to check if nv access registers are supported",
@@ -145,7 +145,7 @@ def limit_of(errors: t.Sequence[str]) -> tuple[str, str] | None:
 
 
 def allowed_by(error: str) -> str:
-    """What an error lets one write instead, in words; "" where it doesn't say."""
+    """What the error names as allowed, in words; "" if it names nothing."""
     size, limit = _SIZE.search(error), limit_of([error])
     if size:
         return "0 to %d" % (2 ** int(size.group(1)) - 1)

@@ -43,7 +43,7 @@ _STEP = re.compile(r"^-I- (.+?)\s+-(Done|Failed|Skipped)?\s*$", re.MULTILINE)
 _LOADED = re.compile(r"^-I- FW was loaded successfully", re.MULTILINE)
 _USAGE = re.compile(r"^m[ls][xt]fwreset: error: (.*)$", re.MULTILINE)
 
-# What an error of the tool means for the one who reads it, by a part of its text.
+# What to do about an error of the tool, by a part of its text.
 _HINTS = (
     ("not supported on virtual machines", "reboot the machine that has the card instead"),
     ('stop "opensm"', "stop the subnet manager of this node first"),
@@ -90,7 +90,7 @@ class Query(t.NamedTuple):
 
 
 class Outcome(t.NamedTuple):
-    """What a reset came to."""
+    """The result of a reset."""
 
     loaded: bool
     steps: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ def parse_query(stdout: str) -> Query:
 
 
 def parse_reset(stdout: str, stderr: str = "") -> Outcome:
-    """What `reset` came to. Never raises: output that is not known is a reset that did not succeed."""
+    """The result of `reset`. Never raises: unknown output counts as a reset that did not succeed."""
     text = stdout + "\n" + stderr
     steps = tuple(match.group(1).strip() for match in _STEP.finditer(stdout) if match.group(2) == "Done")
     error = error_of(text)

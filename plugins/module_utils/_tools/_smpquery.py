@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""`smpquery`: ask a node of the fabric about itself. Grammar from infiniband-diags, `smpquery.c`."""
+"""`smpquery`: queries a node of the fabric. Grammar from infiniband-diags, `smpquery.c`."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def parse_node_description(stdout: str) -> str:
 
 
 def node_description(run: Runner, device: str, port: int, lid: int) -> str:
-    """What the node at `lid` calls itself; "" if it does not answer: this only serves to name it."""
+    """The name that the node at `lid` has for itself; "" if it does not answer, because it is only used in messages."""
     output = run(["smpquery", "-C", device, "-P", str(port), "nodedesc", str(lid)], ok=None, timeout=20)
     return parse_node_description(output.stdout) if output.rc == 0 else ""
