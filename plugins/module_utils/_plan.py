@@ -48,7 +48,7 @@ class Kind(str, enum.Enum):
     DRIVER = "driver"
     """The loaded driver, as opposed to the installed one."""
     KERNEL = "kernel"
-    """The release of a kernel: has it the driver?"""
+    """The release of a kernel; the change is whether it has the driver."""
     PROTOCOL = "protocol"
     """An upper-layer protocol."""
     OPENIB_CONF = "openib_conf"
