@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What came out of a measurement between GPUs."""
+"""The result of a bandwidth measurement between GPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Reads the output of C(ib_write_bw --report_gbits), and makes a table for people of it.
+  - Reads the output of C(ib_write_bw --report_gbits), and formats it as a table.
 positional: _input, ends, size
 options:
   _input:
@@ -21,7 +21,7 @@ options:
     type: str
     required: true
   ends:
-    description: The two hosts, that which writes first, each with C(host) and C(endpoint), which is a value of P(rdma.ofed.gpudirect_endpoint#filter).
+    description: The two hosts, the writing one first, each with C(host) and C(endpoint), which is a value of P(rdma.ofed.gpudirect_endpoint#filter).
     type: list
     elements: dict
     required: true

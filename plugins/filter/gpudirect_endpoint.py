@@ -13,7 +13,7 @@ version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Chooses adapter, port and options of C(ib_write_bw) for a GPU of a host, or says why it can't take part.
+  - Chooses adapter, port and options of C(ib_write_bw) for a GPU of a host, or reports why it can't take part.
 positional: _input, help
 options:
   _input:
@@ -21,7 +21,7 @@ options:
     type: dict
     required: true
   help:
-    description: What C(ib_write_bw --help) says there; empty where it is not installed.
+    description: The output of C(ib_write_bw --help) on the host; empty where it is not installed.
     type: str
     required: true
   gpu:
@@ -29,7 +29,7 @@ options:
     type: int
     default: 0
   device:
-    description: The adapter. Without one, that with an active port which is nearest to the GPU.
+    description: The adapter. The default is the one with an active port that is nearest to the GPU.
     type: str
     default: ""
   way:
@@ -40,7 +40,7 @@ options:
 """
 
 EXAMPLES = r"""
-- name: Say how this host would take part
+- name: Show how this host would take part
   ansible.builtin.debug:
     msg: "{{ ansible_facts['rdma'] | rdma.ofed.gpudirect_endpoint(perftest.stdout) }}"
 """

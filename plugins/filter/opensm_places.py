@@ -65,7 +65,7 @@ def opensm_places(
     host: str,
     variables: t.Mapping[str, t.Any] | None = None,
 ) -> dict[str, t.Any]:
-    """What C(host) is in its fabrics; a fabric without a designated host, or with two, is an error."""
+    """What `host` is in its fabrics; a fabric without a designated host, or with two, is an error."""
     own = {name: hostvars[host][name] for name in OWN if name in hostvars[host]} if variables is None else dict(variables)
     try:
         members = members_for(fabrics_of(own), groups, hostvars, host=host)

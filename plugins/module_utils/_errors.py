@@ -12,10 +12,10 @@ import typing as t
 
 
 class Problem(t.NamedTuple):
-    """One thing that is wrong with the input, in the words that its author needs to mend it."""
+    """One thing that is wrong with the input, worded so that its author can correct it."""
 
     variable: str
-    """What the user wrote, as a path: C(ipoib_interfaces[0].mtu)."""
+    """What the user wrote, as a path: `ipoib_interfaces[0].mtu`."""
     value: t.Any
     """The value found."""
     allowed: str
@@ -46,7 +46,7 @@ def label(key: t.Any) -> str:
 
 
 class RdmaError(Exception):
-    """A failure that the user can act on: C(msg) says what was attempted and what to do, C(details) go to fail_json."""
+    """A failure that the user can act on: `msg` says what was attempted and what to do, `details` go to fail_json."""
 
     def __init__(self, msg: str, **details: t.Any) -> None:
         super().__init__(msg)
@@ -55,7 +55,7 @@ class RdmaError(Exception):
 
 
 class InvalidInput(RdmaError):
-    """The wanted state can't be meant: found before anything was touched. Carries every problem, not just the first."""
+    """The declared state is invalid; found before any change. Carries every problem, not just the first."""
 
     def __init__(self, problems: t.Sequence[Problem], where: str = "") -> None:
         lines = [str(problem) for problem in problems]
@@ -65,16 +65,16 @@ class InvalidInput(RdmaError):
 
 
 class Refused(RdmaError):
-    """Possible, but dangerous: C(msg) says what, why and how to override."""
+    """Possible, but dangerous: `msg` says what, why and how to override."""
 
 
 class Unsupported(RdmaError):
-    """This platform can't do it."""
+    """The platform does not support it."""
 
 
 class CommandFailed(RdmaError):
-    """A tool ended with a status that nobody expected."""
+    """A tool ended with an unexpected exit status."""
 
 
 class UnexpectedOutput(RdmaError):
-    """A tool printed what its parser doesn't know; C(msg) quotes the line."""
+    """A tool printed something that its parser does not know; `msg` quotes the line."""

@@ -26,13 +26,13 @@ class Kind(str, enum.Enum):
     """What a change is about. It says what Change.subject names."""
 
     FILE = "file"
-    """A path. C(before) and C(after) are the whole content, "" where there is no file."""
+    """A path. `before` and `after` are the whole content, "" where there is no file."""
     UNIT = "unit"
-    """A systemd unit; aspects: C(state), C(enabled), C(masked)."""
+    """A systemd unit; aspects: `state`, `enabled`, `masked`."""
     PROCESS = "process"
     """A process ID; the aspect is the name of its program."""
     INTERFACE = "interface"
-    """A network interface; aspects: C(name), C(device), C(mode), C(mtu), C(bond), C(addresses), C(routes), C(state)."""
+    """A network interface; aspects: `name`, `device`, `mode`, `mtu`, `bond`, `addresses`, `routes`, `state`."""
     RDMA_LINK = "rdma_link"
     """A software RDMA device."""
     MODULE = "module"
@@ -42,19 +42,19 @@ class Kind(str, enum.Enum):
     INITRAMFS = "initramfs"
     """The path of an image."""
     PACKAGE = "package"
-    """The name of a package; aspect C(hold) for whether its version may change."""
+    """The name of a package; aspect `hold` for whether its version may change."""
     STACK = "stack"
     """The RDMA stack of a node; the aspect is what was declared of it."""
     DRIVER = "driver"
     """The loaded driver, as opposed to the installed one."""
     KERNEL = "kernel"
-    """The release of a kernel: has it the driver?"""
+    """The release of a kernel; the change is whether it has the driver."""
     PROTOCOL = "protocol"
     """An upper-layer protocol."""
     OPENIB_CONF = "openib_conf"
     """A key of openib.conf."""
     FIRMWARE = "firmware"
-    """The PCI address of an HCA; aspects: C(version), C(psid), C(running_version), C(running_psid)."""
+    """The PCI address of an HCA; aspects: `version`, `psid`, `running_version`, `running_psid`."""
     FIRMWARE_PARAMETER = "firmware_parameter"
     """The PCI address of an HCA; the aspect is the name of the parameter."""
 
@@ -80,7 +80,7 @@ class Change(t.NamedTuple):
         return _words.change(self)
 
     def is_about(self, kind: Kind, subject: str | None = None, aspect: str | None = None) -> bool:
-        """Whether it changes this object, or any of the kind where C(subject) is None; with C(aspect), just that property of it."""
+        """Whether it changes this object, or any of the kind where `subject` is None; with `aspect`, just that property of it."""
         return self.kind == kind and subject in (None, self.subject) and aspect in (None, self.aspect)
 
     @classmethod
@@ -102,15 +102,15 @@ class Change(t.NamedTuple):
 
 
 class Pending(t.NamedTuple):
-    """Something that is set, and effective only later. The result of a module has it as a mapping: see C(result)."""
+    """Something that is set, and effective only later. The result of a module has it as a mapping: see `result`."""
 
     change: Change
-    """C(before) is what is effective now, C(after) what is set."""
+    """`before` is what is effective now, `after` what is set."""
     why: tuple[str, ...] = ()
     """What keeps it from being effective now, in words for people."""
 
     def result(self) -> dict[str, t.Any]:
-        """In the shape of the key C(pending) of all modules, and of the fact C(rdma_pending)."""
+        """In the shape of the key `pending` of all modules, and of the fact `rdma_pending`."""
         change = self.change
         return {
             "kind": change.kind.value,
@@ -124,7 +124,7 @@ class Pending(t.NamedTuple):
 
     @classmethod
     def of_result(cls, entry: t.Mapping[str, t.Any]) -> Pending:
-        """The inverse of C(result). Raises KeyError, TypeError or ValueError for what is no such entry."""
+        """The inverse of `result`. Raises KeyError, TypeError or ValueError for what is no such entry."""
         change = Change(Kind(entry["kind"]), *(str(entry[name]) for name in ("subject", "aspect", "before", "after", "needs")))
         if change.needs not in NEEDS[1:] or isinstance(entry["why"], str):
             raise ValueError(entry)
@@ -149,11 +149,11 @@ class Plan(t.NamedTuple):
         return tuple(Pending(change) for change in self.changes if NEEDS.index(change.needs) >= NEEDS.index("driver_reload"))
 
     def about(self, kind: Kind, aspect: str | None = None) -> tuple[Change, ...]:
-        """The changes of one kind, and of one property where C(aspect) names it, in order."""
+        """The changes of one kind, and of one property where `aspect` names it, in order."""
         return tuple(change for change in self.changes if change.is_about(kind, aspect=aspect))
 
     def diff(self) -> list[dict[str, str]]:
-        """In the shape that C(--diff) shows: files one by one, all settings together."""
+        """In the shape that `--diff` shows: files one by one, all settings together."""
         files = [
             {"before_header": change.subject, "after_header": change.subject, "before": change.before, "after": change.after}
             for change in self.changes
@@ -173,7 +173,7 @@ class Plan(t.NamedTuple):
         ]
 
     def result(self, pending: t.Iterable[Pending] | None = None, reasons: t.Iterable[str] = ()) -> dict[str, t.Any]:
-        """The keys that every module of the collection returns. C(pending) is what is effective only later: C(late) unless given."""
+        """The keys that every module of the collection returns. `pending` is what is effective only later: `late` unless given."""
         waiting = self.late if pending is None else tuple(pending)
         return {
             "changed": bool(self),

@@ -7,7 +7,7 @@
 """Found states on their way from a node to the controller: named tuples as JSON values, and back. Pure.
 
 The types of the fields say how a value is read back. They are evaluated on the controller only, so a node may have a Python
-that does not know C(X | None) yet. Every type that a field names must be imported where its class is defined, not just for
+that does not know `X | None` yet. Every type that a field names must be imported where its class is defined, not just for
 the type checker.
 """
 
@@ -50,7 +50,7 @@ def encode(value: t.Any) -> t.Any:
 
 
 def decode(form: type[T], data: t.Any) -> T:
-    """The inverse of C(encode) for the type C(form). Raises TypeError or ValueError for what is not of that form."""
+    """The inverse of `encode` for the type `form`. Raises TypeError or ValueError for what is not of that form."""
     return t.cast(T, _read(form, data))
 
 

@@ -71,7 +71,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ansible_facts:
-  description: The facts; only the parts that were asked for are there.
+  description: The facts; only the requested parts are present.
   returned: always
   type: complex
   contains:

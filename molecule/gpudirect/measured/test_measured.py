@@ -98,5 +98,5 @@ def test_of_an_end_that_fails_the_words_are_shown(host: Host) -> None:
     status, said = measure(host, HOSTS, address)
     host.check_output("rm /run/ib_write_bw.broken")
     assert status
-    assert "On node1, which was to be written to, it ended with 1: initializing CUDA | Couldn't allocate MR | failed to create mr. " in said
-    assert "On node2, which writes, it was not begun: nobody listened" in said
+    assert "On node1, the receiving end, it ended with status 1: initializing CUDA | Couldn't allocate MR | failed to create mr. " in said
+    assert "On node2, the writing end, it was not started: the receiving end did not listen" in said

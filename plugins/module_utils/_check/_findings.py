@@ -176,7 +176,7 @@ def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
 
 
 def _child(item: Interface, netdev: Netdev) -> list[Finding]:
-    """A P_Key child that somebody else made."""
+    """A P_Key child that was created by other means."""
     if not item.present:
         return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "device", "absent", "present")]
     if same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):

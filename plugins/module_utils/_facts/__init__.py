@@ -4,4 +4,4 @@
 
 # Private to this collection: it may change without notice.
 
-"""What a node is: one small file a part. Readers take the root directory, parsers take text; nothing here changes anything."""
+"""The state of a node, one small file for each part. Readers take the root directory, parsers take text; nothing here changes the node."""

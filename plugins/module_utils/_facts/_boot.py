@@ -27,12 +27,12 @@ class NextBoot(t.NamedTuple):
     """The kernel that boots next."""
 
     release: str = ""
-    """Empty where that can't be told."""
+    """Empty if unknown."""
     evidence: str = ""
 
 
 def _efi_variable(root: str, name: str) -> bytes:
-    """Its content without the four bytes of attributes before it; nothing where it can't be read."""
+    """The content without the four leading bytes of attributes; empty if it can't be read."""
     try:
         with open(os.path.join(root, _EFIVARS, name), "rb") as stream:
             return stream.read(4096)[4:]
@@ -41,7 +41,7 @@ def _efi_variable(root: str, name: str) -> bytes:
 
 
 def read_secure_boot(root: str = "/") -> bool:
-    """Whether UEFI secure boot is on. Then the kernel takes only signed modules, and keeps programs from the PCI configuration space."""
+    """Whether UEFI secure boot is on. The kernel then loads signed modules only, and denies programs access to the PCI configuration space."""
     names = [name for name in entries(root, _EFIVARS) if name.startswith("SecureBoot-")]
     return any(_efi_variable(root, name)[:1] == b"\x01" for name in names)
 
@@ -62,7 +62,7 @@ def _grub(root: str) -> NextBoot:
         blscfg = any(line.strip() == "blscfg" for line in text.splitlines())
         menu = grub.parse_menu(text)
         if not blscfg and not menu:
-            # The stub on an EFI partition, which only says where the menu is.
+            # The stub on an EFI partition, which only points to the menu.
             continue
         places = [os.path.dirname(path), "boot/grub2", "boot/grub"]
         environment = next((found for found in (attribute(root, place, "grubenv") for place in places) if found), "")
@@ -94,7 +94,7 @@ def _systemd_boot(root: str) -> NextBoot:
 
 
 def _link(root: str) -> NextBoot:
-    """Loaders without a menu of their own are pointed at a link by the packages of kernels."""
+    """The kernel behind the link that kernel packages maintain for loaders without a menu."""
     for path in _LINKS:
         try:
             target = os.readlink(os.path.join(root, path))

@@ -42,7 +42,7 @@ def predict(driver: str, hca_type: str, refused: str = "") -> Capability:
 
 
 def port_capability(port: Port, netdevs: t.Sequence[Netdev], *, driver: str, hca_type: str, refused: str = "") -> Capability:
-    """The capability of a port: its interface decides, and where it has none yet, its driver."""
+    """The capability of a port: that of its interface, or of its driver while there is no interface."""
     if not port.infiniband:
         return Capability(False, "its link layer is %s, and IPoIB needs InfiniBand" % port.link_layer)
     for netdev in netdevs:

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""All parts of the facts in one go."""
+"""Gathers all parts of the facts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _kernels(root: str, running: str) -> dict[str, t.Any]:
 
 
 def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], *, root: str = "/", running: str = "") -> Facts:
-    """The wanted parts of `ansible_facts.rdma`, in plain types; `os` is always among them.
+    """The wanted parts of `ansible_facts.rdma`, in plain types; `os` is always included.
 
     `running` is the running kernel's release. Nothing here fails on a node without HCA, or without any RDMA software.
     """

@@ -90,14 +90,14 @@ class Path(t.NamedTuple):
 
 
 class Gpu(t.NamedTuple):
-    """All of it."""
+    """The GPUs of a node, and everything between them and the RDMA adapters."""
 
     devices: tuple[Device, ...] = ()
     driver: Driver = Driver()
     peers: tuple[Peer, ...] = ()
     peer_memory: PeerMemory = PeerMemory()
     clients: tuple[str, ...] = ()
-    """Who registered with the stack, on releases that show it."""
+    """The modules that registered with the stack, on releases that show them."""
     topology: tuple[Path, ...] = ()
     managed: tuple[str, ...] = ()
     """The files of the role gpudirect that exist."""
@@ -132,7 +132,7 @@ def parse_kallsyms(content: bytes) -> str:
 
 
 def read_devices(root: str = "/") -> tuple[Device, ...]:
-    """NVIDIA's GPUs, by PCI address, whoever drives them."""
+    """NVIDIA's GPUs, by PCI address, with any driver or none."""
     found = []
     for address in entries(root, pci.DEVICES):
         base = os.path.join(root, pci.DEVICES, address)
@@ -175,7 +175,7 @@ def read_managed(root: str = "/") -> tuple[str, ...]:
 
 
 def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
-    """Everything; for a node without an NVIDIA GPU, what earlier runs left."""
+    """The whole state; for a node without an NVIDIA GPU, only the files that earlier runs left."""
     managed = read_managed(root)
     devices = read_devices(root)
     if not devices:

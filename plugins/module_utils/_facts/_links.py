@@ -34,7 +34,7 @@ class Link(t.NamedTuple):
     addresses: tuple[str, ...] = ()
     """`10.1.0.1/24`, as configured; without IPv6 link-local ones, which come by themselves."""
     dynamic_addresses: tuple[str, ...] = ()
-    """The same for what DHCP or router advertisements gave for a time."""
+    """The same for addresses with a lease, from DHCP or router advertisements."""
 
 
 def _text(value: t.Any) -> str:
@@ -54,7 +54,7 @@ def _rows(stdout: str, what: str) -> list[dict[str, t.Any]]:
         raise UnexpectedOutput("%s did not print JSON: %s: %r" % (what, exc, stdout[:80])) from exc
     if not isinstance(rows, list):
         raise UnexpectedOutput("%s printed no list: %r" % (what, stdout[:80]))
-    # Versions of before 4.19 print an empty object for what they filter.
+    # Versions before 4.19 print an empty object for what they filter.
     return [row for row in rows if isinstance(row, dict) and row]
 
 
@@ -124,12 +124,12 @@ class RouteRow(t.NamedTuple):
     metric: int = 0
 
 
-# Who made a route that was configured: systemd-networkd, NetworkManager, and "ip route add" without a word on it.
+# Who made a route that was configured: systemd-networkd, NetworkManager, and "ip route add" without a protocol.
 _CONFIGURED = ("static", "boot")
 
 
 def parse_static_routes(stdout: str, version: int) -> list[RouteRow]:
-    """`ip -4 -j route show` -> the routes that somebody configured, without those of the kernel, DHCP and routing daemons."""
+    """`ip -4 -j route show` -> the configured routes, without those of the kernel, DHCP and routing daemons."""
     found = []
     for row in _rows(stdout, "ip -j route show"):
         to, device = row.get("dst"), row.get("dev")
@@ -166,7 +166,7 @@ def read_links(run: Runner) -> dict[str, Link]:
 
 
 def route_device(run: Runner, address: str) -> str:
-    """The device that packets to `address` leave through; "" where that can't be told."""
+    """The device that packets to `address` leave through; "" if unknown."""
     if not run.has("ip"):
         return ""
     output = run(["ip", "-j", "route", "get", address], ok=None, timeout=10)

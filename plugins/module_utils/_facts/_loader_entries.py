@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Boot loader entries in files of their own, as Red Hat's GRUB and systemd-boot read them: what they say, and their order. Pure."""
+"""Boot loader entries in files of their own, as Red Hat's GRUB and systemd-boot read them: their content and their order. Pure."""
 
 from __future__ import annotations
 

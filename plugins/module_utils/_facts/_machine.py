@@ -15,7 +15,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import UNKNOWN, family_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 
-# What firmware tables say of themselves, in the order in which systemd-detect-virt asks.
+# The vendor names in firmware tables, in the order in which systemd-detect-virt asks.
 _DMI_FILES = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
 _DMI_WORDS = (
     ("KVM", "kvm"),

@@ -46,7 +46,7 @@ class Port(t.NamedTuple):
     netdevs: tuple[str, ...] = ()
     """Filled by `_netdevs.with_netdevs`."""
     connected_capable: bool | None = None
-    """Filled by `_connected.with_capability`; None where it can't be told before ib_ipoib is loaded."""
+    """Filled by `_connected.with_capability`; None if unknown before ib_ipoib is loaded."""
     connected_reason: str = ""
 
     @property
@@ -101,7 +101,7 @@ def read_port(root: str, device: str, port: str) -> Port:
         port=number(port) or 0,
         port_guid=gid_guid(gid),
         gid=gid,
-        # Devices of before the attribute existed are all InfiniBand.
+        # Devices older than the attribute are all InfiniBand.
         link_layer=attribute(base, "link_layer") or "InfiniBand",
         state=parse_numbered(attribute(base, "state")),
         phys_state=parse_numbered(attribute(base, "phys_state")),

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The software RDMA links that the collection made and keeps, from their units."""
+"""The software RDMA links that the collection made, from their units."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def ssh_path(variable: str, device: str, netdevs: t.Sequence[Netdev]) -> SshPath
 
 
 def read_ssh(run: Runner, netdevs: t.Sequence[Netdev], environ: t.Mapping[str, str], *, root: str = "/", pid: int | None = None) -> SshPath:
-    """The path of the connection that this process came by, if any."""
+    """The path of the connection that started this process, if any."""
     variable = ssh_connection(environ, root, os.getpid() if pid is None else pid)
     client = client_address(variable)
     if not client:

@@ -107,7 +107,7 @@ def decide_stack(packages: t.Mapping[str, str], ofed_info: str, loaded: str = ""
 
 
 def connected_refused(stack: Stack) -> str:
-    """Why this stack does no connected mode whatever the device, in words; "" where the device decides."""
+    """Why this stack supports connected mode on no device, in words; "" where it depends on the device."""
     if stack.kind not in ("mlnx_ofed", "doca"):
         return ""
     # DOCA came with OFED 23.10 at the earliest, so an unknown release of it refuses as well.

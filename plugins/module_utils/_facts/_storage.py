@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Block storage that comes over RDMA: NVMe over Fabrics, iSER, SRP."""
+"""Block storage over RDMA: NVMe over Fabrics, iSER, SRP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def nvme_address(text: str) -> str:
 
 
 def read_sessions(root: str = "/") -> tuple[Session, ...]:
-    """All storage sessions over RDMA, also those of IP transports, whose address tells what they run over."""
+    """All storage sessions over RDMA, and those of IP transports, whose address decides whether they run over an RDMA adapter."""
     sessions = []
     for name in entries(root, "sys/class/nvme"):
         transport = attribute(root, "sys/class/nvme", name, "transport")

@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
 # Parallel file systems whose mounts don't tell what they run over, and which use verbs where they can.
 _PARALLEL = ("beegfs", "gpfs")
 _SERVER = re.compile(r"(?:^|[:,])\[?([0-9A-Fa-f.:]+)\]?@(o2ib|tcp)")
-# Tab, newline, blank, number sign and backslash are all that the kernel writes so.
+# The kernel escapes tab, newline, blank, number sign and backslash only.
 _ESCAPE = re.compile(r"\\(011|012|040|043|134)")
 # Upper layers that load by themselves and are harmless until something holds them.
 _ULPS = (
@@ -56,7 +56,7 @@ class User(t.NamedTuple):
     name: str
     detail: str = ""
     via: tuple[str, ...] = ()
-    """The network interfaces and the files of /dev/infiniband that it is known to use; none where that can't be told."""
+    """The network interfaces and the files of /dev/infiniband that it is known to use; empty if unknown."""
 
 
 class Mount(t.NamedTuple):

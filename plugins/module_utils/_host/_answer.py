@@ -24,7 +24,7 @@ _BUG = (
 
 
 def answer(module: AnsibleModule, work: t.Callable[[], t.Mapping[str, t.Any]]) -> None:
-    """Do the work and end the module with its result, with the error of ours that it raised, or with a request to report the fault."""
+    """Do the work and end the module with its result, with the RdmaError that it raised, or with a request to report the fault."""
     try:
         result = work()
     except RdmaError as exc:

@@ -6,9 +6,8 @@
 
 """Downloads one large file on the node, as a step of a job. Started as a script of its own, without Ansible.
 
-C(python _download.py FILE sha256:DIGITS), with the URL in the environment: it may hold a password, and command lines are
-for everybody to read. What there is already in C(FILE.part) is not asked for again. C(FILE) appears when it is whole and
-the one that is meant, and not before.
+`python _download.py FILE sha256:DIGITS`, with the URL in the environment: it may hold a password, and every user can
+read command lines. A partial download in `FILE.part` is resumed. `FILE` appears only when it is complete and its checksum matches.
 """
 
 from __future__ import annotations
@@ -29,21 +28,21 @@ import urllib.parse
 import urllib.request
 
 URL = "RDMA_OFED_URL"
-# Where a step of a job says how far it is, see _job_runner.py.
+# Names the file to which a step of a job writes its progress, see _job_runner.py.
 PROGRESS = "RDMA_OFED_PROGRESS"
-# A job is a process of its own, which knows nothing of what the module was started with.
+# A job is a separate process, which does not inherit the module's environment.
 _INHERITED = re.compile(r"(?i)^(https?|ftp|all|no)_proxy\Z|^SSL_CERT_(FILE|DIR)\Z")
 _BLOCK = 1 << 20
 _MEGABYTE = 1000000
 _TIMEOUT = 60
 _ATTEMPTS = 5
 _REPORT_SECONDS = 1.0
-# Told to wait, or to come back.
+# The server asks to wait or to come back.
 _TRY_AGAIN = (408, 425, 429)
 
 
 class Failed(Exception):
-    """It is of no use to try again; in words."""
+    """Another attempt would not help; the text says why."""
 
 
 class Opener(t.Protocol):
@@ -53,25 +52,25 @@ class Opener(t.Protocol):
 
 
 def _say(text: str) -> None:
-    """A line of the job's log, at once."""
+    """Write a line to the job's log, unbuffered."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def inherited(environ: t.Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """What a download has to know of proxies and certificates."""
+    """The environment variables for proxies and certificates."""
     return tuple((name, value) for name, value in sorted(environ.items()) if _INHERITED.match(name))
 
 
 def words(done: int, total: int) -> str:
-    """C(412 of 3811 MB, 10 %); C(412 MB) where the server does not say how many there are."""
+    """`412 of 3811 MB, 10 %`; `412 MB` where the server does not report the size."""
     if not total:
         return "%d MB" % (done // _MEGABYTE)
     return "%d of %d MB, %d %%" % (done // _MEGABYTE, total // _MEGABYTE, 100 * done // total)
 
 
 def report(text: str, path: str) -> None:
-    """For those who wait; nobody's business where there is no job."""
+    """Write the progress to the file `path`; "" means that no job runs and nothing is written."""
     if path:
         with open(path + ".new", "w", encoding="utf-8") as stream:
             stream.write(text)
@@ -79,7 +78,7 @@ def report(text: str, path: str) -> None:
 
 
 def request_for(url: str, offset: int) -> urllib.request.Request:
-    """Ask for the rest of a file. A name and password go to the server that they are meant for, and not along with a redirection."""
+    """The request for the rest of a file. Credentials go to the server in the URL only, not to the target of a redirection."""
     parts = urllib.parse.urlsplit(url)
     name, password = parts.username or "", parts.password or ""
     host = parts.netloc.rpartition("@")[2]
@@ -103,13 +102,13 @@ def _size(path: str) -> int:
 
 
 def _total(response: t.Any, offset: int) -> int:
-    """The size of the whole file, 0 where it is not told. A server that knows no ranges begins anew."""
+    """The size of the whole file; 0 if unknown. A server without support for ranges sends the file from its beginning."""
     length = int(response.headers.get("Content-Length") or 0)
     return offset + length if length else 0
 
 
 def _begins(response: t.Any) -> int:
-    """At which byte the answer begins."""
+    """The offset of the first byte in the answer."""
     if response.status != 206:
         return 0
     match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range") or "")
@@ -123,7 +122,7 @@ def _check_room(path: str, missing: int) -> None:
 
 
 def _receive(response: t.Any, part: str, progress: str) -> bool:
-    """Append what arrives to C(part). Was that all of it?"""
+    """Append what arrives to `part`; whether the file is complete."""
     offset = _begins(response)
     total = _total(response, offset)
     _check_room(part, total - offset)
@@ -152,7 +151,7 @@ def _attempt(url: str, part: str, opener: Opener, progress: str) -> bool:
             return _receive(response, part, progress)
     except urllib.error.HTTPError as exc:
         if exc.code == 416:
-            # There is no more than what is here.
+            # The partial file is already as long as the file.
             return True
         if exc.code < 500 and exc.code not in _TRY_AGAIN:
             raise Failed("it can't be downloaded: HTTP status %d, %s" % (exc.code, exc.reason)) from exc
@@ -160,9 +159,9 @@ def _attempt(url: str, part: str, opener: Opener, progress: str) -> bool:
 
 
 def _bring(url: str, part: str, opener: Opener, progress: str) -> None:
-    """All of it, or the reason why not. Attempts that bring something do not count."""
+    """Download the rest; raises Failed. Only attempts without progress count towards the limit."""
     left = _ATTEMPTS
-    why = "the connection is cut off again and again"
+    why = "the connection breaks off repeatedly"
     while left:
         before = _size(part)
         try:
@@ -187,7 +186,7 @@ def digest_of(path: str, algorithm: str) -> str:
 
 
 def download(url: str, path: str, checksum: str, opener: Opener, progress: str = "") -> None:
-    """Bring the file whose checksum, C(sha256:DIGITS), is known; raises Failed."""
+    """Download the file with the checksum `sha256:DIGITS`; raises Failed."""
     algorithm, _colon, wanted = checksum.partition(":")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     part = path + ".part"
@@ -204,7 +203,7 @@ def download(url: str, path: str, checksum: str, opener: Opener, progress: str =
         if not resumed:
             raise Failed("its %s is %s instead of %s" % (algorithm, found, wanted))
         # What an earlier run left may be the beginning of another file.
-        _say("its %s is %s instead of %s; once more from the beginning" % (algorithm, found, wanted))
+        _say("its %s is %s instead of %s; starting over" % (algorithm, found, wanted))
         resumed = False
 
 

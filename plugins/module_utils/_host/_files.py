@@ -16,12 +16,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-# The first line of every file that belongs to the collection whole.
+# The first line of every file that the collection owns entirely.
 HEADER = "# Managed by the Ansible collection rdma.ofed: local changes are overwritten.\n"
 
 
 def read_text(path: str, missing: str = "") -> str:
-    """The content of a file, or C(missing) where there is none. Undecodable bytes survive a round trip."""
+    """The content of a file, or `missing` where there is none. Undecodable bytes survive a round trip."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as stream:
             return stream.read()
@@ -30,22 +30,22 @@ def read_text(path: str, missing: str = "") -> str:
 
 
 def file_change(path: str, found: str, wanted: str, needs: str = "") -> Change | None:
-    """The change that makes C(path) hold C(wanted); "" means that the file shall not exist."""
+    """The change that makes `path` hold `wanted`; "" means that the file shall not exist."""
     return Change(Kind.FILE, path, "", found, wanted, needs) if found != wanted else None
 
 
 def temporary_of(path: str) -> str:
-    """Where the content of a file is written first. One name for all runs: what one that was broken off has left is used by the next."""
+    """Where the content of a file is written first. The name is the same in all runs, so the next run removes what an interrupted one left."""
     directory, name = os.path.split(path)
     return os.path.join(directory, ".%s.rdma-ofed" % name)
 
 
 def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, root: str = "/") -> str | None:
-    """Carry out a change of C(file_change); returns the path of the backup, if one was asked for and there was a file.
+    """Carry out a change of `file_change`; returns the path of the backup, if `backup` is set and the file existed.
 
     The content is written beside the target and moved over it, so a reader sees the old or the new file, never half
-    of one, and never one with other permissions than it shall have: were this run to end here, the next one would find
-    the content as it shall be and leave the rest alone. Owner and permissions of an existing file are kept.
+    of one, and never one with wrong permissions: after an interruption, the next run would find the right content and
+    not look at the permissions. Owner and permissions of an existing file are kept.
     """
     path = os.path.join(root, change.subject.lstrip("/"))
     saved: str | None = None
@@ -60,11 +60,11 @@ def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, back
     temporary = temporary_of(path)
     if os.path.lexists(temporary):
         os.unlink(temporary)
-    # Nobody else may read it before it has its permissions.
+    # Not readable by others before it has its final permissions.
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
         stream.write(change.after)
-    # A link to /dev/null, as of a masked unit, is no file whose permissions could be kept: anybody may write to that.
+    # A masked unit is a link to /dev/null, whose permissions must not be kept: every user may write to it.
     if os.path.isfile(path):
         module.atomic_move(temporary, path)
         return saved

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The initramfs images of a node: which there are, what is in them, how they are rebuilt."""
+"""The initramfs images of a node: where they are, what they hold, and how they are rebuilt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-# Listing an image unpacks it, building one compresses it: seconds and minutes.
+# Listing an image unpacks it, which takes seconds; building one compresses it, which takes minutes.
 LIST_TIMEOUT = 120.0
 BUILD_TIMEOUT = 900.0
 

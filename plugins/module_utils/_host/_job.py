@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Long work on a node that outlives the connection: steps with names, worked off one by one by a process of its own."""
+"""Long work on a node that outlives the connection: named steps, carried out one by one by a separate process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 JOBS = "var/lib/rdma.ofed/jobs"
-# Without a terminal nobody answers questions, and services have neither a home nor a search path to rely on.
+# There is no terminal to answer questions on, and services have neither a home nor a search path to rely on.
 ENVIRONMENT: t.Mapping[str, str] = {
     "DEBIAN_FRONTEND": "noninteractive",
     "HOME": "/root",
@@ -47,15 +47,15 @@ class Step(t.NamedTuple):
     """One process of a job."""
 
     stage: str
-    """What it does, for those who wait: C(building kernel modules)."""
+    """What it does, for progress reports: `building kernel modules`."""
     argv: tuple[str, ...]
-    """What begins with SCRIPTS is a script that the job is started with."""
+    """An argument that begins with SCRIPTS is a script that comes with the job."""
     ok: tuple[int, ...] = (0,)
     environment: tuple[tuple[str, str], ...] = ()
     timeout: float = 0
-    """Seconds; 0 leaves it to that of the job."""
+    """Seconds; 0 means the time limit of the job."""
     always: bool = False
-    """Also after an earlier step has failed."""
+    """Whether it runs even after an earlier step has failed."""
     directory: str = "/"
 
 
@@ -75,13 +75,13 @@ class State(t.NamedTuple):
     """The stage that failed, "" for none."""
     log: str
     memo: t.Mapping[str, t.Any]
-    """What its maker wants to know afterwards."""
+    """Data of the caller, kept with the job."""
     detail: str = ""
-    """How far the stage is, in its own words; "" where it does not tell."""
+    """The progress of the stage, as the step reports it; "" if it reports none."""
 
     @property
     def interrupted(self) -> bool:
-        """Did it end without saying so: a power cut, or a kill?"""
+        """Whether it ended without a final state, as after a power cut or a kill."""
         return not self.running and not self.finished
 
     def result(self) -> dict[str, t.Any]:
@@ -99,14 +99,14 @@ class State(t.NamedTuple):
 
 
 def clock(seconds: float) -> str:
-    """C(2:10), C(1:02:10)."""
+    """`2:10`, `1:02:10`."""
     minutes, rest = divmod(int(max(seconds, 0)), 60)
     hours, minutes = divmod(minutes, 60)
     return "%d:%02d:%02d" % (hours, minutes, rest) if hours else "%d:%02d" % (minutes, rest)
 
 
 def progress(host: str, job: t.Mapping[str, t.Any]) -> str:
-    """One line for those who wait."""
+    """The progress in one line."""
     stage = ", ".join(words for words in (job["stage"] or "starting", job.get("detail")) if words)
     return "%s: stage %d of %d, %s (%s)" % (host, job["step"], job["steps"], stage, clock(job["elapsed"]))
 
@@ -117,7 +117,7 @@ def script_argv(name: str, *arguments: str) -> tuple[str, ...]:
 
 
 def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], identity: str, directory: str = "") -> dict[str, t.Any]:
-    """The content of C(job.json)."""
+    """The content of `job.json`."""
     rows = [{**step._asdict(), "environment": {**ENVIRONMENT, **dict(step.environment)}} for step in steps]
     for row in rows:
         row["argv"] = [os.path.join(directory, word[len(SCRIPTS) :]) if word.startswith(SCRIPTS) else word for word in row["argv"]]
@@ -128,7 +128,7 @@ def _content(path: str) -> dict[str, t.Any]:
     try:
         found = json.loads(read_text(path) or "{}")
     except ValueError:
-        # A power cut in the middle of the first write, or somebody's editor.
+        # Damaged by a power cut during the first write, or by an editor.
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -145,11 +145,11 @@ def _locked(directory: str) -> bool:
 
 
 def state_of(job: t.Mapping[str, t.Any], state: t.Mapping[str, t.Any], running: bool, log: str, now: float) -> State | None:
-    """What the two files say together; None where there never was a job. Pure."""
+    """The state that the two files describe; None if there never was a job. Pure."""
     if "id" not in job:
         return None
     if state.get("id") != job["id"]:
-        # Written down, and not begun yet; or never begun.
+        # Recorded, and not started yet or never.
         return State(str(job["id"]), running, "", 0, len(job["steps"]), 0, False, 0, "", log, job["memo"])
     finished = bool(state["finished"])
     elapsed = (state["finished"] or now) - state["started"]
@@ -158,7 +158,7 @@ def state_of(job: t.Mapping[str, t.Any], state: t.Mapping[str, t.Any], running: 
 
 
 def read_job(name: str, root: str = "/") -> State | None:
-    """The newest job of a name."""
+    """The latest job with this name."""
     directory = os.path.join(root, JOBS, name)
     # The lock first: a job that ends in between has then written its last state already.
     running = _locked(directory)
@@ -181,11 +181,11 @@ def read_log(name: str, root: str = "/") -> str:
 def _launch(run: Runner, name: str, directory: str, script: str, root: str) -> None:
     python = sys.executable or "/usr/bin/python3"
     if os.path.isdir(os.path.join(root, "run/systemd/system")) and run.has("systemd-run"):
-        # A session that ends takes its processes along; a unit of its own is nobody's session.
+        # The end of a session kills its processes; a unit of its own belongs to no session.
         unit = ["systemd-run", "--unit=rdma-ofed-" + name, "--collect", "--quiet", "--property=KillMode=mixed", "--description=rdma.ofed: " + name]
         run([*unit, "--", python, script, directory])
     else:
-        # setsid with --fork waits for nobody; its streams must be closed, or run_command would wait for their end.
+        # setsid --fork does not wait; its streams must be closed, or run_command would wait for their end.
         run(["setsid", "--fork", python, "-c", _DETACH, python, script, directory])
 
 
@@ -201,9 +201,9 @@ def start(
     root: str = "/",
     scripts: t.Mapping[str, types.ModuleType] | None = None,
 ) -> State:
-    """Begin a job; there must be none running. Returns when it has begun, not when it has ended.
+    """Start a job; none may be running. Returns when it has started, not when it has ended.
 
-    C(scripts) are modules that steps run as scripts of their own, by the names that they have for script_argv.
+    `scripts` are modules that steps run as scripts of their own, by the names that they have for script_argv.
     """
     if not re.match(r"^[a-z0-9-]+\Z", name):
         raise ValueError(name)
@@ -228,7 +228,7 @@ def start(
         if found is not None and found.id == identity and (found.stage or found.finished):
             return found
         time.sleep(0.05)
-    raise CommandFailed("the job %s did not begin within %d s. What there is of its log is in /%s/%s" % (name, _START_PATIENCE, JOBS, name))
+    raise CommandFailed("the job %s did not start within %d s. Its log, if any, is in /%s/%s" % (name, _START_PATIENCE, JOBS, name))
 
 
 def wait(name: str, seconds: float, root: str = "/") -> State:

@@ -4,11 +4,11 @@
 
 # Private to this collection: it may change without notice.
 
-"""Works off a job's steps on the node, detached from any connection. Started as a script of its own, without Ansible.
+"""Carries out the steps of a job on the node, detached from any connection. Started as a script of its own, without Ansible.
 
-C(python _job_runner.py DIRECTORY) reads C(job.json) there, keeps C(state.json) current and appends all output to C(log).
-A step may write one line to the file that the environment names in C(RDMA_OFED_PROGRESS): how far it is.
-Whoever holds the lock on C(lock) is the job: the kernel gives it back however the process ends.
+`python _job_runner.py DIRECTORY` reads `job.json` there, keeps `state.json` current and appends all output to `log`.
+A step may write its progress, one line, to the file that the environment variable `RDMA_OFED_PROGRESS` names.
+The process that holds the lock on `lock` is the job: the kernel releases the lock however the process ends.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GRACE_SECONDS = 10
 
 
 def save(path: str, content: t.Mapping[str, t.Any]) -> None:
-    """Write JSON beside the target and move it over: a reader sees the old or the new one, also after a power cut."""
+    """Write JSON beside the target and move it over: a reader sees the old or the new file, even after a power cut."""
     temporary = path + ".new"
     with open(temporary, "w", encoding="utf-8") as stream:
         json.dump(content, stream)
@@ -52,7 +52,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def perform(step: t.Mapping[str, t.Any], log: t.IO[bytes], limit: float) -> int:
-    """Run one step with an empty standard input; its exit status, or TIMED_OUT after C(limit) seconds."""
+    """Run one step with an empty standard input; its exit status, or TIMED_OUT after `limit` seconds."""
     log.write(("\n==> %s: %s\n" % (step["stage"], " ".join(step["argv"]))).encode("utf-8", "surrogateescape"))
     log.flush()
     environment = {**os.environ, **step["environment"]}
@@ -77,7 +77,7 @@ def _forget(path: str) -> None:
 
 
 def work(directory: str) -> None:
-    """All steps until one fails; those marked C(always) in any case, so that nothing stays mounted."""
+    """Run the steps until one fails, and those marked `always` in any case, so that nothing stays mounted."""
     with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
         job = json.load(stream)
     path = os.path.join(directory, "state.json")
@@ -88,13 +88,13 @@ def work(directory: str) -> None:
         for number, step in enumerate(job["steps"], 1):
             if state["failed"] and not step["always"]:
                 continue
-            # A file of its own for each step: else what one has told could be read as told by the next.
+            # One file for each step, so that the progress of one is not taken for that of the next.
             progress = os.path.join(directory, "progress.%d" % number)
             _forget(progress)
             if not state["failed"]:
                 state.update(stage=step["stage"], step=number)
                 save(path, state)
-            # What cleans up gets a minute even where the time is over.
+            # Clean-up steps get a minute even after the time limit.
             left = end - time.monotonic()
             limit = min(step["timeout"] or left, max(left, 60) if step["always"] else left)
             rc = perform({**step, "environment": {**step["environment"], PROGRESS: progress}}, log, limit)

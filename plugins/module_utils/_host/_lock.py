@@ -35,9 +35,9 @@ def _open(directory: str, name: str) -> t.TextIO:
 
 @contextlib.contextmanager
 def card_lock(pci: str, patience: float, root: str = "/") -> t.Iterator[None]:
-    """Hold the card of a PCI function, C(0000:03:00.0), whose other functions are the same card. Seconds of patience.
+    """Hold the lock of the card with a PCI function, `0000:03:00.0`; all functions of a card share it. `patience` is in seconds.
 
-    The kernel gives the lock back when its holder dies.
+    The kernel releases the lock when its holder dies.
     """
     end = time.monotonic() + patience
     with _open(os.path.join(root, LOCK_DIRECTORY), pci.rpartition(".")[0] or pci) as stream:

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-# 124 is what coreutils' timeout(1) ends with.
+# The exit status of coreutils' timeout(1) for a command that took too long.
 TIMED_OUT = 124
 
 
@@ -30,18 +30,18 @@ class Output(t.NamedTuple):
 
 
 def failure(argv: t.Sequence[str], output: Output) -> CommandFailed:
-    """The error for an exit status that nobody expected: it quotes the command and what it said."""
+    """The error for an unexpected exit status; it quotes the command and its output."""
     text = (output.stderr or output.stdout).strip()
     return CommandFailed("%s failed with exit status %d: %s" % (" ".join(argv), output.rc, text), cmd=list(argv), **output._asdict())
 
 
 class Runner(t.Protocol):
-    """Starts C(argv); C(ok=None) accepts every exit status. Tests pass a fake."""
+    """Starts `argv`; `ok=None` accepts every exit status. Tests pass a fake."""
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output: ...
 
     def has(self, tool: str) -> bool:
-        """Is the tool there?"""
+        """Whether the tool is installed."""
 
 
 class ModuleRunner:
@@ -51,7 +51,7 @@ class ModuleRunner:
         self._module = module
 
     def _find(self, tool: str) -> str | None:
-        # Looked up each time: what a module installs or removes makes tools come and go while it runs.
+        # Looked up each time: tools come and go with the packages that a module installs or removes.
         path: str | None = self._module.get_bin_path(tool, opt_dirs=["/usr/sbin", "/sbin"])
         return path
 

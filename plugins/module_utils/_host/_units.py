@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""systemd units: parse what systemctl says, and ask it."""
+"""The state of systemd units, as systemctl shows it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Unit(t.NamedTuple):
 
     name: str
     load: str = "not-found"
-    """C(loaded), C(not-found), C(masked), C(error) ..."""
+    """`loaded`, `not-found`, `masked`, `error` ..."""
     active: str = "inactive"
     sub: str = "dead"
     enabled: str = ""
-    """C(enabled), C(disabled), C(static), C(masked) ... or empty where there is no unit file."""
+    """`enabled`, `disabled`, `static`, `masked` ... or empty where there is no unit file."""
     path: str = ""
     main_pid: int = 0
 
@@ -37,7 +37,7 @@ class Unit(t.NamedTuple):
 
 
 def parse_show(stdout: str) -> dict[str, Unit]:
-    """C(systemctl show -p ... UNIT ...): one block of C(Key=value) lines a unit, blank lines between them."""
+    """`systemctl show -p ... UNIT ...`: one block of `Key=value` lines for each unit, separated by blank lines."""
     units: dict[str, Unit] = {}
     for block in stdout.split("\n\n"):
         fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
@@ -56,6 +56,6 @@ def parse_show(stdout: str) -> dict[str, Unit]:
 
 
 def show_units(run: Runner, names: Sequence[str]) -> dict[str, Unit]:
-    """The state of each named unit, in one process; a unit that does not exist has C(load == "not-found")."""
+    """The state of each named unit, in one process; a unit that does not exist has `load == "not-found"`."""
     found = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", *names]).stdout)
     return {name: found.get(name, Unit(name)) for name in names}

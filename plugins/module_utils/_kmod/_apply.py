@@ -42,7 +42,7 @@ def _hint(stderr: str, found: Found) -> str:
 
 
 def load(run: Runner, modules: t.Sequence[str], found: Found, root: str = "/") -> None:
-    """Load the modules with one modprobe, and look whether they are there: its exit status tells of the last one only."""
+    """Load the modules with one modprobe, and verify that they are loaded: its exit status is that of the last one only."""
     output = run(["modprobe", "-a", *modules], ok=None, timeout=LOAD_TIMEOUT)
     loaded = read_loaded(root)
     missing = [module for module in modules if module not in loaded]
@@ -53,7 +53,7 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, root: str = "/") -
 
 
 def _write(module: AnsibleModule, change: Change, backup: bool = False) -> str | None:
-    """initramfs-tools runs those hooks only that can be executed."""
+    """Write a file; initramfs-tools runs executable hooks only."""
     return apply_file(module, change, mode=0o755 if change.subject == HOOK_PATH else 0o644, backup=backup)
 
 
@@ -73,7 +73,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
                 raise
         if change.kind != Kind.FILE:
             continue
-        # Our own files are made from the declaration: only the lists of rdma-core hold the work of others.
+        # Our own files are generated from the declaration; only the lists of rdma-core may hold edits of others.
         saved = _write(module, change, backup=backup and change.subject == RDMA_PATH)
         if saved:
             backups.append(saved)

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What the node's kernel says against the declared state, before anything is touched. Pure."""
+"""Checks that the node's kernel supports the declared state, before any change. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _kernel(found: Found, wanted: Wanted) -> str:
 
 
 def need_modules(wanted: Wanted, found: Found) -> None:
-    """Raise where modules shall be loaded now and the running kernel's files aren't there."""
+    """Raise Unsupported where modules shall be loaded now and the files of the running kernel are missing."""
     if not wanted.load_now or found.catalogue or all(is_loaded(module, found) for module in kernel_names(wanted, found)):
         return
     if found.container:
@@ -108,7 +108,7 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
 
 
 def check(wanted: Wanted, found: Found) -> list[Problem]:
-    """Everything declared that this node can't have."""
+    """Everything declared that this node does not support."""
     problems: list[Problem | None] = []
     if wanted.mechanism == "rdma-core" and not found.rdma_core:
         problems.append(Problem("kernel_modules_mechanism", "rdma-core", "auto, modules-load.d", "the package rdma-core is not installed on this node"))

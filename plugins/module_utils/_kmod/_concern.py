@@ -34,7 +34,7 @@ USUAL = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
 
 
 class Seen(t.NamedTuple):
-    """What the one look reports of a node: all that a plan for these modules needs, and nothing of others. Names are canonical."""
+    """What the one look reports of a node: all that a plan for these modules needs, and no other modules. Names are canonical."""
 
     names: frozenset[str] = frozenset()
     options: frozenset[str] = frozenset()

@@ -17,18 +17,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import cano
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 
-# These are ours whole.
+# The collection owns these files entirely.
 OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed.conf"
 LOAD_PATH = "/etc/modules-load.d/rdma-ofed.conf"
 # The modules of upper-layer protocols, which are turned on and off by themselves.
 ULPS_PATH = "/etc/modules-load.d/rdma-ofed-ulps.conf"
 
-# dracut takes the first into an image of its own accord only if it builds for this host alone; this one asks for it.
+# By itself, dracut adds OPTIONS_PATH only to images for this host alone; this file adds it to all.
 DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
 DRACUT_TEXT = HEADER + 'install_optional_items+=" %s "\n' % OPTIONS_PATH
-# initramfs-tools runs it while it builds an image.
+# initramfs-tools runs this while it builds an image.
 HOOK_PATH = "/etc/initramfs-tools/hooks/rdma-ofed"
-# The files that decide what an image holds, and so are not ahead of the images.
+# The files that determine the content of an image. They must not be newer than the images.
 IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH)
 
 _HOOK = (
@@ -54,7 +54,7 @@ END = "# END rdma.ofed\n"
 
 
 def default_lists(family: Family) -> dict[str, str]:
-    """rdma-core's lists as a fresh package has them, comments left out: check mode plans with them where the package is still to come."""
+    """rdma-core's lists as the package installs them, without comments: check mode plans with them where the package is not installed yet."""
     names = {RDMA_PATH: family.rdma_modules, INFINIBAND_PATH: family.infiniband_modules}
     return {path: "".join(name + "\n" for name in modules) for path, modules in names.items()}
 
@@ -71,7 +71,7 @@ class Directive(t.NamedTuple):
     """A line of modprobe.d."""
 
     kind: str
-    """C(options), C(blacklist), C(install) ..."""
+    """`options`, `blacklist`, `install` ..."""
     module: str
     """Canonical."""
     rest: str
@@ -80,7 +80,7 @@ class Directive(t.NamedTuple):
 
 
 def parse_list(path: str, text: str) -> list[Entry]:
-    """A file of modules-load.d(5): one name a line, C(#) and C(;) begin a comment. Names are canonical."""
+    """A file of modules-load.d(5): one name on each line, `#` and `;` begin a comment. Names are canonical."""
     entries = []
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split()
@@ -106,7 +106,7 @@ def parse_modprobe(path: str, text: str) -> list[Directive]:
 
 
 def parse_assignments(rest: str) -> dict[str, str]:
-    """C(a=1 b="x y") of an options line; a parameter without a value is C("")."""
+    """`a=1 b="x y"` of an options line; a parameter without a value is ""."""
     return {match.group(1): match.group(2) or "" for match in re.finditer(r'([A-Za-z0-9_]+)(?:=((?:"[^"]*"|[^\s"])*))?', rest)}
 
 
@@ -130,12 +130,12 @@ def options_text(options: t.Mapping[str, t.Mapping[str, str]]) -> str:
 
 
 def dracut_text(options: bool, drivers: t.Collection[str], cmdline: t.Sequence[str] = ()) -> str:
-    """Our file for dracut. Its C(force_drivers) are put into every image and loaded early. Empty: no file.
+    """Our file for dracut. Its `force_drivers` are put into every image and loaded early. Empty: no file.
 
-    C(cmdline) gets into the images too, and counts as if the boot loader had given it.
+    `cmdline` gets into the images too, and counts as if the boot loader had given it.
 
-    IPoIB before the root file system is there is of use with a network only, which dracut leaves out of the images of
-    hosts that have their root on a disk.
+    IPoIB in the initramfs is useful only with a network, which dracut leaves out of the images of hosts that have their
+    root on a disk.
     """
     lines = [DRACUT_TEXT[len(HEADER) :]] if options else []
     if drivers:
@@ -158,7 +158,7 @@ def load_text(names: t.Collection[str]) -> str:
 
 
 def without_block(text: str) -> str:
-    """The lines of others. A block without its end is someone's edit: only the marker is taken out."""
+    """The lines of others. A block without its end was edited by hand: only the marker is removed."""
     kept: list[str] = []
     block: list[str] | None = None
     for line in text.splitlines(True):
@@ -177,7 +177,7 @@ def without_block(text: str) -> str:
 
 
 def with_block(text: str, names: t.Collection[str]) -> str:
-    """C(text) with exactly one block of ours at its end, or none where there is nothing to list."""
+    """`text` with exactly one block of ours at its end, or none where there is nothing to list."""
     foreign = without_block(text)
     if not names:
         return foreign

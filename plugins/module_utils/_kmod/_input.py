@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What may be declared about kernel modules, judged without looking at a node."""
+"""Validates what is declared about kernel modules, without a look at a node."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def _cmdline_problems(variable: str, arguments: t.Any) -> list[Problem]:
 def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role kernel_modules.
 
-    What only the node's kernel knows (does the module exist, has it that parameter) is judged by the module, before it
-    changes anything.
+    What only the node's kernel knows (whether the module exists and has that parameter) is checked by the module, before
+    it changes anything.
     """
     found: list[Problem] = []
     if "kernel_modules_load" in variables:

@@ -45,7 +45,7 @@ if t.TYPE_CHECKING:
 _MODPROBE_DIRS = ("etc/modprobe.d", "run/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d", "lib/modprobe.d")
 _LOAD_DIRS = ("etc/modules-load.d", "run/modules-load.d", "usr/local/lib/modules-load.d", "usr/lib/modules-load.d", "lib/modules-load.d")
 
-# Its number was 40 and is 45 by now.
+# The number in its name was 40 in older releases.
 _DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
 
 _RDMA_UNIT = "rdma-load-modules@.service"
@@ -97,7 +97,7 @@ def read_catalogue(root: str, releases: t.Iterable[str]) -> Catalogue:
 
 
 def read_loaded(root: str) -> dict[str, bool]:
-    """/proc/modules: name, size, references, users; users end with C([permanent]) where a module can't be unloaded."""
+    """/proc/modules: name, size, references, users; users end with `[permanent]` where a module can't be unloaded."""
     loaded = {}
     for line in read_text(_at(root, "proc/modules")).splitlines():
         fields = line.split()
@@ -124,7 +124,7 @@ def read_live(root: str, module: str) -> dict[str, str]:
 
 
 def known_parameters(run: Runner, release: str, module: str) -> dict[str, str] | None:
-    """The parameters that modinfo lists, with their types; None where it can't tell."""
+    """The parameters that modinfo lists, with their types; None if unknown."""
     if not release or not run.has("modinfo"):
         return None
     output = run(["modinfo", "-k", release, "-p", module], ok=None)

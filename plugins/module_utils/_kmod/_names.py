@@ -30,7 +30,7 @@ class Catalogue(t.NamedTuple):
     loadable: frozenset[str] = frozenset()
     builtin: frozenset[str] = frozenset()
     aliases: t.Mapping[str, str] = {}
-    """Plain other names, such as C(svcrdma) for C(rpcrdma); patterns of devices are not among them."""
+    """Plain other names, such as `svcrdma` for `rpcrdma`; patterns of devices are not among them."""
     by_device: frozenset[str] = frozenset()
     """The modules that udev loads when it sees their hardware."""
 
@@ -38,7 +38,7 @@ class Catalogue(t.NamedTuple):
         return bool(self.loadable or self.builtin)
 
     def resolve(self, name: str) -> str:
-        """The module that is behind a name; C("") where this kernel has none."""
+        """The module that is behind a name; "" where this kernel has none."""
         spelt = canonical(name)
         if spelt in self.loadable or spelt in self.builtin:
             return spelt
@@ -50,12 +50,12 @@ class Catalogue(t.NamedTuple):
 
 
 def nearest(name: str, pool: t.Iterable[str]) -> list[str]:
-    """The names in C(pool) that look like C(name), best first."""
+    """The names in `pool` that look like `name`, best first."""
     return difflib.get_close_matches(name, sorted(pool), n=3, cutoff=0.7)
 
 
 def parse_dep(text: str) -> frozenset[str]:
-    """modules.dep and modules.builtin: one file a line, C(kernel/.../ib_ipoib.ko.xz: ...)."""
+    """modules.dep and modules.builtin: one file a line, `kernel/.../ib_ipoib.ko.xz: ...`."""
     names = set()
     for line in text.splitlines():
         base = line.split(":", 1)[0].rsplit("/", 1)[-1]
@@ -65,7 +65,7 @@ def parse_dep(text: str) -> frozenset[str]:
 
 
 def parse_alias(text: str) -> tuple[dict[str, str], frozenset[str]]:
-    """modules.alias (C(alias PATTERN MODULE)): plain names with their module, and the modules with a device pattern."""
+    """modules.alias (`alias PATTERN MODULE`): plain names with their module, and the modules with a device pattern."""
     plain: dict[str, str] = {}
     by_device = set()
     for line in text.splitlines():

@@ -8,7 +8,7 @@
 
 A module that is given a value that it does not take is not loaded at all, at the next boot at the latest. The types are
 those of include/linux/moduleparam.h; how they are read is kernel/params.c: numbers by kstrtol() with base 0, booleans by
-kstrtobool(), which looks at one letter, or at two after an C(o).
+kstrtobool(), which looks at one letter, or at two after an `o`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ARRAY = "array of "
 
 
 def allowed(kind: str, value: str) -> str:
-    """What the kernel takes for a parameter of that type; "" where C(value) is good, or where nothing is known about the type."""
+    """What the kernel takes for a parameter of that type; "" where `value` is good, or where nothing is known about the type."""
     if kind.startswith(_ARRAY):
         element = kind[len(_ARRAY) :]
         wrong = [words for words in (allowed(element, part) for part in value.split(",")) if words]

@@ -180,7 +180,7 @@ def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
             if not same_value(value, live[name]) if name in live else former.get(name) != value:
                 late[name] = (live.get(name, "unknown"), value)
         for name, value in sorted(former.items()):
-            # The kernel's own default is recorded nowhere: so this is reported once, when the option goes.
+            # The kernel's own default is recorded nowhere, so this is reported once, when the option is removed.
             if name not in declared and module in changed and same_value(value, live.get(name, value)):
                 late[name] = (value, "the driver's default")
         waiting += [Pending(Change(Kind.PARAMETER, module, name, *values, needs=needs)) for name, values in late.items()]

@@ -104,7 +104,7 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
         return found
     is_trusted = is_true(trusted)
     if _is_empty(key) and not is_trusted:
-        hint = "without a key anybody on the way could install packages; ofed_repository_trusted: true takes that upon you"
+        hint = "without a key, anyone on the network path could install packages; ofed_repository_trusted: true accepts that risk"
         found.append(Problem("ofed_repository_key", None, "a URL, the absolute path of a file on the node, or the key itself", hint))
     elif not _is_empty(key) and not (isinstance(key, str) and (_URL.match(key) or _ABSOLUTE.match(key) or _ARMOUR in key)):
         found.append(Problem("ofed_repository_key", key, "a URL, the absolute path of a file on the node, or the key itself, which begins with %s" % _ARMOUR))

@@ -6,7 +6,7 @@
 
 """mstflint and flint (the same tool of the MFT package): command lines, and the grammar of what they print. Pure.
 
-Shapes are those of mstflint 4.21 to 4.36 and of MFT of the same age. Errors stand on standard output as C(-E- TEXT);
+Shapes are those of mstflint 4.21 to 4.36 and of MFT of the same age. Errors stand on standard output as `-E- TEXT`;
 the exit status is 1 for nearly all of them.
 """
 
@@ -30,38 +30,38 @@ _TABLE_HEAD = re.compile(r"(?:UID\s+GuidsNumber|Node\s+Port1\s)")
 _NONE = ("", "N/A", "n/a")
 _FIRMWARE_CONTROL = "fw_ctrl"
 SECURE = "secure-fw"
-"""The security attribute of firmware that takes signed images only, and lets nobody else at its flash."""
+"""The security attribute of firmware that accepts signed images only, and lets no other program write the flash."""
 
 
 class Query(t.NamedTuple):
-    """What C(query) says of an adapter's flash or of an image file. "" where it says nothing."""
+    """What `query` says of an adapter's flash or of an image file. "" where it says nothing."""
 
     image_type: str = ""
-    """C(FS2), C(FS3), C(FS4) ..."""
+    """`FS2`, `FS3`, `FS4` ..."""
     version: str = ""
     """Of an adapter: what is in its flash, which is what it runs after the next reset."""
     running: str = ""
-    """What an adapter runs; the same as C(version) unless a reset is due."""
+    """The version that an adapter runs; the same as `version` unless a reset is due."""
     release_date: str = ""
-    """C(15.5.2023): day, month, year."""
+    """`15.5.2023`: day, month, year."""
     product_version: str = ""
     part_number: str = ""
     description: str = ""
     roms: tuple[str, ...] = ()
-    """C(type=PXE version=3.6.804 cpu=AMD64)."""
+    """`type=PXE version=3.6.804 cpu=AMD64`."""
     base_guid: str = ""
     base_mac: str = ""
     """Digits as printed."""
     psid: str = ""
     running_psid: str = ""
-    """The PSID of what an adapter runs, where both were asked for."""
+    """The PSID of what an adapter runs, where both were queried."""
     original_psid: str = ""
     """The PSID that the adapter left the factory with, where another one was burned."""
     security: tuple[str, ...] = ()
-    """C(secure-fw), C(signed-fw), C(dev) ..."""
+    """`secure-fw`, `signed-fw`, `dev` ..."""
     security_version: str = ""
     update_method: str = ""
-    """C(fw_ctrl): the firmware itself checks an image and writes it; C(Legacy): the tool writes the flash."""
+    """`fw_ctrl`: the firmware itself checks an image and writes it; `Legacy`: the tool writes the flash."""
 
 
 def query_device(tool: str, device: str) -> list[str]:
@@ -69,9 +69,9 @@ def query_device(tool: str, device: str) -> list[str]:
 
 
 def query_flash(tool: str, device: str) -> list[str]:
-    """Without the firmware in between, which speaks of the PSID that it runs itself, and of no original one.
+    """Query the flash directly: the firmware would report only the PSID that it runs, and no original one.
 
-    C(-qq) spares the reading of the ROMs, which are large.
+    `-qq` skips the ROMs, which are large.
     """
     return [tool, "--no_fw_ctrl", "-qq", "-d", device, "query"]
 
@@ -89,12 +89,12 @@ def verify_device(tool: str, device: str) -> list[str]:
 
 
 def burn(tool: str, device: str, image: str, change_psid: bool = False) -> list[str]:
-    """Without a question: whether to burn was decided before. To change the PSID, the tool writes the flash itself."""
+    """Burn without a prompt: the decision was made before. To change the PSID, the tool writes the flash itself."""
     return [tool, "-y", "-d", device, "-i", image, *(["-allow_psid_change"] if change_psid else []), "burn"]
 
 
 def error_of(text: str) -> str:
-    """What the tool complains of: its first error line, else its last line."""
+    """The error that the tool reports: its first error line, else its last line."""
     match = _ERROR.search(text)
     if match:
         return match.group("text").strip().rstrip(".")
@@ -103,7 +103,7 @@ def error_of(text: str) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """C(14.26.0226) -> (14, 26, 226): versions are compared as numbers, which come with and without leading zeros."""
+    """`14.26.0226` -> (14, 26, 226): versions are compared as numbers, which come with and without leading zeros."""
     if not _VERSION.match(version):
         raise UnexpectedOutput("%r is no firmware version" % version)
     return tuple(int(part) for part in version.split("."))
@@ -118,8 +118,8 @@ def _plain(value: str) -> str:
 
 
 def _fields(text: str) -> tuple[dict[str, str], list[str]]:
-    """The first value of every key, and the ROMs. C(Description) comes twice: with C(full), and as the head of a table,
-    whose first column is C(UID), or C(Node) for FS2."""
+    """The first value of every key, and the ROMs. `Description` comes twice: with `full`, and as the head of a table,
+    whose first column is `UID`, or `Node` for FS2."""
     fields: dict[str, str] = {}
     roms: list[str] = []
     in_roms = False
@@ -139,7 +139,7 @@ def _fields(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def parse_query(text: str) -> Query:
-    """The output of C(query) and C(query full); UnexpectedOutput where it names no version."""
+    """The output of `query` and `query full`; UnexpectedOutput where it names no version."""
     fields, roms = _fields(text)
 
     def field(*keys: str) -> str:
@@ -174,18 +174,18 @@ def parse_query(text: str) -> Query:
 
 
 def verified(rc: int, text: str) -> bool:
-    """Did C(verify) find the image whole?"""
+    """Whether `verify` found the image intact."""
     return rc == 0 and "FW image verification succeeded" in text and "-E-" not in text
 
 
 def wrote_flash(text: str) -> bool:
-    """Did the tool that printed this write the flash itself?
+    """Whether the tool that printed this wrote the flash itself.
 
-    It does for images that can't be checked by firmware too, whatever the adapter's default method is.
+    It also does so for images that the firmware can't check, whatever the adapter's default method is.
     """
     return "without signatures" in text
 
 
 def firmware_checks(found: Query) -> bool:
-    """Does the adapter's own firmware check what it is given, before it takes it over?"""
+    """Whether the adapter's own firmware checks an image before it accepts it."""
     return found.update_method.lower() == _FIRMWARE_CONTROL

@@ -30,7 +30,7 @@ class Manager(abc.ABC):
     options: t.ClassVar[t.Mapping[str, t.Mapping[str, t.Any]]] = {}
     """Options of that module, by state."""
     quiet_options: t.ClassVar[t.Mapping[str, t.Any]] = {}
-    """Those that keep packages from starting their services on installation."""
+    """Options that keep packages from starting their services on installation."""
     simulates: bool = False
     """Whether it can simulate a repository that is not declared yet, and downgrade within one transaction."""
     lists_age: bool = False
@@ -38,7 +38,7 @@ class Manager(abc.ABC):
     repository_files: Argv
     """Every file that an earlier run may have written for the site's repository."""
     lock_hint: str = ""
-    """What to install where `can_lock` is false."""
+    """The package to install where `can_lock` is false."""
 
     # Command lines; most go on with the names of packages.
     update: Argv
@@ -89,7 +89,7 @@ class Manager(abc.ABC):
 
     @abc.abstractmethod
     def removal_script(self, names: t.Sequence[str]) -> str:
-        """A line for the shell that finds out which packages something else needs, and changes nothing."""
+        """A shell command that finds out which packages something else needs, and changes nothing."""
 
     @abc.abstractmethod
     def removable(self, names: t.Sequence[str], stdout: str, stderr: str) -> list[str]:

@@ -6,9 +6,9 @@
 
 """mlxconfig (MFT) and mstconfig (mstflint): command lines, and what they print. Pure.
 
-Facts of the programs: options come before the command; every error is a line with C(-E- ) on standard output and exit
-status 3; an answer of no, also at the end of standard input, is exit status 2. A C(set) with no for an answer checks
-names, types and enumerations and shows the new values, so it is the programs' own dry run. A C(set) with yes writes even
+Facts of the programs: options come before the command; every error is a line with `-E- ` on standard output and exit
+status 3; an answer of no, also at the end of standard input, is exit status 2. A `set` with no for an answer checks
+names, types and enumerations and shows the new values, so it is the programs' own dry run. A `set` with yes writes even
 where nothing changes.
 """
 
@@ -25,7 +25,7 @@ TOOLS = ("mlxconfig", "mstconfig")
 DONE = 0
 ABORTED = 2
 
-# The first version that writes JSON. It must go to a regular file: with a pipe the program reads its own output for ever.
+# The first version that writes JSON. It must go to a regular file: with a pipe the program reads its own output forever.
 _JSON_SINCE = (4, 31)
 
 _VERSION = re.compile(r"\b(?:mft|mstflint) (\d{1,4})\.(\d{1,4})\.")
@@ -39,8 +39,8 @@ _ERROR = re.compile(r"-E- (.*?)\s*$", re.MULTILINE)
 _SIZE = re.compile(r"as its size is (\d{1,2}) bits")
 _LIMIT = re.compile(r"Parameter (\S+?)' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
 
-# The last but one is all that is said of a semaphore that stays taken, after 13 seconds, and of firmware that still starts;
-# the last one is what a tool meets right after another one was killed at work.
+# The second last is the only message for a semaphore that stays locked for 13 seconds, and for firmware that is still starting.
+# The last one appears right after another tool was killed at work.
 _BUSY = (
     *("device is busy", "icmd semaphore", "interface busy", "semaphore locked", "resource unavailable"),
     "error when trying to check if nv access registers are supported",
@@ -68,7 +68,7 @@ class Row(t.NamedTuple):
     """What it uses now."""
     read_only: bool = False
     new: str | None = None
-    """In the answer to a set: what would be C(next)."""
+    """In the answer to a set: what would be `next`."""
 
 
 class Answer(t.NamedTuple):
@@ -76,9 +76,9 @@ class Answer(t.NamedTuple):
 
     device: str = ""
     type: str = ""
-    """C(ConnectX5)."""
+    """`ConnectX5`."""
     name: str = ""
-    """The part, C(MCX556A-ECA_Ax); "" where it is not known."""
+    """The part, `MCX556A-ECA_Ax`; "" where it is not known."""
     rows: t.Mapping[str, Row] = {}
 
 
@@ -92,12 +92,12 @@ def query_command(tool: str, device: str, names: t.Sequence[str] = (), json_file
 
 
 def set_command(tool: str, device: str, assignments: t.Mapping[str, str], dry_run: bool) -> list[str]:
-    """Set parameters; C(dry_run) needs an empty standard input."""
+    """Set parameters; `dry_run` needs an empty standard input."""
     return [tool, *([] if dry_run else ["-y"]), "-d", device, "set", *("%s=%s" % item for item in assignments.items())]
 
 
 def backup_command(tool: str, device: str, path: str) -> list[str]:
-    """Save what is set, in the form that C(set_raw) reads."""
+    """Save what is set, in the form that `set_raw` reads."""
     return [tool, "-d", device, "-f", path, "backup"]
 
 
@@ -106,13 +106,13 @@ def confs_command(tool: str, device: str) -> list[str]:
 
 
 def writes_json(version_text: str) -> bool:
-    """Does the program that says C(mstconfig, mstflint 4.31.0, ...) write JSON?"""
+    """Whether the program with the version line `mstconfig, mstflint 4.31.0, ...` writes JSON."""
     match = _VERSION.search(version_text)
     return bool(match and (int(match.group(1)), int(match.group(2))) >= _JSON_SINCE)
 
 
 def errors_of(text: str) -> list[str]:
-    """The texts after C(-E-), with single blanks; usage errors have the whole help behind them, which is left out."""
+    """The texts after `-E-`, with single blanks; usage errors have the whole help behind them, which is left out."""
     return [" ".join(match.split()) for match in _ERROR.findall(text)]
 
 
@@ -121,17 +121,17 @@ def _says(texts: t.Iterable[str], phrases: t.Sequence[str]) -> bool:
 
 
 def is_busy(errors: t.Sequence[str]) -> bool:
-    """Is another program at work on the card? Then try again."""
+    """Whether another program is using the card, so that another try is worthwhile."""
     return _says(errors, _BUSY)
 
 
 def needs_other_tool(errors: t.Sequence[str]) -> bool:
-    """Can the other of the two programs do what this one can't?"""
+    """Whether the other of the two programs can do what this one can't."""
     return _says(errors, _OTHER_TOOL) or _says(errors, _UNKNOWN)
 
 
 def is_missing(errors: t.Sequence[str]) -> bool:
-    """Is a parameter unknown to the program or not there on the card?"""
+    """Whether a parameter is unknown to the program or missing on the card."""
     return _says(errors, _UNKNOWN) or _says(errors, _UNAVAILABLE) or _says(errors, _OUT_OF_RANGE)
 
 
@@ -145,7 +145,7 @@ def limit_of(errors: t.Sequence[str]) -> tuple[str, str] | None:
 
 
 def allowed_by(error: str) -> str:
-    """What an error lets one write instead, in words; "" where it doesn't say."""
+    """What the error names as allowed, in words; "" if it names nothing."""
     size, limit = _SIZE.search(error), limit_of([error])
     if size:
         return "0 to %d" % (2 ** int(size.group(1)) - 1)
@@ -219,7 +219,7 @@ def _json_text(device: t.Mapping[str, t.Any], key: str) -> str:
 
 
 def parse_json(text: str) -> tuple[Answer, ...]:
-    """The file of C(-j): one answer a device."""
+    """The file of `-j`: one answer a device."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as exc:

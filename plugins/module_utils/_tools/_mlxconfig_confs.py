@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What C(mlxconfig show_confs) knows of parameters: their kind and the names of their values. Pure.
+"""What `mlxconfig show_confs` knows of parameters: their kind and the names of their values. Pure.
 
 It lists what the program's database has, for all cards together; whether a card has a parameter only a query tells.
 """
@@ -25,9 +25,9 @@ class Conf(t.NamedTuple):
 
     name: str
     kind: str
-    """C(NUM), C(BINARY), C(BYTES) and so on; "" for an enumeration or boolean."""
+    """`NUM`, `BINARY`, `BYTES` and so on; "" for an enumeration or boolean."""
     values: tuple[str, ...] = ()
-    """The names of an enumeration; with its number where the description has it, C(ETH(2))."""
+    """The names of an enumeration; with its number where the description has it, `ETH(2)`."""
 
     def allowed(self) -> str:
         """What may be declared, in words."""

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""C(mlxfwreset) and C(mstfwreset): how firmware and configuration that are pending can be loaded, and loading them.
+"""`mlxfwreset` and `mstfwreset`: how firmware and configuration that are pending can be loaded, and loading them.
 
 The grammar is that of mstflint 4.21 to 4.31 and of MFT of the same numbers. Exit status: 0 is also given when the tool
 stopped with a notice, a warning, or a "no" at its prompt, so success is the line that says so and nothing else; 1 is an
@@ -43,7 +43,7 @@ _STEP = re.compile(r"^-I- (.+?)\s+-(Done|Failed|Skipped)?\s*$", re.MULTILINE)
 _LOADED = re.compile(r"^-I- FW was loaded successfully", re.MULTILINE)
 _USAGE = re.compile(r"^m[ls][xt]fwreset: error: (.*)$", re.MULTILINE)
 
-# What an error of the tool means for the one who reads it, by a part of its text.
+# What to do about an error of the tool, by a part of its text.
 _HINTS = (
     ("not supported on virtual machines", "reboot the machine that has the card instead"),
     ('stop "opensm"', "stop the subnet manager of this node first"),
@@ -90,7 +90,7 @@ class Query(t.NamedTuple):
 
 
 class Outcome(t.NamedTuple):
-    """What a reset came to."""
+    """The result of a reset."""
 
     loaded: bool
     steps: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def hint_of(error: str) -> str:
 
 
 def parse_query(stdout: str) -> Query:
-    """The answer to C(query): sections of rows "N: text -[Not ]Supported [(default)]". Raises UnexpectedOutput.
+    """The answer to `query`: sections of rows "N: text -[Not ]Supported [(default)]". Raises UnexpectedOutput.
 
     "Not supported" is spelt with a small letter in the section on synchronization. Sections that are not known, and
     lines outside of sections, are left out: newer tools have more of them.
@@ -132,7 +132,7 @@ def parse_query(stdout: str) -> Query:
 
 
 def parse_reset(stdout: str, stderr: str = "") -> Outcome:
-    """What C(reset) came to. Never raises: output that is not known is a reset that did not succeed."""
+    """The result of `reset`. Never raises: unknown output counts as a reset that did not succeed."""
     text = stdout + "\n" + stderr
     steps = tuple(match.group(1).strip() for match in _STEP.finditer(stdout) if match.group(2) == "Done")
     error = error_of(text)

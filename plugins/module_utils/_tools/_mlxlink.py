@@ -4,12 +4,12 @@
 
 # Private to this collection: it may change without notice.
 
-"""C(mlxlink) and C(mstlink): link, cable and error counters of one port.
+"""`mlxlink` and `mstlink`: link, cable and error counters of one port.
 
 Sections are titles underlined with dashes, rows are "key : value" with the colon in column 35 or later; colour codes
-are printed into pipes as well. C(--json) gives C({"result": {"output": {section: {key: value}}}, "status": {...}}), where
-a value is a text or C({"values": [...]}), the latter with a C("mask") for speeds; the status says 0 for success. Errors go
-to standard error with exit status 1, with C(--json) too where the card could not be opened at all.
+are printed into pipes as well. `--json` gives `{"result": {"output": {section: {key: value}}}, "status": {...}}`, where
+a value is a text or `{"values": [...]}`, the latter with a `mask` for speeds; the status says 0 for success. Errors go
+to standard error with exit status 1, with `--json` too where the card could not be opened at all.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Cable(t.NamedTuple):
     """The cable or module in a port. Texts are "" and numbers None where it doesn't say."""
 
     identifier: str = ""
-    """Its form: C(QSFP28), C(OSFP) ..."""
+    """Its form: `QSFP28`, `OSFP` ..."""
     type: str = ""
-    """C(Passive copper cable), C(Optical Module (separated)) ..."""
+    """`Passive copper cable`, `Optical Module (separated)` ..."""
     technology: str = ""
     vendor: str = ""
     part_number: str = ""
@@ -78,10 +78,10 @@ class Link(t.NamedTuple):
     """One port as its card sees it."""
 
     state: str = ""
-    """C(Active), C(Polling), C(Disable) ..."""
+    """`Active`, `Polling`, `Disable` ..."""
     physical_state: str = ""
     speed: str = ""
-    """C(IB-EDR), C(100G) ..."""
+    """`IB-EDR`, `100G` ..."""
     width: str = ""
     fec: str = ""
     auto_negotiation: str = ""
@@ -103,7 +103,7 @@ def error_of(text: str) -> str:
 
 
 def parse_text(text: str) -> Sections:
-    """The sections of an output without C(--json). Raises UnexpectedOutput where there is none."""
+    """The sections of an output without `--json`. Raises UnexpectedOutput where there is none."""
     found: Sections = {}
     rows: dict[str, str] = {}
     previous = ""
@@ -129,7 +129,7 @@ def _flat(value: t.Any) -> str:
 
 
 def parse_json(text: str) -> Sections:
-    """The sections of an output with C(--json), in the notation of the text. Raises CommandFailed for a status that is an
+    """The sections of an output with `--json`, in the notation of the text. Raises CommandFailed for a status that is an
     error, and UnexpectedOutput for what is no such JSON."""
     text = _COLOUR.sub("", text)
     try:
@@ -157,13 +157,13 @@ def _known(value: str) -> str:
 
 
 def speeds_of(value: str) -> tuple[str, ...]:
-    """C(0x00000200 (100G_4X,50G_2X)) in parts, as the tool orders them."""
+    """`0x00000200 (100G_4X,50G_2X)` in parts, as the tool orders them."""
     match = _SPEEDS.match(value.strip())
     return tuple(item.strip() for item in match.group(2).split(",") if _known(item.strip())) if match else ()
 
 
 def number_of(value: str) -> float | None:
-    """The number that a value starts with: C(61 [-10..80]) is 61; None where there is none."""
+    """The number that a value starts with: `61 [-10..80]` is 61; None where there is none."""
     match = _NUMBER.match(value.strip())
     return float(match.group(0)) if match else None
 
@@ -175,7 +175,7 @@ def count_of(value: str) -> int | None:
 
 
 def ber_of(value: str) -> float | None:
-    """C(5E-10); C(15E-255), which stands for no error at all, is 0; None where there is none."""
+    """`5E-10`; `15E-255`, which stands for no error at all, is 0; None where there is none."""
     match = _BER.match(value.strip())
     if match is None:
         return None
@@ -252,7 +252,7 @@ def tool(run: Runner) -> str:
 def query(run: Runner, name: str, device: str, port: int) -> Link:
     """Link and cable of one port, as JSON where the tool has it. Raises CommandFailed with the tool's words.
 
-    C(device) is a PCI address. A port number is only given to devices of several ports: others have one whose number
+    `device` is a PCI address. A port number is only given to devices of several ports: others have one whose number
     the tool finds by itself.
     """
     argv = [name, "-d", device, *(["-p", str(port)] if port > 1 else []), "-m", "-c"]

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Installed packages, whichever package manager keeps them. Pure."""
+"""Installed packages, for all package managers. Pure."""
 
 from __future__ import annotations
 

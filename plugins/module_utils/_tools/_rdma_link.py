@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Software RDMA links: what they are called, and what rdma(8) and sysfs say of those that are there. Pure."""
+"""Software RDMA links: their types and names, and how rdma(8) and sysfs show them. Pure."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def parse_netdevs(stdout: str) -> dict[str, str]:
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("ifname"), str):
             netdev = row.get("netdev")
-            # iproute2 of before 5.0 prints DEVICE/PORT.
+            # iproute2 before 5.0 prints DEVICE/PORT.
             found[row["ifname"].split("/", 1)[0]] = netdev if isinstance(netdev, str) else ""
     return found
 

@@ -39,7 +39,7 @@ def parse_rpm_query(stdout: str) -> dict[str, Package]:
 
 
 def erase_test_argv(names: t.Iterable[str]) -> tuple[str, ...]:
-    """Tell what needs the packages, and change nothing."""
+    """Report what needs the packages, and change nothing."""
     return ("rpm", "--erase", "--test", *names)
 
 

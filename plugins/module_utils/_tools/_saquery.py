@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""C(saquery): what the subnet administration of the master knows. Grammar from infiniband-diags, C(saquery.c)."""
+"""`saquery`: what the subnet administration of the master knows. Grammar from infiniband-diags, `saquery.c`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOBODY = re.compile(r"No SM/SA found|Failed to bind to the SA|Query SA failed: 
 
 
 def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
-    """C(saquery SMIR): one block a subnet manager; sorted by port GUID. Raises UnexpectedOutput."""
+    """`saquery SMIR`: one block a subnet manager; sorted by port GUID. Raises UnexpectedOutput."""
     records: list[SmInfo] = []
     head, *blocks = stdout.split(_HEAD)
     if head.strip():
@@ -43,7 +43,7 @@ def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
 
 
 def nobody_answered(text: str) -> bool:
-    """Does an error text of saquery mean that there is no subnet administration?"""
+    """Whether an error text of saquery means that there is no subnet administration."""
     return _NOBODY.search(text) is not None
 
 

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""C(sminfo): which subnet manager does a port see? Grammar from infiniband-diags, C(sminfo.c)."""
+"""`sminfo`: the subnet manager that a port sees. Grammar from infiniband-diags, `sminfo.c`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STANDBY, MASTER = 2, 3
 
 _LINE = re.compile(r"^sminfo: sm lid (\d+) sm guid 0x([0-9a-fA-F]+), activity count (\d+) priority (\d+) state (\d+) ?(\S*)$", re.M)
 
-# Nobody answered: the fabric has no subnet manager, or it went away. Everything else (no HCA, no umad) is a failure.
+# No answer: the fabric has no subnet manager, or it went away. Everything else (no HCA, no umad) is a failure.
 _NOBODY = re.compile(r"iberror: (?:failed: query|query failed)")
 
 
@@ -61,14 +61,14 @@ def parse(stdout: str) -> SmInfo:
 
 
 def nobody_answered(text: str) -> bool:
-    """Does an error text of sminfo mean that there is no subnet manager?"""
+    """Whether an error text of sminfo means that there is no subnet manager."""
     return _NOBODY.search(text) is not None
 
 
 def query(run: Runner, device: str, port: int, lid: int | None = None) -> SmInfo | None:
-    """The subnet manager that this port was configured by (or that lives at C(lid)); None where nobody answers.
+    """The subnet manager that this port was configured by (or that lives at `lid`); None if there is no answer.
 
-    Needs root, C(ib_umad) and a port in state INIT or better; raises CommandFailed otherwise.
+    Needs root, `ib_umad` and a port in state INIT or better; raises CommandFailed otherwise.
     """
     argv = ["sminfo", "-C", device, "-P", str(port)]
     if lid is not None:

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""C(smpquery): ask a node of the fabric about itself. Grammar from infiniband-diags, C(smpquery.c)."""
+"""`smpquery`: queries a node of the fabric. Grammar from infiniband-diags, `smpquery.c`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DESCRIPTION = re.compile(r"^Node Description:\.*(.*)$", re.M)
 
 
 def parse_node_description(stdout: str) -> str:
-    """The node description, C(node1 mlx5_0); "" where there is none."""
+    """The node description, `node1 mlx5_0`; "" where there is none."""
     match = _DESCRIPTION.search(stdout)
     return match.group(1).strip() if match else ""
 
 
 def node_description(run: Runner, device: str, port: int, lid: int) -> str:
-    """What the node at C(lid) calls itself; "" if it does not answer: this only serves to name it."""
+    """The name that the node at `lid` has for itself; "" if it does not answer, because it is only used in messages."""
     output = run(["smpquery", "-C", device, "-P", str(port), "nodedesc", str(lid)], ok=None, timeout=20)
     return parse_node_description(output.stdout) if output.rc == 0 else ""

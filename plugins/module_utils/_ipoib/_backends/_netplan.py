@@ -110,7 +110,7 @@ def _yaml(interfaces: t.Sequence[Interface], renderer: str, infiniband_mode: boo
 
 
 def _interface(interface: Interface, renderer: str, infiniband_mode: bool) -> list[str]:
-    # The renderer of this interface alone: a global one would be everybody's.
+    # The renderer of this interface alone: a global one would affect all interfaces.
     lines = ["renderer: %s" % renderer]
     if interface.bond is not None:
         lines += _bond(interface.bond)

@@ -35,7 +35,7 @@ class NetworkdDriver(Driver):
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         """A reload makes new children and configures the interfaces whose files it finds changed; others are told to."""
-        # A child that somebody has deleted comes back when its parent is configured again.
+        # A child that was deleted by hand comes back when its parent is configured again.
         orphaned = {interface.parent for interface in todo.live if interface.is_child and todo.touches(interface.name, ("device",))}
         astray = [
             interface.name

@@ -157,7 +157,7 @@ def test_with_systemd_it_is_a_unit(tmp_path: pathlib.Path, monkeypatch: pytest.M
     (tmp_path / "run/systemd/system").mkdir(parents=True)
     monkeypatch.setattr(jobs, "_START_PATIENCE", 0.1)
     run = Shellless(systemd=True)
-    with pytest.raises(CommandFailed, match="did not begin"):
+    with pytest.raises(CommandFailed, match="did not start"):
         jobs.start(run, "stack", [], 60, {}, str(tmp_path))
     assert run.calls[0][:3] == ["systemd-run", "--unit=rdma-ofed-stack", "--collect"]
     found = jobs.read_job("stack", str(tmp_path))
