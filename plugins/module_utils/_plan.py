@@ -90,11 +90,9 @@ class Change(t.NamedTuple):
             return cls(Kind(row[0]), *row[1:])
         # A job that an earlier release of the collection began: the object in words, before, after, needs, blocked_by.
         word, _space, rest = str(row[0]).partition(" ")
-        if word == Kind.FILE.value:
-            return cls(Kind.FILE, rest, "", *row[1:])
-        if word == Kind.STACK.value:
-            return cls(Kind.STACK, "", rest, *row[1:])
-        return cls(Kind.UNTYPED, str(row[0]), "", *row[1:])
+        if word in (Kind.FILE.value, Kind.PACKAGE.value, Kind.KERNEL.value):
+            return cls(Kind(word), rest, "", *row[1:])
+        return cls(Kind.STACK, "", rest, *row[1:])
 
     def key(self) -> tuple[str, str, str]:
         """What is changed, whatever its values."""
