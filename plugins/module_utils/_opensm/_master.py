@@ -78,7 +78,10 @@ def runs_on(guid: str, description: str, *, guids: t.Collection[str], names: t.I
     if guids:
         return guid in guids
     hosts = [name for name in names if name]
-    return bool(host_of(description, hosts)) if hosts and names_host(description) else None
+    if not hosts or not names_host(description):
+        return None
+    # The name is not always the first word: rdma-ndd has a format that sites change.
+    return any(host_of(word, hosts) for word in re.split(r"[\s;:,]+", description))
 
 
 def outranks(one: tuple[int, str], other: tuple[int, str]) -> bool:

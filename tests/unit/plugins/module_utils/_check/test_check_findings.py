@@ -275,6 +275,8 @@ def test_the_subnet_manager_is_asked_through_an_active_declared_infiniband_port(
     [
         (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, "node1 mlx5_0"), True),
         (Wanted(designated_host="node1.example.org"), Master(MASTERS, 1, 0, 3, "NODE1 HCA-1"), True),
+        (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, "mlx5_0 node1.example.org"), True),
+        (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, "node1:HCA-1"), True),
         (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, "node11 mlx5_0"), False),
         (Wanted(designated_host="sm", designated_names=("node1.cluster",)), Master(MASTERS, 1, 0, 3, "node1 mlx5_0"), True),
         (Wanted(designated_host="node1"), Master(MASTERS, 1, 0, 3, "MT4119 ConnectX5   Mellanox Technologies"), None),
