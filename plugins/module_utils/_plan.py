@@ -57,8 +57,6 @@ class Kind(str, enum.Enum):
     """The PCI address of an HCA; aspects: `version`, `psid`, `running_version`, `running_psid`."""
     FIRMWARE_PARAMETER = "firmware_parameter"
     """The PCI address of an HCA; the aspect is the name of the parameter."""
-    UNTYPED = "untyped"
-    """The subject is the object in words."""
 
 
 class Change(t.NamedTuple):
@@ -80,11 +78,6 @@ class Change(t.NamedTuple):
     def words(self) -> str:
         """The change in one line, for people."""
         return _words.change(self)
-
-    @property
-    def what(self) -> str:
-        """The object in words."""
-        return _words.subject(self)
 
     def is_about(self, kind: Kind, subject: str | None = None, aspect: str | None = None) -> bool:
         """Whether it changes this object, or any of the kind where `subject` is None; with `aspect`, just that property of it."""
@@ -147,11 +140,6 @@ class Plan(t.NamedTuple):
         """The changes that are made now and effective only later."""
         return tuple(Pending(change) for change in self.changes if NEEDS.index(change.needs) >= NEEDS.index("driver_reload"))
 
-    @property
-    def blockers(self) -> list[str]:
-        """In words, for people."""
-        return ["%s: %s" % (change.words(), change.blocked_by) for change in self.changes if change.blocked_by]
-
     def about(self, kind: Kind, aspect: str | None = None) -> tuple[Change, ...]:
         """The changes of one kind, and of one property where `aspect` names it, in order."""
         return tuple(change for change in self.changes if change.is_about(kind, aspect=aspect))
@@ -187,12 +175,6 @@ class Plan(t.NamedTuple):
             "reboot_required": any(entry.change.needs in REBOOTS for entry in waiting),
             "reasons": list(reasons),
         }
-
-
-def untyped(what: str, before: str, after: str, needs: str = "", blocked_by: str = "") -> Change:
-    """A change whose object is given in words."""
-    kind, subject = (Kind.FILE, what[5:]) if what.startswith("file ") else (Kind.UNTYPED, what)
-    return Change(kind, subject, "", before, after, needs, blocked_by)
 
 
 def changes_of(*candidates: Change | None) -> tuple[Change, ...]:

@@ -190,7 +190,12 @@ class Tree:
 
     def _readers(self) -> dict[str, list[str]]:
         """The playbooks and roles that read each variable of the site, by its name as a word of their text."""
-        places = {"`%s.yml`" % path.stem: path.read_text(encoding="utf-8") for path in sorted((self.root / "playbooks").glob("*.yml"))}
+        folder = self.root / "playbooks"
+        places = {}
+        for path in sorted(folder.glob("*.yml")):
+            text = path.read_text(encoding="utf-8")
+            shared = re.findall(r"import_tasks: (\S+)", text)
+            places["`%s.yml`" % path.stem] = "\n".join([text, *((folder / name).read_text(encoding="utf-8") for name in shared)])
         for role in self.roles:
             files = [path for path in sorted((self.root / "roles" / role).rglob("*.yml")) if path.parts[-2] != "meta"]
             places["`%s`" % role] = "\n".join(path.read_text(encoding="utf-8") for path in files)

@@ -42,15 +42,15 @@ def due(names: t.Sequence[str], state: str, installed: t.Mapping[str, str] | Non
     return [name for name in names if name in installed or name not in known]
 
 
-def installed_packages(run: Runner, names: t.Iterable[str] = (), root: str = "/") -> dict[str, str]:
-    """Versions of the installed packages among `names` and those that any family knows.
+def installed_packages(run: Runner, family: Family | None, names: t.Iterable[str] = (), *, root: str = "/") -> dict[str, str]:
+    """Versions of the installed packages among `names` and those that any family knows; no process where dpkg keeps the database, else one.
 
-    No process where dpkg keeps the database, else one. A dpkg without packages also exists on RPM systems, as a tool for
-    containers; so the first database that has one of the packages counts.
+    The family of the node decides which database counts: both a dpkg on an RPM system and an rpm on a Debian exist as tools for
+    containers. On a node of no known family it is the first database that has one of the packages.
     """
     wanted = {name for name in {*known_packages(), *names} if name and "*" not in name}
-    for family in FAMILIES:
-        found = family.manager.database(run, root, names=wanted)
+    for each in FAMILIES if family is None else (family,):
+        found = each.manager.database(run, root, names=wanted)
         if found:
             return {name: package.version for name, package in found.items() if package.state == "installed"}
     return {}

@@ -13,6 +13,8 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import installed_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
 
@@ -120,5 +122,7 @@ def read_stack(run: Runner, root: str = "/") -> Stack:
     modules = os.path.join(root, "sys/module")
     loaded = "ofed" if os.path.exists(modules + "/mlx_compat") else "inbox" if os.path.exists(modules + "/ib_core") else ""
     ofed_info = run(["ofed_info", "-s"], ok=None, timeout=10).stdout if run.has("ofed_info") else ""
-    packages = installed_packages(run, PACKAGES, root) or parse_pacman_names(entries(root, "var/lib/pacman/local"), PACKAGES)
+    packages = installed_packages(run, by_name(read_os(root).family), PACKAGES, root=root) or parse_pacman_names(
+        entries(root, "var/lib/pacman/local"), PACKAGES
+    )
     return decide_stack(packages, ofed_info, loaded)._replace(ulps=tuple(sorted(read_record(root).protocols)))

@@ -26,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method impor
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 
 if t.TYPE_CHECKING:
@@ -174,7 +175,7 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
         if change.kind == Kind.FILE:
             apply_file(module, change, root=root)
             if change.subject == UNIT_PATH:
-                run(["systemctl", "daemon-reload"])
+                Systemd(run).daemon_reload()
         elif change.kind == Kind.KERNEL:
             rebuild_driver(run, found, timeout, root=root)
             peer = read_gpu(run, found.kernel, root).peer(PEERMEM)
@@ -188,7 +189,7 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
         elif change.kind == Kind.PACKAGE:
             build_legacy(run, found, wanted.source, stamp=_plan.wanted_stamp(found, wanted), timeout=timeout, root=root)
             # Its init script becomes a unit with that.
-            run(["systemctl", "daemon-reload"])
+            Systemd(run).daemon_reload()
         elif change.kind == Kind.PARAMETER:
             run(["rmmod", PEERMEM])
             load(run, PEERMEM, found.gpu.peer(PEERMEM).file)
@@ -203,9 +204,9 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
 
 def _service(run: Runner, found: Found, change: Change) -> None:
     if change.after == _plan.ACTIVE:
-        run(["systemctl", "start", change.subject], timeout=_LOAD_SECONDS)
+        Systemd(run, timeout=_LOAD_SECONDS).start(change.subject)
         return
-    run(["systemctl", "enable" if change.after == _plan.YES else "disable", change.subject])
+    Systemd(run).set_enabled(change.subject, change.after == _plan.YES)
     if change.after == _plan.NO and not found.gpu.peer(PEERMEM).users:
         # It would stay active in name, and its end unload the module another day.
-        run(["systemctl", "stop", change.subject], timeout=_LOAD_SECONDS)
+        Systemd(run, timeout=_LOAD_SECONDS).stop(change.subject)

@@ -16,8 +16,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-PREFIX = "file "
-
 # The first line of every file that the collection owns entirely.
 HEADER = "# Managed by the Ansible collection rdma.ofed: local changes are overwritten.\n"
 

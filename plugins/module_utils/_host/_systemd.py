@@ -30,14 +30,14 @@ class Systemd:
         """Read the unit files again."""
         self._call("daemon-reload", (), False)
 
-    def start(self, *units: str, attempt: bool = False) -> None:
-        self._call("start", units, attempt)
+    def start(self, *units: str) -> None:
+        self._call("start", units, False)
 
-    def stop(self, *units: str, attempt: bool = False) -> None:
-        self._call("stop", units, attempt)
+    def stop(self, *units: str) -> None:
+        self._call("stop", units, False)
 
-    def restart(self, *units: str, attempt: bool = False) -> None:
-        self._call("restart", units, attempt)
+    def restart(self, *units: str) -> None:
+        self._call("restart", units, False)
 
     def reload(self, *units: str, attempt: bool = False) -> None:
         """Let the services read their configuration again."""
@@ -46,8 +46,18 @@ class Systemd:
     def enable(self, *units: str) -> None:
         self._call("enable", units, False)
 
-    def disable(self, *units: str, attempt: bool = False) -> None:
-        self._call("disable", units, attempt)
+    def disable(self, *units: str) -> None:
+        self._call("disable", units, False)
+
+    def disable_and_stop(self, *units: str) -> None:
+        self._call("disable", ("--now", *units), False)
+
+    def remove_boot_links(self, unit: str) -> None:
+        """As `disable`, of a unit that may not exist, and without reading unit files again."""
+        self._call("--no-reload", ("disable", unit), True)
+
+    def set_enabled(self, unit: str, enabled: bool) -> None:
+        self._call("enable" if enabled else "disable", (unit,), False)
 
     def is_active(self, *units: str) -> bool:
         """Whether one of the units is active."""

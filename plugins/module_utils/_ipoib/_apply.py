@@ -16,6 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
@@ -146,7 +147,7 @@ class Applier:
             path = change.subject
             # The unit is disabled while systemd can still read what it is wanted by.
             if path == _boot.UNIT_PATH and not change.after:
-                self._run(["systemctl", "disable", _boot.UNIT])
+                Systemd(self._run).disable(_boot.UNIT)
             saved = apply_file(self._module, change, mode=_registry.file_mode(path), backup=self._backup and path in shared, root=self._root)
             if saved:
                 self.backups.append(saved)
@@ -155,9 +156,9 @@ class Applier:
 
     def _unit(self, todo: IpoibPlan, changed: t.Sequence[str]) -> None:
         if _boot.UNIT_PATH in changed:
-            self._run(["systemctl", "daemon-reload"])
+            Systemd(self._run).daemon_reload()
         if any(change.is_about(Kind.UNIT, _boot.UNIT) and change.after == _boot.ENABLED for change in todo.plan.changes):
-            self._run(["systemctl", "enable", _boot.UNIT])
+            Systemd(self._run).enable(_boot.UNIT)
 
     def _forget(self, todo: IpoibPlan) -> None:
         """Tell former back-ends that their files have gone, before the one in use is told of its own."""

@@ -17,6 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, family, route_text, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -133,7 +134,7 @@ def _link(netdev: Netdev, found: Found, interface: Interface | None) -> list[str
 
 def is_armed(run: Runner, root: str = "/") -> bool:
     """Whether an earlier run, which was cut off or killed, has left an armed rollback, or one at work."""
-    return os.path.isdir(os.path.join(root, DIRECTORY[1:])) and run(["systemctl", "is-active", "--quiet", UNIT + ".timer", UNIT + ".service"], ok=None).rc == 0
+    return os.path.isdir(os.path.join(root, DIRECTORY[1:])) and Systemd(run).is_active(UNIT + ".timer", UNIT + ".service")
 
 
 def arm(run: Runner, undo: Undo, *, seconds: int, pid: int, root: str = "/") -> None:
@@ -153,7 +154,7 @@ def arm(run: Runner, undo: Undo, *, seconds: int, pid: int, root: str = "/") -> 
 
 def confirm(run: Runner, unit: str, root: str = "/") -> None:
     """The node can be reached: stop the timer. Raises CommandFailed where it has gone off."""
-    if unit != UNIT + ".timer" or run(["systemctl", "is-active", "--quiet", UNIT + ".timer"], ok=None).rc != 0:
+    if unit != UNIT + ".timer" or not Systemd(run).is_active(UNIT + ".timer"):
         raise CommandFailed("the timer %s has gone off: the node is back in its state of before the change" % unit)
-    run(["systemctl", "stop", UNIT + ".timer"])
+    Systemd(run).stop(UNIT + ".timer")
     shutil.rmtree(os.path.join(root, DIRECTORY[1:]), ignore_errors=True)

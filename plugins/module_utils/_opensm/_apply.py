@@ -15,6 +15,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, RELOAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, STOPPED, YES
@@ -57,7 +58,7 @@ def _mask(run: Runner, unit: str, *, wanted: bool, systemd: bool) -> None:
         return
     if systemd:
         # Removes the boot links. A unit that does not exist has none.
-        run(["systemctl", "--no-reload", "disable", unit], ok=None)
+        Systemd(run).remove_boot_links(unit)
     os.makedirs(SYSTEMD, exist_ok=True)
     os.symlink("/dev/null", path)
 
@@ -73,17 +74,17 @@ def _remove_empty(path: str) -> None:
 def _service(run: Runner, change: Change, before_end: BeforeEnd) -> None:
     unit = change.subject
     if change.aspect == ENABLED:
-        run(["systemctl", "enable" if change.after == YES else "disable", unit])
+        Systemd(run).set_enabled(unit, change.after == YES)
     elif change.after == STOPPED:
         before_end(unit)
-        run(["systemctl", "stop", unit], timeout=120)
+        Systemd(run).stop(unit)
     elif change.before == STOPPED:
-        run(["systemctl", "start", unit], timeout=120)
+        Systemd(run).start(unit)
     elif change.before == RELOAD:
-        run(["systemctl", "reload", unit])
+        Systemd(run).reload(unit)
     else:
         before_end(unit)
-        run(["systemctl", "restart", unit], timeout=120)
+        Systemd(run).restart(unit)
 
 
 def apply(module: AnsibleModule, run: Runner, plan: Plan, *, before_end: BeforeEnd = lambda unit: None) -> None:
@@ -104,8 +105,8 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan, *, before_end: BeforeE
             stale = True
         else:
             if stale:
-                run(["systemctl", "daemon-reload"])
+                Systemd(run).daemon_reload()
                 stale = False
             _service(run, change, before_end)
     if stale and systemd:
-        run(["systemctl", "daemon-reload"])
+        Systemd(run).daemon_reload()

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, Misplaced, guard, require_one_key
@@ -105,7 +106,7 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, f
         except Misplaced:
             # Before there was a subnet manager, the wrong cable could not be seen. It must not run in another fabric.
             if instance.unit not in found.running:
-                run(["systemctl", "disable", "--now", instance.unit], timeout=120)
+                Systemd(run).disable_and_stop(instance.unit)
             raise
         if settled.note:
             notes.append(settled.note)

@@ -19,6 +19,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo
@@ -92,7 +93,7 @@ def _stays_alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], 
         return False
     if unit:
         # A master may have missed a standby that started. Its sweep finds it.
-        run(["systemctl", "reload", unit])
+        Systemd(run).reload(unit)
     return not _comes_about(followed, patience)
 
 
@@ -164,7 +165,7 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequenc
         except RdmaError:
             continue
         with _in_file(module, lowered):
-            run(["systemctl", "reload", unit])
+            Systemd(run).reload(unit)
             # Otherwise the standbys notice by themselves when it has ended.
             _comes_about(functools.partial(_not_master, run, port), patience)
 
@@ -184,9 +185,9 @@ def announce(module: AnsibleModule, run: Runner, unit: str, *, told: int = 0) ->
     """
     lowered = _lowest_priority(unit)
     if lowered is None or told % 2:
-        run(["systemctl", "restart", unit], timeout=120)
+        Systemd(run).restart(unit)
         return
     with _in_file(module, lowered):
-        run(["systemctl", "reload", unit], ok=None)
+        Systemd(run).reload(unit, attempt=True)
         time.sleep(READING_SECONDS)
-    run(["systemctl", "reload", unit], ok=None)
+    Systemd(run).reload(unit, attempt=True)

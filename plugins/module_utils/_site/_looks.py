@@ -10,7 +10,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import installed_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look as opensm
@@ -33,7 +35,7 @@ class Node(t.NamedTuple):
 
 
 LOOKS: t.Mapping[str, Look] = {
-    "packages": lambda node, hints: installed_packages(node.run, hints["names"], node.root),
+    "packages": lambda node, hints: installed_packages(node.run, by_name(read_os(node.root).family), hints["names"], root=node.root),
     "kernel_modules": lambda node, hints: kernel_modules(node.run, node.release, hints, node.root),
     "opensm": lambda node, _hints: opensm(node.run, node.root, public=True),
     "ipoib": lambda node, _hints: ipoib(node.run, node.environ, node.root),

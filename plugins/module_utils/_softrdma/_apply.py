@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._look import look, read_links
@@ -73,7 +74,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[L
             if change.before and change.after:
                 # Only the old text tells what wants the unit.
                 moved.append(posixpath.basename(change.subject))
-                run(["systemctl", "disable", moved[-1]])
+                Systemd(run).disable(moved[-1])
             apply_file(module, change, root=root)
             reload_needed = True
             continue
@@ -81,7 +82,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[L
             _reload(run, moved)
             reload_needed = False
         if change.kind == Kind.UNIT:
-            run(["systemctl", "enable" if change.after == YES else "disable", change.subject])
+            Systemd(run).set_enabled(change.subject, change.after == YES)
         else:
             _link(run, change, wanted.get(change.subject), found=found, root=root)
     if reload_needed:
@@ -89,9 +90,9 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[L
 
 
 def _reload(run: Runner, units: t.Sequence[str]) -> None:
-    run(["systemctl", "daemon-reload"])
+    Systemd(run).daemon_reload()
     if units:
-        run(["systemctl", "enable", *units])
+        Systemd(run).enable(*units)
 
 
 def _link(run: Runner, change: Change, wanted: Link | None, *, found: Found, root: str) -> None:
@@ -102,7 +103,7 @@ def _link(run: Runner, change: Change, wanted: Link | None, *, found: Found, roo
     unit = found.units.get(unit_of(name))
     if unit is not None and unit.active == "active" and run.has("systemctl"):
         # It would stay active until the next boot. Stopping it deletes the link.
-        run(["systemctl", "stop", unit_of(name)])
+        Systemd(run).stop(unit_of(name))
         if name not in read_links(run, root)[0]:
             return
     run(["rdma", "link", "delete", name])

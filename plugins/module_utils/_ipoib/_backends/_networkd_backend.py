@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import levelled
@@ -55,7 +56,7 @@ class NetworkdDriver(Driver):
         """
         self._tools.put_back()
         if self._run(["networkctl", "reload"], ok=None).rc:
-            self._run(["systemctl", "restart", UNIT])
+            Systemd(self._run).restart(UNIT)
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
         """Tell networkd once more; a child that does not exist comes, if at all, with its parent.

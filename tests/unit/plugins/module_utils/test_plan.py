@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Kind, Pending, Plan, changes_of, untyped
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Kind, Pending, Plan, changes_of
 
 
 def test_an_empty_plan_changes_nothing() -> None:
@@ -13,8 +13,8 @@ def test_an_empty_plan_changes_nothing() -> None:
 
 
 def test_changes_that_change_nothing_are_dropped() -> None:
-    kept = untyped("ib0 mtu", "1500", "2044")
-    assert changes_of(None, untyped("ib0 mode", "datagram", "datagram"), kept) == (kept,)
+    kept = Change(Kind.INTERFACE, "ib0", "mtu", "1500", "2044")
+    assert changes_of(None, Change(Kind.INTERFACE, "ib0", "mode", "datagram", "datagram"), kept) == (kept,)
 
 
 @pytest.mark.parametrize(
@@ -22,15 +22,17 @@ def test_changes_that_change_nothing_are_dropped() -> None:
     [("", "x", "create file /a"), ("x", "y", "edit file /a"), ("x", "", "remove file /a")],
 )
 def test_files_are_described_by_what_happens_to_them(before: str, after: str, words: str) -> None:
-    assert untyped("file /a", before, after).words() == words
+    assert Change(Kind.FILE, "/a", "", before, after).words() == words
 
 
 def test_settings_are_described_by_their_values() -> None:
-    assert untyped("ib0 mode", "", "connected").words() == "ib0 mode: none -> connected"
+    assert Change(Kind.INTERFACE, "ib0", "mode", "", "connected").words() == "ib0 mode: none -> connected"
 
 
 def test_diff_shows_files_one_by_one_and_settings_together() -> None:
-    plan = Plan((untyped("ib0 mtu", "1500", "2044"), untyped("file /a", "", "x\n"), untyped("ib0 up", "no", "yes")))
+    plan = Plan(
+        (Change(Kind.INTERFACE, "ib0", "mtu", "1500", "2044"), Change(Kind.FILE, "/a", "", "", "x\n"), Change(Kind.INTERFACE, "ib0", "up", "no", "yes"))
+    )
     assert plan.diff() == [
         {"before_header": "/a", "after_header": "/a", "before": "", "after": "x\n"},
         {
@@ -44,7 +46,7 @@ def test_diff_shows_files_one_by_one_and_settings_together() -> None:
 
 @pytest.mark.parametrize("needs", NEEDS)
 def test_what_is_not_effective_at_once_is_pending(needs: str) -> None:
-    result = Plan((untyped("a", "1", "2", needs),)).result()
+    result = Plan((Change(Kind.PARAMETER, "a", "b", "1", "2", needs),)).result()
     assert bool(result["pending"]) == (needs not in ("", "interface_bounce"))
     assert result["reboot_required"] == (needs in ("reboot", "cold_boot"))
 
@@ -63,7 +65,3 @@ def test_what_is_pending_is_a_mapping_and_can_be_read_back() -> None:
     }
     assert Pending.of_result(result) == entry
     assert entry.words() == "0000:03:00.0 NUM_OF_VFS: 0 -> 16 (needs reboot; in use by 2 jobs)"
-
-
-def test_blocked_changes_say_why() -> None:
-    assert Plan((untyped("ib0", "up", "down", blocked_by="ssh runs over it"),)).blockers == ["ib0: up -> down: ssh runs over it"]

@@ -11,6 +11,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import installed_packages
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
 STATUS = """Package: rdma-core
@@ -60,8 +61,8 @@ def status(root: pathlib.Path, text: str) -> str:
 def test_dpkg_needs_no_process(tmp_path: pathlib.Path) -> None:
     run = Rpm("kmod\t30\n")
     root = status(tmp_path, STATUS)
-    assert installed_packages(run, root=root) == {"rdma-core": "44.0-2"}
-    assert installed_packages(run, ["bash", "zsh"], root) == {"rdma-core": "44.0-2", "bash": "5.2"}
+    assert installed_packages(run, None, root=root) == {"rdma-core": "44.0-2"}
+    assert installed_packages(run, None, ["bash", "zsh"], root=root) == {"rdma-core": "44.0-2", "bash": "5.2"}
     assert not run.asked
 
 
@@ -69,7 +70,7 @@ def test_dpkg_needs_no_process(tmp_path: pathlib.Path) -> None:
 def test_one_question_to_rpm(tmp_path: pathlib.Path, dpkg: bool) -> None:
     root = status(tmp_path, "") if dpkg else str(tmp_path)
     run = Rpm("package doca-ofed is not installed\nrdma-core\t51.0-1.el9\nlibibverbs\t51.0-1.el9\n")
-    assert installed_packages(run, ["doca-ofed"], root) == {"rdma-core": "51.0-1.el9", "libibverbs": "51.0-1.el9"}
+    assert installed_packages(run, None, ["doca-ofed"], root=root) == {"rdma-core": "51.0-1.el9", "libibverbs": "51.0-1.el9"}
     (argv,) = run.asked
     assert argv[:2] == ("rpm", "-q")
     assert {"doca-ofed", "rdma-core", "mstflint", "srp_daemon"} <= set(argv)
@@ -77,4 +78,12 @@ def test_one_question_to_rpm(tmp_path: pathlib.Path, dpkg: bool) -> None:
 
 
 def test_no_package_manager(tmp_path: pathlib.Path) -> None:
-    assert installed_packages(Rpm(""), root=str(tmp_path)) == {}
+    assert installed_packages(Rpm(""), None, root=str(tmp_path)) == {}
+
+
+def test_the_family_of_the_node_decides_which_database_counts(tmp_path: pathlib.Path) -> None:
+    """An RPM system may have a dpkg with packages, as a tool for containers."""
+    root = status(tmp_path, STATUS)
+    run = Rpm("mlnx-ofa_kernel\t5.0-1\n")
+    assert installed_packages(run, by_name("RedHat"), ["mlnx-ofa_kernel"], root=root) == {"mlnx-ofa_kernel": "5.0-1"}
+    assert installed_packages(run, by_name("Debian"), ["mlnx-ofa_kernel"], root=root) == {"rdma-core": "44.0-2"}
