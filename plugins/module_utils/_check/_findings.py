@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import w
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import parse_list, without_block
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
@@ -36,6 +37,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 
 # Logical and physical state of a port.
 ACTIVE = "ACTIVE and LinkUp"
@@ -76,7 +78,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     if wanted.ipoib is not None and found.ipoib is not None:
         result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
     if wanted.kmod is not None and found.kmod is not None:
-        result += [of_change(change) for change in kmod.plan(wanted.kmod, found.kmod).changes]
+        result += _modules(wanted.kmod, found.kmod)
     if wanted.gpus is not None and found.gpus is not None:
         result += _gpus(wanted.gpus, found.gpus)
     return result
@@ -153,7 +155,11 @@ def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interf
         return [*missing, Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
     absent -= {*todo.deferred, *(naming.name for naming in todo.renames)}
     result = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent") for name in sorted(absent)]
+    gone = {record.name for record in todo.removed} - {item.name for item in declared}
     for change in todo.plan.changes:
+        # The check may be for a part of what the role declares: what is there besides is no finding, nor are files that both share.
+        if gone and (change.kind == Kind.FILE or change.subject in gone):
+            continue
         # One that is absent differs in all aspects. The MTU is compared below: the planner leaves it to a broadcast group that clamps it.
         if not (change.kind == Kind.INTERFACE and (change.subject in absent or change.aspect == "mtu")):
             result.append(of_change(change))
@@ -164,6 +170,15 @@ def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interf
         if item.is_child and item.name in found.netdevs and not todo.touches(item.name, ("device",)):
             result += _child(item, found.netdevs[item.name])
     return result
+
+
+def _modules(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
+    """What the planner would change for these modules. The check may be for a part of what the role declares, whose files list more."""
+    block = {entry.name for entry in parse_list("", found.rdma_text)} - {entry.name for entry in parse_list("", without_block(found.rdma_text))}
+    ours = block | {entry.name for entry in parse_list("", found.load_text)}
+    names = kmod.kernel_names(wanted, found)
+    changes = kmod.plan(wanted._replace(load=wanted.load | ours), found).changes
+    return [of_change(change) for change in changes if change.kind != Kind.MODULE or change.subject in names]
 
 
 def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:

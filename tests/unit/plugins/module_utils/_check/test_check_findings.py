@@ -250,6 +250,21 @@ def test_files_of_the_role_are_as_it_would_write_them() -> None:
     assert words(WANTED, edited) == ["file %s: wanted as declared, found other content" % path]
 
 
+def test_a_part_of_the_declared_modules_can_be_checked() -> None:
+    """The role's file lists more modules than the check is for."""
+    only = WANTED._replace(kmod=kmod.Wanted(load=frozenset(("ib_umad",))))
+    assert words(only, GOOD) == []
+    assert words(only, GOOD._replace(kmod=MODULES._replace(loaded={"ib_umad": False}))) == []
+    assert words(only, GOOD._replace(kmod=MODULES._replace(loaded={"ib_ipoib": False}))) != []
+
+
+def test_a_part_of_the_declared_interfaces_can_be_checked() -> None:
+    second = IB0._replace(name="ib1", port="mlx5_0/2", port_guid="0x0002c90300001099", addresses=("10.21.0.2/24",))
+    whole = declaring(IB0_DECLARED, {**IB0_DECLARED, "name": "ib1", "addresses": ["10.21.0.2/24"]})
+    node = with_interfaces(GOOD, IB0, second, options=whole)
+    assert words(WANTED, node) == words(WANTED._replace(ipoib=whole), node) == []
+
+
 def test_what_the_planner_refuses_is_one_finding() -> None:
     (line,) = words(WANTED, with_interfaces(GOOD, IB0._replace(master="br0")))
     assert line.startswith("IPoIB: wanted as declared, found not possible (ib0 is a port of br0, which is not declared")
