@@ -15,11 +15,14 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 import typing as t
 
 from ansible import constants
 
 _FOLDER = "rdma-ofed-looks"
+# Seconds. On a large site hours can pass between the look at a host and the last role; others may have changed the node by then.
+_MAX_AGE = 3600
 
 
 def _path(host: str) -> str:
@@ -38,10 +41,11 @@ def keep(host: str, looks: t.Mapping[str, t.Any]) -> None:
 
 
 def recall(host: str, concern: str) -> t.Any:
-    """What the look found of a concern, as the module returned it; None where nothing is kept."""
+    """What the look found of a concern, as the module returned it; None where nothing is kept, or only an old look."""
     try:
         with open(_path(host), encoding="utf-8") as stream:
-            return json.load(stream).get(concern)
+            fresh = time.time() - os.fstat(stream.fileno()).st_mtime < _MAX_AGE
+            return json.load(stream).get(concern) if fresh else None
     except FileNotFoundError:
         return None
 

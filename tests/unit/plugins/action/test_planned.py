@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import typing as t
 from unittest import mock
@@ -164,3 +165,10 @@ def test_only_where_a_subnet_manager_is_or_shall_be_the_node_is_visited(instance
     assert len(executions) == visits
     assert visits or (result["changed"], result["fabrics"]) == (False, [])
     assert masked, "packages bring units, which are masked on a node without a subnet manager"
+
+
+def test_an_old_look_is_no_look(folder: pathlib.Path) -> None:
+    _looks.keep("node1", seen())
+    (kept,) = (folder / "rdma-ofed-looks").iterdir()
+    os.utime(kept, (0, 0))
+    assert _looks.recall("node1", "kernel_modules") is None
