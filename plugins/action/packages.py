@@ -55,14 +55,14 @@ class ActionModule(ActionBase):
         if names:
             answer = {"failed": True}
             try:
-                answer = self._manage(family.manager, names, arguments, task_vars)
+                answer = self._manage(family.manager, names, arguments, task_vars=task_vars)
             finally:
                 if not self._task.check_mode and (answer.get("changed") or answer.get("failed")):
                     _looks.forget(host, self._task.delegate_to)
             result.update(answer)
         return result
 
-    def _manage(self, manager: Manager, names: list[str], arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+    def _manage(self, manager: Manager, names: list[str], arguments: dict[str, t.Any], *, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run Ansible's own action for the package manager, or its module where there is none, with the defaults that the play sets for it."""
         options: dict[str, t.Any] = {}
         for defaults in self._task.module_defaults or []:

@@ -29,7 +29,7 @@ def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
         raise InvalidInput(wrong)
     wanted = wanted_of(module.params)
     wait = 0 if module.check_mode else module.params["wait"]
-    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release, os.environ)), wait, clock=time.monotonic, sleep=time.sleep)
+    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release, environ=os.environ)), wait, clock=time.monotonic, sleep=time.sleep)
     result = {**outcome.result(), "waited": round(waited, 1)}
     if outcome.findings and module.params["fail"]:
         raise RdmaError("not as declared: %s" % "; ".join(result["deviation_lines"]), **result)

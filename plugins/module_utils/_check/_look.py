@@ -30,7 +30,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
-def look(run: Runner, wanted: Wanted, release: str, environ: t.Mapping[str, str], *, root: str = "/") -> Found:
+def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, str], root: str = "/") -> Found:
     """`release` is the running kernel. What can't be read comes out as missing, with the reason."""
     ipoib = look_at_interfaces(run, environ, root) if wanted.ipoib is not None else None
     ports = ipoib.ports if ipoib is not None else read_ports(root)
@@ -38,7 +38,7 @@ def look(run: Runner, wanted: Wanted, release: str, environ: t.Mapping[str, str]
         ports=ports,
         netdevs=tuple(ipoib.netdevs.values()) if ipoib is not None else read_netdevs(root, ports, links=read_links(run)),
         ipoib=ipoib,
-        kmod=look_at_modules(run, release, Interest(load_now=wanted.kmod.load_now), root) if wanted.kmod is not None else None,
+        kmod=look_at_modules(run, release, Interest(load_now=wanted.kmod.load_now), root=root) if wanted.kmod is not None else None,
         gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
         opensm=read_opensm(root),
     )
@@ -78,7 +78,7 @@ def _with_master(run: Runner, wanted: Wanted, found: Found) -> Found:
             records = _saquery.sm_records(run, port.device, port.port)
             masters = tuple(record.guid for record in records if record.is_master) if records is not None else None
             return found._replace(master=master, masters=masters)
-        return found._replace(master=master._replace(description=_smpquery.node_description(run, port.device, port.port, master.lid)))
+        return found._replace(master=master._replace(description=_smpquery.node_description(run, port.device, port.port, lid=master.lid)))
     except RdmaError as exc:
         # The tools of infiniband-diags explain themselves over several lines; a deviation is one.
         return found._replace(master_error="; ".join(exc.msg.splitlines()))

@@ -86,11 +86,13 @@ def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) ->
     rows = []
     for port_name, name in sorted(pairs):
         bad = whole_node or port_name in subjects or name in subjects
-        rows.append(_row(ports.get(port_name), port_name, netdevs.get(name), name, _sm_column(wanted, found))._replace(result="BAD" if bad else "OK"))
+        rows.append(
+            _row(ports.get(port_name), port_name, netdevs.get(name), name=name, manager=_sm_column(wanted, found))._replace(result="BAD" if bad else "OK")
+        )
     return rows
 
 
-def _row(port: Port | None, port_name: str, netdev: Netdev | None, name: str, manager: str) -> Row:
+def _row(port: Port | None, port_name: str, netdev: Netdev | None, *, name: str, manager: str) -> Row:
     row = Row(port=port_name or "-", interface=name or "-", sm=manager)
     if port is not None:
         row = row._replace(state=port.state, lid=str(port.lid), sm_lid=str(port.sm_lid), rate=port.rate.split(" (")[0] or "-")

@@ -123,7 +123,7 @@ def ask(run: Runner, name: str, target: Target, *, limits: Limits) -> dict[str, 
     """One port: its link, or in `error` the message of the tool."""
     entry: dict[str, t.Any] = {"name": target.name, "device": target.device, "port": target.port, "pci": target.pci, "error": "", "problems": []}
     try:
-        link = _mlxlink.query(run, name, target.pci, target.port)
+        link = _mlxlink.query(run, name, target.pci, port=target.port)
     except RdmaError as exc:
         return {**_plain(_mlxlink.Link()), **entry, "error": exc.msg}
     return {**_plain(link), **entry, "problems": problems_of(link, limits)}

@@ -60,7 +60,7 @@ def reset_card(run: Runner, todo: ResetPlan, *, wait: float, root: str = "/") ->
     """Resets one card; returns why the firmware was not loaded, "" if it was. Raises CommandFailed if the card is lost."""
     card = todo.card
     before = drivers(root, card.functions)
-    outcome = _mlxfwreset.reset(run, _mlxfwreset.tool(run), card.pci, todo.level, todo.sync)
+    outcome = _mlxfwreset.reset(run, _mlxfwreset.tool(run), card.pci, level=todo.level, sync=todo.sync)
     lost = _await_drivers(card, before, timeout=wait, root=root)
     hint = _mlxfwreset.hint_of(outcome.message)
     message = "%s%s" % (outcome.message, " (%s)" % hint if hint else "") if not outcome.loaded else ""

@@ -120,7 +120,7 @@ class Session:
         if tool.json:
             handle, path = tempfile.mkstemp(prefix="mlxconfig-", suffix=".json", dir=self._folder)
             os.close(handle)
-        argv = query_command(tool.name, self.device, names, path)
+        argv = query_command(tool.name, self.device, names, json_file=path)
         try:
             output = self._ask(argv, QUERY_TIMEOUT)
             if output.rc != DONE:

@@ -86,7 +86,7 @@ def _await(timeout: float, root: str) -> State:
 
 
 def _work(run: Runner, steps: t.Sequence[Step], *, timeout: float, root: str) -> None:
-    jobs.start(run, JOB, steps, timeout, {}, root, {legacy.SCRIPT: script})
+    jobs.start(run, JOB, steps, timeout=timeout, memo={}, root=root, scripts={legacy.SCRIPT: script})
     job = _await(timeout, root)
     if job.interrupted:
         raise CommandFailed("%s was interrupted. The next run starts it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())

@@ -95,7 +95,7 @@ def packages(packaging: str, work: str) -> list[str]:
     return [path for path in found if "-debuginfo-" not in path and "-debugsource-" not in path]
 
 
-def build(packaging: str, tree: str, work: str, kernel: str) -> None:
+def build(packaging: str, tree: str, work: str, *, kernel: str) -> None:
     """Leaves the packages in `out` below the work folder."""
     out = os.path.join(work, "out")
     os.makedirs(out, exist_ok=True)
@@ -122,7 +122,7 @@ def _write(path: str, text: str) -> None:
     os.rename(temporary, path)
 
 
-def install(packaging: str, work: str, stamp: str, text: str, *options: str) -> None:
+def install(packaging: str, work: str, stamp: str, *, text: str, options: t.Sequence[str] = ()) -> None:
     """Also in place of the same version, which another commit can have. `text` goes to the file `stamp`, as the last thing."""
     found = packages(packaging, work)
     if packaging == "deb":
@@ -139,9 +139,11 @@ def main() -> None:
         if command == "check":
             check(*arguments)
         elif command == "build":
-            build(*arguments)
+            packaging, tree, work, kernel = arguments
+            build(packaging, tree, work, kernel=kernel)
         else:
-            install(*arguments)
+            packaging, work, stamp, text, *options = arguments
+            install(packaging, work, stamp, text=text, options=options)
     except (Failed, OSError) as exc:
         raise SystemExit(str(exc)) from None
 

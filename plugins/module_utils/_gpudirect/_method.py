@@ -146,21 +146,21 @@ def _dmabuf(found: Found) -> list[Obstacle]:
     driver = found.gpu.driver
     causes = _no_driver(DMABUF, found)
 
-    def lasting(code: str, cause: str, allowed: str, step: str, instead: str = "use nvidia_peermem") -> None:
+    def lasting(code: str, cause: str, allowed: str, *, step: str, instead: str = "use nvidia_peermem") -> None:
         causes.append(Obstacle(code, DMABUF, cause, allowed, step, instead, lasting=True))
 
     if not causes and branch_of(driver.version) < _OPEN_SINCE:
         allowed = "a GPU driver from %d on, with open kernel modules" % _OPEN_SINCE
-        lasting("driver_without_dmabuf", "GPU driver %s can't export memory (CUDA before 11.7)" % driver.version, allowed, "upgrade it", "")
+        lasting("driver_without_dmabuf", "GPU driver %s can't export memory (CUDA before 11.7)" % driver.version, allowed, step="upgrade it", instead="")
     elif not causes and driver.flavour == "proprietary":
         cause = "GPU driver %s has the proprietary kernel modules" % driver.version
-        lasting("proprietary", cause, "the open kernel modules", "install the open flavour of the GPU driver")
+        lasting("proprietary", cause, "the open kernel modules", step="install the open flavour of the GPU driver")
     if kernel_of(found.kernel) < _DMABUF_SINCE:
         cause = "kernel %s does not share memory with RDMA this way" % found.kernel
-        lasting("kernel_without_dmabuf", cause, "a kernel from %d.%d on" % _DMABUF_SINCE, "boot a newer one")
+        lasting("kernel_without_dmabuf", cause, "a kernel from %d.%d on" % _DMABUF_SINCE, step="boot a newer one")
     if found.adapters and set(found.adapters) <= set(_WITHOUT_DMABUF):
         cause = "%s, which drives the adapters of this node, can't use it" % " and ".join(sorted(set(found.adapters)))
-        lasting("adapter_without_dmabuf", cause, "an adapter from ConnectX-4 on", "put one into the node")
+        lasting("adapter_without_dmabuf", cause, "an adapter from ConnectX-4 on", step="put one into the node")
     return [*causes, *_unbuilt(DMABUF, found)]
 
 

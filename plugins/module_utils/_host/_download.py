@@ -145,7 +145,7 @@ def _receive(response: t.Any, part: str, progress: str) -> bool:
     return not total or offset == total
 
 
-def _attempt(url: str, part: str, opener: Opener, progress: str) -> bool:
+def _attempt(url: str, part: str, opener: Opener, *, progress: str) -> bool:
     try:
         with contextlib.closing(opener(request_for(url, _size(part)), timeout=_TIMEOUT)) as response:
             return _receive(response, part, progress)
@@ -158,14 +158,14 @@ def _attempt(url: str, part: str, opener: Opener, progress: str) -> bool:
         raise
 
 
-def _bring(url: str, part: str, opener: Opener, progress: str) -> None:
+def _bring(url: str, part: str, opener: Opener, *, progress: str) -> None:
     """Download the rest; raises Failed. Only attempts without progress count towards the limit."""
     left = _ATTEMPTS
     why = "the connection breaks off repeatedly"
     while left:
         before = _size(part)
         try:
-            if _attempt(url, part, opener, progress):
+            if _attempt(url, part, opener, progress=progress):
                 return
         except (OSError, ValueError, http.client.HTTPException) as exc:
             why = str(exc) or type(exc).__name__
@@ -185,14 +185,14 @@ def digest_of(path: str, algorithm: str) -> str:
     return total.hexdigest()
 
 
-def download(url: str, path: str, checksum: str, opener: Opener, progress: str = "") -> None:
+def download(url: str, path: str, checksum: str, *, opener: Opener, progress: str = "") -> None:
     """Download the file with the checksum `sha256:DIGITS`; raises Failed."""
     algorithm, _colon, wanted = checksum.partition(":")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     part = path + ".part"
     resumed = _size(part) > 0
     while True:
-        _bring(url, part, opener, progress)
+        _bring(url, part, opener, progress=progress)
         report("comparing the checksum", progress)
         found = digest_of(part, algorithm) if os.path.exists(part) else "that of nothing"
         if found == wanted:
@@ -214,7 +214,7 @@ def _open(request: urllib.request.Request, timeout: float) -> t.Any:
 def main() -> None:
     path, checksum = sys.argv[1:]
     try:
-        download(os.environ[URL], path, checksum, _open, os.environ.get(PROGRESS, ""))
+        download(os.environ[URL], path, checksum, opener=_open, progress=os.environ.get(PROGRESS, ""))
     except (Failed, OSError) as exc:
         raise SystemExit(str(exc)) from None
 

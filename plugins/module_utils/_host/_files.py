@@ -29,7 +29,7 @@ def read_text(path: str, missing: str = "") -> str:
         return missing
 
 
-def file_change(path: str, found: str, wanted: str, needs: str = "") -> Change | None:
+def file_change(path: str, found: str, wanted: str, *, needs: str = "") -> Change | None:
     """The change that makes `path` hold `wanted`; "" means that the file shall not exist."""
     return Change(Kind.FILE, path, "", found, wanted, needs) if found != wanted else None
 

@@ -116,7 +116,7 @@ def script_argv(name: str, *arguments: str) -> tuple[str, ...]:
     return (sys.executable or "/usr/bin/python3", SCRIPTS + name, *arguments)
 
 
-def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], identity: str, directory: str = "") -> dict[str, t.Any]:
+def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], *, identity: str, directory: str = "") -> dict[str, t.Any]:
     """The content of `job.json`."""
     rows = [{**step._asdict(), "environment": {**ENVIRONMENT, **dict(step.environment)}} for step in steps]
     for row in rows:
@@ -144,7 +144,7 @@ def _locked(directory: str) -> bool:
     return False
 
 
-def state_of(job: t.Mapping[str, t.Any], state: t.Mapping[str, t.Any], running: bool, log: str, now: float) -> State | None:
+def state_of(job: t.Mapping[str, t.Any], state: t.Mapping[str, t.Any], *, running: bool, log: str, now: float) -> State | None:
     """The state that the two files describe; None if there never was a job. Pure."""
     if "id" not in job:
         return None
@@ -162,7 +162,7 @@ def read_job(name: str, root: str = "/") -> State | None:
     directory = os.path.join(root, JOBS, name)
     # The lock first: a job that ends in between has then written its last state already.
     running = _locked(directory)
-    found = state_of(_content(directory + "/job.json"), _content(directory + "/state.json"), running, "/%s/%s/log" % (JOBS, name), time.time())
+    found = state_of(_content(directory + "/job.json"), _content(directory + "/state.json"), running=running, log="/%s/%s/log" % (JOBS, name), now=time.time())
     if found is None or not found.running or not found.stage:
         return found
     return found._replace(detail=" ".join(read_text("%s/progress.%d" % (directory, found.step)).split())[:_MOST_DETAIL])
@@ -178,7 +178,7 @@ def read_log(name: str, root: str = "/") -> str:
         return ""
 
 
-def _launch(run: Runner, name: str, directory: str, script: str, root: str) -> None:
+def _launch(run: Runner, name: str, directory: str, *, script: str, root: str) -> None:
     python = sys.executable or "/usr/bin/python3"
     if os.path.isdir(os.path.join(root, "run/systemd/system")) and run.has("systemd-run"):
         # The end of a session kills its processes; a unit of its own belongs to no session.
@@ -196,6 +196,7 @@ def start(
     run: Runner,
     name: str,
     steps: t.Sequence[Step],
+    *,
     timeout: float,
     memo: t.Mapping[str, t.Any],
     root: str = "/",
@@ -220,8 +221,8 @@ def start(
     log = os.path.join(directory, "log")
     if os.path.exists(log):
         os.replace(log, log + ".old")
-    runner.save(os.path.join(directory, "job.json"), job_of(steps, timeout, memo, identity, directory))
-    _launch(run, name, directory, script, root)
+    runner.save(os.path.join(directory, "job.json"), job_of(steps, timeout, memo, identity=identity, directory=directory))
+    _launch(run, name, directory, script=script, root=root)
     end = time.monotonic() + _START_PATIENCE
     while time.monotonic() < end:
         found = read_job(name, root)

@@ -111,7 +111,7 @@ def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan
     shutil.rmtree(work, ignore_errors=True)
     if todo.way in ("bundle", "doca"):
         os.makedirs(work, mode=0o700)
-    jobs.start(run, JOB, (*todo.steps, *extra), module.params["timeout"], memo, root, _SCRIPTS)
+    jobs.start(run, JOB, (*todo.steps, *extra), timeout=module.params["timeout"], memo=memo, root=root, scripts=_SCRIPTS)
     return jobs.wait(JOB, module.params["poll"], root)
 
 

@@ -41,7 +41,7 @@ def _hint(stderr: str, found: Found) -> str:
     return next((hint for text, hint in _HINTS if text in stderr.lower()), "see the kernel log of the node")
 
 
-def load(run: Runner, modules: t.Sequence[str], found: Found, root: str = "/") -> None:
+def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/") -> None:
     """Load the modules with one modprobe, and verify that they are loaded: its exit status is that of the last one only."""
     output = run(["modprobe", "-a", *modules], ok=None, timeout=LOAD_TIMEOUT)
     loaded = read_loaded(root)
@@ -81,5 +81,5 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
             written.append(change)
     modules = [change.subject for change in todo.about(Kind.MODULE)]
     if modules:
-        load(run, modules, found, root)
+        load(run, modules, found, root=root)
     return backups

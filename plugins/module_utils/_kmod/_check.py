@@ -51,7 +51,7 @@ def need_modules(wanted: Wanted, found: Found) -> None:
     )
 
 
-def _unknown(variable: str, name: str, value: t.Any, wanted: Wanted, found: Found) -> Problem | None:
+def _unknown(variable: str, name: str, value: t.Any, *, wanted: Wanted, found: Found) -> Problem | None:
     if not found.catalogue or found.catalogue.resolve(name) or name in found.loaded:
         return None
     otherwise = "it may be in another package (%s); Debian's cloud kernels have no InfiniBand" % packages_by_family(EXTRA_MODULES)
@@ -70,7 +70,7 @@ def _switched_off(module: str, name: str, found: Found) -> Problem | None:
 
 def _option_problems(module: str, wanted: Wanted, found: Found) -> list[Problem]:
     variable = "kernel_modules_options.%s" % module
-    unknown = _unknown(variable, module, dict(wanted.options[module]), wanted, found)
+    unknown = _unknown(variable, module, dict(wanted.options[module]), wanted=wanted, found=found)
     if unknown:
         return [unknown]
     target = found.catalogue.resolve(module) or module
@@ -112,8 +112,8 @@ def check(wanted: Wanted, found: Found) -> list[Problem]:
     problems: list[Problem | None] = []
     if wanted.mechanism == "rdma-core" and not found.rdma_core:
         problems.append(Problem("kernel_modules_mechanism", "rdma-core", "auto, modules-load.d", "the package rdma-core is not installed on this node"))
-    problems.extend(_unknown("kernel_modules_load", name, name, wanted, found) for name in sorted(wanted.load))
-    problems.extend(_unknown("kernel_modules_initramfs_drivers", name, name, wanted, found) for name in sorted(wanted.initramfs_drivers))
+    problems.extend(_unknown("kernel_modules_load", name, name, wanted=wanted, found=found) for name in sorted(wanted.load))
+    problems.extend(_unknown("kernel_modules_initramfs_drivers", name, name, wanted=wanted, found=found) for name in sorted(wanted.initramfs_drivers))
     problems.extend(_no_builder(wanted, found))
     problems.extend(_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
     for module in sorted(wanted.options):

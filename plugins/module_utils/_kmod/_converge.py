@@ -37,7 +37,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
-def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
     options = module.params
     wrong = problems({"kernel_modules_" + name: value for name, value in options.items()})
@@ -48,7 +48,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, root: str = "/") 
     interest = interest._replace(assume_rdma_core=options["assume_rdma_core"] and module.check_mode and bool(wanted.load))
 
     def observe() -> Found:
-        return look(run, release, interest, root)
+        return look(run, release, interest, root=root)
 
     found = observe()
     if found.rdma_core and wanted.load_now and not module.check_mode and not all(is_loaded(name, found) for name in kernel_names(wanted, found)):

@@ -142,7 +142,7 @@ def _has_rdma_core(root: str) -> bool:
     return any(os.path.isfile(_at(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
 
 
-def look(run: Runner, release: str, interest: Interest, root: str = "/") -> Found:
+def look(run: Runner, release: str, interest: Interest, *, root: str = "/") -> Found:
     """The state of the node; `release` is the running kernel."""
     installed = _releases(root)
     kernels = [release] if interest.load_now else installed
@@ -193,7 +193,7 @@ def look(run: Runner, release: str, interest: Interest, root: str = "/") -> Foun
     )
 
 
-def look_for(run: Runner, release: str, hints: t.Mapping[str, t.Any], root: str = "/") -> Seen:
+def look_for(run: Runner, release: str, hints: t.Mapping[str, t.Any], *, root: str = "/") -> Seen:
     """The state of the node as far as it concerns the modules that `hints` names; see `_concern.hints`."""
-    found = look(run, release, Interest(options=tuple(hints["options"])), root)
+    found = look(run, release, Interest(options=tuple(hints["options"])), root=root)
     return Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))

@@ -33,7 +33,7 @@ def lists_of_devices(root: str = "/") -> tuple[str, ...]:
     return (RDMA_PATH, INFINIBAND_PATH) if infiniband else (RDMA_PATH,)
 
 
-def settle(run: Runner, root: str = "/", patience: float = PATIENCE, pause: float = 0.5) -> None:
+def settle(run: Runner, root: str = "/", patience: float = PATIENCE, *, pause: float = 0.5) -> None:
     """Wait for what the installation of rdma-core has just set going. `patience` and `pause` are seconds."""
     units = [UNITS[path] for path in lists_of_devices(root)]
     if not units or not run.has("udevadm"):

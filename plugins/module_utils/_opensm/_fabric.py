@@ -79,7 +79,7 @@ def see(run: Runner, port: Port, root: str = "/") -> View:
 def identify(run: Runner, bound: Bound, answer: _sminfo.SmInfo) -> Master:
     """Who that master is: by GUID where that is known, else by its node description."""
     known = bound.instance.known
-    description = _smpquery.node_description(run, bound.port.device, bound.port.port, answer.lid)
+    description = _smpquery.node_description(run, bound.port.device, bound.port.port, lid=answer.lid)
     host = host_of(description, known.hosts)
     return Master(answer.guid, answer.lid, answer.priority, description, host, bool(host) or answer.guid in known.guids)
 

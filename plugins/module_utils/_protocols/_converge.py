@@ -130,7 +130,7 @@ def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, m
         _write(module, CONF_PATH, before=found.conf_text, after=edited(found.conf_text, conf_values(wanted, found)), root=root, backup=True)
     missing = sorted({modules.catalogue.resolve(name) or name for name in modules_of(wanted.names) if name not in found.loaded})
     if wanted.start and missing:
-        load(run, missing, modules, root)
+        load(run, missing, modules, root=root)
     services = [service for name in wanted.names for service in PROTOCOLS[name].services if found.unit(service.name).exists]
     _systemctl(run, ["enable"], [service.name for service in services if not is_enabled(found.unit(service.name))])
     _systemctl(run, ["start"], [service.name for service in services if runs(service, wanted, found) and not is_active(found.unit(service.name))])
@@ -161,7 +161,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         raise Unsupported("%s can't be turned off: systemd does not run here, and their services are units of it" % ", ".join(sorted(record.protocols)))
 
     def observe() -> tuple[KernelModules, Found]:
-        modules = kernel.look(run, release, Interest(load_now=wanted.start), root)
+        modules = kernel.look(run, release, Interest(load_now=wanted.start), root=root)
         return modules, look(run, wanted, modules, root=root)
 
     if not wanted.names and not record.protocols:

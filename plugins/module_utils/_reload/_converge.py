@@ -108,7 +108,7 @@ def _await(seconds: float, root: str) -> State:
 def apply(run: Runner, *, wanted: Wanted, found: Found, timeout: float, root: str) -> State:
     """Unload and load, as a job, which goes on if the connection does not survive it."""
     memo = {"signature": signature(found, attribute(root, "proc/sys/kernel/random/boot_id"))}
-    jobs.start(run, JOB, steps(found, wanted, timeout), timeout, memo, root)
+    jobs.start(run, JOB, steps(found, wanted, timeout), timeout=timeout, memo=memo, root=root)
     return _await(timeout + 30, root)
 
 

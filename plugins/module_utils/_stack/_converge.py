@@ -171,7 +171,7 @@ def _apply(
         _configure(module, root)
         return _result(changes, before=before, after=before)
     memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
-    jobs.start(run, JOB, todo.steps, parameters["timeout"], memo, root, places.SCRIPTS)
+    jobs.start(run, JOB, todo.steps, timeout=parameters["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
     job = jobs.wait(JOB, parameters["poll"], root)
     if job.running:
         return _running(job)

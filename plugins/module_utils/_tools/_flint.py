@@ -88,7 +88,7 @@ def verify_device(tool: str, device: str) -> list[str]:
     return [tool, "-d", device, "verify"]
 
 
-def burn(tool: str, device: str, image: str, change_psid: bool = False) -> list[str]:
+def burn(tool: str, device: str, image: str, *, change_psid: bool = False) -> list[str]:
     """Burn without a prompt: the decision was made before. To change the PSID, the tool writes the flash itself."""
     return [tool, "-y", "-d", device, "-i", image, *(["-allow_psid_change"] if change_psid else []), "burn"]
 

@@ -86,12 +86,12 @@ def version_command(tool: str) -> list[str]:
     return [tool, "-v"]
 
 
-def query_command(tool: str, device: str, names: t.Sequence[str] = (), json_file: str = "") -> list[str]:
+def query_command(tool: str, device: str, names: t.Sequence[str] = (), *, json_file: str = "") -> list[str]:
     """All three states of some parameters, or of all that the card has."""
     return [tool, "-d", device, "-e", *(["-j", json_file] if json_file else []), "query", *names]
 
 
-def set_command(tool: str, device: str, assignments: t.Mapping[str, str], dry_run: bool) -> list[str]:
+def set_command(tool: str, device: str, assignments: t.Mapping[str, str], *, dry_run: bool) -> list[str]:
     """Set parameters; `dry_run` needs an empty standard input."""
     return [tool, *([] if dry_run else ["-y"]), "-d", device, "set", *("%s=%s" % item for item in assignments.items())]
 

@@ -166,7 +166,7 @@ def query(run: Runner, name: str, pci: str) -> Query | None:
     raise _failed(argv, output)
 
 
-def reset_argv(name: str, pci: str, level: int | None, sync: int | None) -> list[str]:
+def reset_argv(name: str, pci: str, level: int | None, *, sync: int | None) -> list[str]:
     """The command line of a reset; options come before the command. Raises Unsupported for a level that reboots."""
     if level not in (LIVE_PATCH, PCI_RESET):
         raise Unsupported("reset level %s of %s is not used by this collection: it stops more than the card" % (level, pci))
@@ -174,8 +174,8 @@ def reset_argv(name: str, pci: str, level: int | None, sync: int | None) -> list
     return [name, "-y", "-d", pci, "-l", str(level), *owner, "reset"]
 
 
-def reset(run: Runner, name: str, pci: str, level: int | None, sync: int | None) -> Outcome:
+def reset(run: Runner, name: str, pci: str, *, level: int | None, sync: int | None) -> Outcome:
     """Resets one card. The driver of all its functions goes down and comes back."""
-    output = run(reset_argv(name, pci, level, sync), ok=None, timeout=_RESET_TIMEOUT)
+    output = run(reset_argv(name, pci, level, sync=sync), ok=None, timeout=_RESET_TIMEOUT)
     outcome = parse_reset(output.stdout, output.stderr)
     return outcome if output.rc == 0 else outcome._replace(loaded=False, message=outcome.message or "exit status %d" % output.rc)

@@ -249,7 +249,7 @@ def tool(run: Runner) -> str:
     return next((name for name in TOOLS if run.has(name)), "")
 
 
-def query(run: Runner, name: str, device: str, port: int) -> Link:
+def query(run: Runner, name: str, device: str, *, port: int) -> Link:
     """Link and cable of one port, as JSON where the tool has it. Raises CommandFailed with the tool's words.
 
     `device` is a PCI address. A port number is only given to devices of several ports: others have one whose number

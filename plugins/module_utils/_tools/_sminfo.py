@@ -65,7 +65,7 @@ def nobody_answered(text: str) -> bool:
     return _NOBODY.search(text) is not None
 
 
-def query(run: Runner, device: str, port: int, lid: int | None = None) -> SmInfo | None:
+def query(run: Runner, device: str, port: int, *, lid: int | None = None) -> SmInfo | None:
     """The subnet manager that this port was configured by (or that lives at `lid`); None if there is no answer.
 
     Needs root, `ib_umad` and a port in state INIT or better; raises CommandFailed otherwise.

@@ -24,7 +24,7 @@ def parse_node_description(stdout: str) -> str:
     return match.group(1).strip() if match else ""
 
 
-def node_description(run: Runner, device: str, port: int, lid: int) -> str:
+def node_description(run: Runner, device: str, port: int, *, lid: int) -> str:
     """The name that the node at `lid` has for itself; "" if it does not answer, because it is only used in messages."""
     output = run(["smpquery", "-C", device, "-P", str(port), "nodedesc", str(lid)], ok=None, timeout=20)
     return parse_node_description(output.stdout) if output.rc == 0 else ""

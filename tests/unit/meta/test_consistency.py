@@ -194,3 +194,21 @@ def test_python_files_have_the_header() -> None:
         if text and ("SPDX-License-Identifier: GPL-3.0-or-later" not in text[:600] or "Copyright (c) 2026 The rdma.ofed engineers" not in text[:600]):
             bare.append(name)
     assert not bare
+
+
+def positional(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    return len(names[1:] if names[:1] in (["self"], ["cls"]) else names)
+
+
+def test_parameters_beyond_the_third_are_taken_by_keyword() -> None:
+    many = []
+    for path in sorted((ROOT / "plugins").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or positional(node) <= 3:
+                continue
+            # Jinja passes what a template writes in order, and Python calls its own methods as it likes.
+            template = path.parent == ROOT / "plugins/filter" and not node.name.startswith("_")
+            if not template and not (node.name.startswith("__") and node.name.endswith("__")):
+                many.append("%s:%d %s" % (path.relative_to(ROOT), node.lineno, node.name))
+    assert not many

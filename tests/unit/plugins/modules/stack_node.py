@@ -125,7 +125,7 @@ class Node:
             lines += ["Inst %s (%s x [amd64])" % (name, self.offers[name]) for name in words if name in self.offers]
         return "\n".join(lines)
 
-    def launch(self, run: t.Any, name: str, directory: str, script: str, root: str) -> None:
+    def launch(self, run: t.Any, name: str, directory: str, *, script: str, root: str) -> None:
         """Work the job off at once, in place of a process of its own."""
         with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
             job = json.load(stream)
@@ -176,7 +176,7 @@ class Node:
         answer = io.BytesIO(self.served)
         answer.status, answer.headers = 200, {}  # type: ignore[attr-defined]
         try:
-            downloader.download(url, path, checksum, lambda request, timeout: answer)
+            downloader.download(url, path, checksum, opener=lambda request, timeout: answer)
         except downloader.Failed as exc:
             return 1, "%s\n" % exc
         return 0, ""

@@ -152,7 +152,7 @@ class Node:
             return self.openibd(argv[1].replace("force-", ""))
         return 0, ""
 
-    def launch(self, run: t.Any, name: str, directory: str, script: str, root: str) -> None:
+    def launch(self, run: t.Any, name: str, directory: str, *, script: str, root: str) -> None:
         with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
             job = json.load(stream)
         state = {"id": job["id"], "started": time.time(), "finished": 0, "rc": 0, "failed": "", "stage": "", "step": 0}

@@ -75,7 +75,7 @@ def test_nothing_deviates_after_the_role_ipoib(tmp_path: pathlib.Path, backend: 
     def deviations() -> list[str]:
         # The ports of this node have no state.
         wanted = wanted_of({**DEFAULTS, "interfaces": interfaces, "subnet_manager": False})
-        found = look(node, wanted, "6.1.0", {}, root=str(tmp_path))
+        found = look(node, wanted, "6.1.0", environ={}, root=str(tmp_path))
         return [line for line in lines(findings(wanted, found)) if not line.startswith("port ")]
 
     before = deviations()

@@ -176,7 +176,7 @@ class Node(ModuleFiles):
             return "masked", "inactive", "masked"
         return "loaded", "active" if name in self.active else "inactive", "enabled" if name in self.enabled else "disabled"
 
-    def job(self, run: t.Any, name: str, steps: t.Sequence[jobs.Step], timeout: float, memo: t.Any, root: str, scripts: t.Any) -> None:
+    def job(self, run: t.Any, name: str, steps: t.Sequence[jobs.Step], *, timeout: float, memo: t.Any, root: str, scripts: t.Any) -> None:
         """What the steps of a job lead to."""
         for step in steps:
             self.calls.append(" ".join(step.argv))

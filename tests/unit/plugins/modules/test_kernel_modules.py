@@ -96,7 +96,7 @@ class Node:
         }
         self.params = {**defaults, **params}
         module: t.Any = self
-        return _converge.converge(module, self, RELEASE, str(self.root))
+        return _converge.converge(module, self, RELEASE, root=str(self.root))
 
 
 @pytest.fixture(name="node")
@@ -118,13 +118,13 @@ def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 @pytest.mark.parametrize("options", [{}, {"ib_ipoib": {"send_queue_size": 512}}])
 def test_the_controller_gives_the_answer_of_an_unchanged_node(node: Node, options: dict[str, t.Any]) -> None:
     node.install_rdma_core()
-    seen = look_for(node, RELEASE, hints({"kernel_modules_options": options}), str(node.root))
+    seen = look_for(node, RELEASE, hints({"kernel_modules_options": options}), root=str(node.root))
     node.run(options=options)
     assert unchanged({**node.params, "load": ["ib_srp"]}, seen) is None, "a module that was not looked at"
     node.write("sys/module/ib_ipoib/parameters/send_queue_size", "128\n")
     again = node.run(options=options)
     assert again["changed"] is False
-    seen = look_for(node, RELEASE, hints({"kernel_modules_options": options}), str(node.root))
+    seen = look_for(node, RELEASE, hints({"kernel_modules_options": options}), root=str(node.root))
     assert unchanged(node.params, seen) == {**again, "warnings": node.warnings}
 
 

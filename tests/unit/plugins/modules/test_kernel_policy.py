@@ -111,7 +111,7 @@ class Node:
         rows = {**dict.fromkeys(names, "5.14.0-427.el9"), **self.packages}
         return Output(0, "".join("%s\t%s\n" % row for row in rows.items()), "")
 
-    def launch(self, run: t.Any, name: str, directory: str, script: str, root: str) -> None:
+    def launch(self, run: t.Any, name: str, directory: str, *, script: str, root: str) -> None:
         with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
             job = json.load(stream)
         state = {"id": job["id"], "started": time.time(), "finished": time.time(), "rc": 0, "failed": "", "stage": "", "step": 0}

@@ -83,7 +83,7 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 
 def test_a_node(node: pathlib.Path) -> None:
     run = tools()
-    found = look(run, Wanted(kmod=MODULES), RELEASE, {}, root=str(node))
+    found = look(run, Wanted(kmod=MODULES), RELEASE, environ={}, root=str(node))
     assert [(port.name, port.state, port.sm_lid) for port in found.ports] == [("mlx5_0/1", "ACTIVE", 1)]
     assert found.kmod is not None and (set(found.kmod.loaded), found.kmod.load_text) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
     assert found.gpus is None
@@ -95,35 +95,35 @@ def test_a_node(node: pathlib.Path) -> None:
 
 def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:
     run = tools()
-    found = look(run, Wanted(designated=True), RELEASE, {}, root=str(node))
+    found = look(run, Wanted(designated=True), RELEASE, environ={}, root=str(node))
     assert found.masters == (GUID,)
     assert [argv[0] for argv in run.calls] == ["ip", "sminfo", "saquery"]
 
 
 def test_no_subnet_manager_answers(node: pathlib.Path) -> None:
-    found = look(tools(sminfo=Output(1, "", "sminfo: iberror: query failed\n")), Wanted(), RELEASE, {}, root=str(node))
+    found = look(tools(sminfo=Output(1, "", "sminfo: iberror: query failed\n")), Wanted(), RELEASE, environ={}, root=str(node))
     assert (found.master, found.master_error) == (None, "no subnet manager answers on port mlx5_0/1")
 
 
 def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
-    found = look(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Wanted(), RELEASE, {}, root=str(node))
+    found = look(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Wanted(), RELEASE, environ={}, root=str(node))
     assert found.master is None and found.master_error.endswith("iberror: failed; ibwarn: can't open UMAD port")
 
 
 def test_no_tools(node: pathlib.Path) -> None:
-    found = look(Tools(ip=Output(0, "[]", "")), Wanted(), RELEASE, {}, root=str(node))
+    found = look(Tools(ip=Output(0, "[]", "")), Wanted(), RELEASE, environ={}, root=str(node))
     assert found.master_error == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
 
 
 def test_no_link(node: pathlib.Path) -> None:
     write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
     run = tools()
-    assert look(run, Wanted(), RELEASE, {}, root=str(node)).master_error == "no link on port mlx5_0/1: it is Polling"
+    assert look(run, Wanted(), RELEASE, environ={}, root=str(node)).master_error == "no link on port mlx5_0/1: it is Polling"
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 
 def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
-    found = look(Tools(), Wanted(kmod=MODULES), RELEASE, {}, root=str(tmp_path))
+    found = look(Tools(), Wanted(kmod=MODULES), RELEASE, environ={}, root=str(tmp_path))
     assert (found.ports, found.netdevs) == ((), ())
     assert found.kmod is not None and not found.kmod.loaded
     assert found.master_error == "this node has no InfiniBand port"
@@ -131,7 +131,7 @@ def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
 
 def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:
     run = tools()
-    look(run, Wanted(subnet_manager=False), RELEASE, {}, root=str(node))
+    look(run, Wanted(subnet_manager=False), RELEASE, environ={}, root=str(node))
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 

@@ -236,10 +236,10 @@ def test_the_build_takes_what_the_source_says_it_built(tmp_path: pathlib.Path, m
         rpm="echo rpm $* >>%s\n" % log,
     )
     monkeypatch.setenv("PATH", "%s:/usr/bin:/bin" % bins)
-    _legacy_build.build(family.manager.packaging, str(tree), str(work), KERNEL)
+    _legacy_build.build(family.manager.packaging, str(tree), str(work), kernel=KERNEL)
     assert not built.exists(), "what it leaves in /tmp is taken away"
     stamp = tmp_path / "stamp.json"
-    _legacy_build.install(family.manager.packaging, str(work), str(stamp), _legacy.stamp_text(STAMP), *family.peer_memory_options)
+    _legacy_build.install(family.manager.packaging, str(work), str(stamp), text=_legacy.stamp_text(STAMP), options=family.peer_memory_options)
     assert _legacy.parse_stamp(stamp.read_text(encoding="utf-8")) == STAMP
     assert (stamp.stat().st_mode & 0o777, sorted(tmp_path.glob("stamp*"))) == (0o644, [stamp])
     first, second = log.read_text(encoding="utf-8").splitlines()
@@ -254,17 +254,17 @@ def test_the_build_takes_what_the_source_says_it_built(tmp_path: pathlib.Path, m
 def test_a_build_that_fails_says_where(tmp_path: pathlib.Path) -> None:
     (tmp_path / "build_module.sh").write_text("echo no compiler; exit 3\n", encoding="utf-8")
     with pytest.raises(_legacy_build.Failed, match="exit status 3"):
-        _legacy_build.build("deb", str(tmp_path), str(tmp_path / "work"), KERNEL)
+        _legacy_build.build("deb", str(tmp_path), str(tmp_path / "work"), kernel=KERNEL)
     (tmp_path / "build_module.sh").write_text("exit 0\n", encoding="utf-8")
     with pytest.raises(_legacy_build.Failed, match="did not say"):
-        _legacy_build.build("deb", str(tmp_path), str(tmp_path / "work"), KERNEL)
+        _legacy_build.build("deb", str(tmp_path), str(tmp_path / "work"), kernel=KERNEL)
 
 
 def test_an_installation_that_fails_is_not_remembered(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs(tmp_path, rpm="exit 1\n")
     monkeypatch.setenv("PATH", "%s:/usr/bin:/bin" % tmp_path)
     with pytest.raises(_legacy_build.Failed, match="rpm failed"):
-        _legacy_build.install("rpm", str(tmp_path), str(tmp_path / "stamp.json"), "{}")
+        _legacy_build.install("rpm", str(tmp_path), str(tmp_path / "stamp.json"), text="{}")
     assert not (tmp_path / "stamp.json").exists()
 
 

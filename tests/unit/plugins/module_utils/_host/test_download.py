@@ -79,7 +79,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> t.Iterator[Server]:
 
 def bring(server: Server, path: pathlib.Path, checksum: str = CHECKSUM, login: str = "") -> None:
     url = "http://%s127.0.0.1:%d/x.tgz" % (login, server.server_address[1])
-    downloader.download(url, str(path), checksum, downloader._open, str(path) + ".progress")
+    downloader.download(url, str(path), checksum, opener=downloader._open, progress=str(path) + ".progress")
 
 
 def ranges(server: Server) -> list[str]:
@@ -155,7 +155,7 @@ def test_nothing_comes_at_all(server: Server, tmp_path: pathlib.Path) -> None:
         return downloader._open(request, timeout)
 
     with pytest.raises(downloader.Failed, match="it can't be downloaded: timed out"):
-        downloader.download("http://127.0.0.1:%d/x" % server.server_address[1], str(tmp_path / "x"), CHECKSUM, flaky)
+        downloader.download("http://127.0.0.1:%d/x" % server.server_address[1], str(tmp_path / "x"), CHECKSUM, opener=flaky)
     # What there is stays for the next run.
     assert (tmp_path / "x.part").stat().st_size == 3000
     assert not (tmp_path / "x").exists()

@@ -60,7 +60,7 @@ def finish(root: pathlib.Path) -> jobs.State:
 
 def test_all_steps_in_order_with_output_in_the_log(tmp_path: pathlib.Path) -> None:
     steps = [python("one", "print('first')"), python("two", "import os; print('second', os.environ['X'])", environment=(("X", "y"),))]
-    begun = jobs.start(Shellless(), "stack", steps, 60, {"changes": ["a"]}, str(tmp_path))
+    begun = jobs.start(Shellless(), "stack", steps, timeout=60, memo={"changes": ["a"]}, root=str(tmp_path))
     found = finish(tmp_path)
     assert (begun.id, found.steps, found.step, found.stage, found.rc, found.failed) == (found.id, 2, 2, "two", 0, "")
     assert found.memo == {"changes": ["a"]}
@@ -73,7 +73,7 @@ def test_all_steps_in_order_with_output_in_the_log(tmp_path: pathlib.Path) -> No
 def test_a_step_that_tells_how_far_it_is(tmp_path: pathlib.Path) -> None:
     telling = "import os,time; open(os.environ['RDMA_OFED_PROGRESS'], 'w').write('412 of 3811 MB\\n'); time.sleep(1)"
     quiet = "import os,sys,time; print(os.path.exists(os.environ['RDMA_OFED_PROGRESS'])); time.sleep(1)"
-    jobs.start(Shellless(), "stack", [python("downloading", telling), python("quiet", quiet)], 60, {}, str(tmp_path))
+    jobs.start(Shellless(), "stack", [python("downloading", telling), python("quiet", quiet)], timeout=60, memo={}, root=str(tmp_path))
     seen = []
     while True:
         found = jobs.wait("stack", 0.2, str(tmp_path))
@@ -93,7 +93,15 @@ def test_a_step_that_tells_how_far_it_is(tmp_path: pathlib.Path) -> None:
 def test_a_script_of_ours_as_a_step(tmp_path: pathlib.Path) -> None:
     argv = jobs.script_argv("download.py", str(tmp_path / "x"), "sha256:0")
     environment = ((downloader.URL, "http://127.0.0.1:1/x"),)
-    jobs.start(Shellless(), "stack", [Step("downloading", argv, environment=environment, timeout=3)], 60, {}, str(tmp_path), {"download.py": downloader})
+    jobs.start(
+        Shellless(),
+        "stack",
+        [Step("downloading", argv, environment=environment, timeout=3)],
+        timeout=60,
+        memo={},
+        root=str(tmp_path),
+        scripts={"download.py": downloader},
+    )
     found = finish(tmp_path)
     assert found.failed == "downloading"
     assert "refused" in jobs.read_log("stack", str(tmp_path))
@@ -101,7 +109,7 @@ def test_a_script_of_ours_as_a_step(tmp_path: pathlib.Path) -> None:
 
 def test_nothing_after_a_failure_but_what_cleans_up(tmp_path: pathlib.Path) -> None:
     steps = [python("bad", "raise SystemExit(22)"), python("never", "print('never')"), python("clean", "print('cleaned')", always=True)]
-    jobs.start(Shellless(), "stack", steps, 60, {}, str(tmp_path))
+    jobs.start(Shellless(), "stack", steps, timeout=60, memo={}, root=str(tmp_path))
     found = finish(tmp_path)
     assert (found.rc, found.failed, found.stage) == (22, "bad", "bad")
     log = jobs.read_log("stack", str(tmp_path))
@@ -110,7 +118,9 @@ def test_nothing_after_a_failure_but_what_cleans_up(tmp_path: pathlib.Path) -> N
 
 
 def test_statuses_that_are_no_failure_and_tools_that_are_not_there(tmp_path: pathlib.Path) -> None:
-    jobs.start(Shellless(), "stack", [python("fine", "raise SystemExit(1)", ok=(0, 1)), Step("gone", ("/nonexistent/tool",))], 60, {}, str(tmp_path))
+    jobs.start(
+        Shellless(), "stack", [python("fine", "raise SystemExit(1)", ok=(0, 1)), Step("gone", ("/nonexistent/tool",))], timeout=60, memo={}, root=str(tmp_path)
+    )
     found = finish(tmp_path)
     assert (found.rc, found.failed) == (127, "gone")
 
@@ -119,7 +129,7 @@ def test_a_step_without_end_is_ended_with_its_children(tmp_path: pathlib.Path) -
     mark = tmp_path / "alive"
     child = "import time,sys; time.sleep(2); open(sys.argv[1], 'w')"
     code = "import subprocess,sys; subprocess.run([sys.executable, '-c', %r, %r])" % (child, str(mark))
-    jobs.start(Shellless(), "stack", [python("long", code, timeout=0.5), python("clean", "pass", always=True)], 60, {}, str(tmp_path))
+    jobs.start(Shellless(), "stack", [python("long", code, timeout=0.5), python("clean", "pass", always=True)], timeout=60, memo={}, root=str(tmp_path))
     found = finish(tmp_path)
     assert (found.rc, found.failed) == (124, "long")
     time.sleep(2)
@@ -128,9 +138,9 @@ def test_a_step_without_end_is_ended_with_its_children(tmp_path: pathlib.Path) -
 
 def test_a_second_job_is_refused_while_one_runs_and_a_kill_is_seen(tmp_path: pathlib.Path) -> None:
     code = "import os,time; print(os.getppid(), flush=True); time.sleep(30)"
-    jobs.start(Shellless(), "stack", [python("waiting", code)], 60, {}, str(tmp_path))
+    jobs.start(Shellless(), "stack", [python("waiting", code)], timeout=60, memo={}, root=str(tmp_path))
     with pytest.raises(Refused, match=r"still running .stage waiting."):
-        jobs.start(Shellless(), "stack", [], 60, {}, str(tmp_path))
+        jobs.start(Shellless(), "stack", [], timeout=60, memo={}, root=str(tmp_path))
     waited = jobs.wait("stack", 0.3, str(tmp_path))
     assert waited is not None
     assert waited.running
@@ -142,13 +152,13 @@ def test_a_second_job_is_refused_while_one_runs_and_a_kill_is_seen(tmp_path: pat
     os.kill(int(numbers[0]), signal.SIGKILL)
     killed = finish(tmp_path)
     assert (killed.interrupted, killed.stage) == (True, "waiting")
-    jobs.start(Shellless(), "stack", [python("again", "pass")], 60, {}, str(tmp_path))
+    jobs.start(Shellless(), "stack", [python("again", "pass")], timeout=60, memo={}, root=str(tmp_path))
     assert not finish(tmp_path).interrupted
 
 
 def test_the_job_has_no_pipe_of_ours_and_no_input(tmp_path: pathlib.Path) -> None:
     began = time.monotonic()
-    jobs.start(Shellless(), "stack", [python("asking", "import time; time.sleep(1.5); input()")], 60, {}, str(tmp_path))
+    jobs.start(Shellless(), "stack", [python("asking", "import time; time.sleep(1.5); input()")], timeout=60, memo={}, root=str(tmp_path))
     assert time.monotonic() - began < 1.5
     assert finish(tmp_path).failed == "asking"
 
@@ -158,7 +168,7 @@ def test_with_systemd_it_is_a_unit(tmp_path: pathlib.Path, monkeypatch: pytest.M
     monkeypatch.setattr(jobs, "_START_PATIENCE", 0.1)
     run = Shellless(systemd=True)
     with pytest.raises(CommandFailed, match="did not start"):
-        jobs.start(run, "stack", [], 60, {}, str(tmp_path))
+        jobs.start(run, "stack", [], timeout=60, memo={}, root=str(tmp_path))
     assert run.calls[0][:3] == ["systemd-run", "--unit=rdma-ofed-stack", "--collect"]
     found = jobs.read_job("stack", str(tmp_path))
     assert found is not None

@@ -56,7 +56,7 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def see(root: pathlib.Path, rc: int = 0, load_now: bool = True) -> Found:
-    return look(FakeRun(rc), "6.1", Interest(options=("ib-ipoib",), load_now=load_now), str(root))
+    return look(FakeRun(rc), "6.1", Interest(options=("ib-ipoib",), load_now=load_now), root=str(root))
 
 
 def test_what_is_seen(root: pathlib.Path) -> None:

@@ -54,9 +54,9 @@ def test_the_lists_follow_the_devices(tmp_path: pathlib.Path, link_layer: str, u
 
 def test_check_mode_counts_with_what_the_package_will_load(tmp_path: pathlib.Path) -> None:
     root = node(tmp_path)
-    assert set(look(FakeRun([]), "6.1", Interest(assume_rdma_core=True), root).loaded) == {"ib_ipoib", "ib_umad", "ib_uverbs", "rdma_ucm"}
-    assert not look(FakeRun([]), "6.1", Interest(load_now=False, assume_rdma_core=True), root).loaded
-    assert not look(FakeRun([]), "6.1", Interest(), root).loaded
+    assert set(look(FakeRun([]), "6.1", Interest(assume_rdma_core=True), root=root).loaded) == {"ib_ipoib", "ib_umad", "ib_uverbs", "rdma_ucm"}
+    assert not look(FakeRun([]), "6.1", Interest(load_now=False, assume_rdma_core=True), root=root).loaded
+    assert not look(FakeRun([]), "6.1", Interest(), root=root).loaded
 
 
 def test_it_is_waited_for(tmp_path: pathlib.Path) -> None:

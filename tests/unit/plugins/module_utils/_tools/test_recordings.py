@@ -241,7 +241,7 @@ def test_every_recording_has_its_source(folder: pathlib.Path) -> None:
 @pytest.mark.parametrize("error", [path for path in files() if path.parent.name == "mlxlink_error"], ids=lambda path: path.stem)
 def test_an_error_of_mlxlink_reaches_the_user(error: pathlib.Path) -> None:
     with pytest.raises(CommandFailed, match=r"^F\w+ "):
-        mlxlink.query(_Says(recorded(error)), "mstlink", "0000:03:00.0", 1)
+        mlxlink.query(_Says(recorded(error)), "mstlink", "0000:03:00.0", port=1)
 
 
 class _Says:

@@ -144,7 +144,7 @@ def test_versions_with_json(text: str, json_too: bool) -> None:
 
 
 def test_command_lines_have_their_options_first() -> None:
-    assert mlxconfig.query_command("mlxconfig", "0000:03:00.0", ["A", "B[0..3]"], "/tmp/q.json") == [
+    assert mlxconfig.query_command("mlxconfig", "0000:03:00.0", ["A", "B[0..3]"], json_file="/tmp/q.json") == [
         *("mlxconfig", "-d", "0000:03:00.0", "-e", "-j", "/tmp/q.json", "query", "A", "B[0..3]")
     ]
     assert mlxconfig.set_command("mstconfig", "0000:03:00.0", {"A": "1"}, dry_run=True) == ["mstconfig", "-d", "0000:03:00.0", "set", "A=1"]

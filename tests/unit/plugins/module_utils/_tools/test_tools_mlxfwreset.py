@@ -101,7 +101,7 @@ def test_success_is_the_line_that_says_so() -> None:
     assert tool.parse_reset("-W- Failed to restart MST, please restart MST manually.\n").message.startswith("Failed to restart MST")
     assert not tool.parse_reset("-I- FW was loaded successfully.\n-E- Something else.\n").loaded
     assert tool.parse_reset("").message == "the tool printed nothing"
-    assert not tool.reset(Says(1, recorded("mlxfwreset/emulated_4_21_reset.txt")), "mstfwreset", PCI, 3, None).loaded
+    assert not tool.reset(Says(1, recorded("mlxfwreset/emulated_4_21_reset.txt")), "mstfwreset", PCI, level=3, sync=None).loaded
 
 
 def test_a_card_that_no_tool_can_reset_is_an_answer() -> None:
@@ -118,15 +118,15 @@ def test_command_lines() -> None:
     run = Says(0, recorded("mlxfwreset/emulated_4_21_query.txt"))
     tool.query(run, "mstfwreset", PCI)
     assert run.argv == ["mstfwreset", "-d", PCI, "query"]
-    assert tool.reset_argv("mstfwreset", PCI, 3, None) == ["mstfwreset", "-y", "-d", PCI, "-l", "3", "reset"]
-    assert tool.reset_argv("mlxfwreset", PCI, 3, 1) == ["mlxfwreset", "-y", "-d", PCI, "-l", "3", "--sync", "1", "reset"]
+    assert tool.reset_argv("mstfwreset", PCI, 3, sync=None) == ["mstfwreset", "-y", "-d", PCI, "-l", "3", "reset"]
+    assert tool.reset_argv("mlxfwreset", PCI, 3, sync=1) == ["mlxfwreset", "-y", "-d", PCI, "-l", "3", "--sync", "1", "reset"]
 
 
 @pytest.mark.parametrize("level", [1, 4, 5, None])
 def test_a_level_that_stops_more_than_the_card_has_no_command_line(level: int | None) -> None:
     run = Says(0)
     with pytest.raises(Unsupported):
-        tool.reset(run, "mstfwreset", PCI, level, None)
+        tool.reset(run, "mstfwreset", PCI, level=level, sync=None)
     assert run.argv == []
 
 

@@ -120,7 +120,7 @@ def test_every_recorded_error_is_named(path: pathlib.Path) -> None:
     text = path.read_text()
     assert tool.error_of(text).startswith(("FW burnt on device", "Failed to open device"))
     with pytest.raises(CommandFailed, match=r"^F\w+ "):
-        tool.query(Says(Output(1, "\x1b[31m \n\x1b[0m \n", text)), "mstlink", PCI, 1)
+        tool.query(Says(Output(1, "\x1b[31m \n\x1b[0m \n", text)), "mstlink", PCI, port=1)
 
 
 def test_the_status_of_json_is_believed() -> None:
@@ -137,25 +137,25 @@ def test_json_without_result_is_unexpected(text: str) -> None:
 
 def test_a_query_takes_json_and_asks_for_everything_at_once() -> None:
     run = Says(Output(0, as_json(tool.parse_text(BF3)), ""))
-    assert tool.query(run, "mlxlink", PCI, 1) == LINK
+    assert tool.query(run, "mlxlink", PCI, port=1) == LINK
     assert run.argv == [["mlxlink", "-d", PCI, "-m", "-c", "--json"]]
 
 
 def test_a_port_number_is_given_where_there_are_several() -> None:
     run = Says(Output(0, as_json(tool.parse_text(BF3)), ""))
-    tool.query(run, "mlxlink", PCI, 2)
+    tool.query(run, "mlxlink", PCI, port=2)
     assert run.argv[0][:5] == ["mlxlink", "-d", PCI, "-p", "2"]
 
 
 def test_a_tool_without_json_is_asked_again() -> None:
     run = Says(Output(1, "", "mlxlink: unrecognized option `--json'\n-E- failed to parse arguments. Bad input parameter\n"), Output(0, BF3, ""))
-    assert tool.query(run, "mlxlink", PCI, 1) == LINK
+    assert tool.query(run, "mlxlink", PCI, port=1) == LINK
     assert run.argv[1] == ["mlxlink", "-d", PCI, "-m", "-c"]
 
 
 def test_an_exit_status_alone_is_an_error() -> None:
     with pytest.raises(CommandFailed, match="exit status 9"):
-        tool.query(Says(Output(9, "", "")), "mlxlink", PCI, 1)
+        tool.query(Says(Output(9, "", "")), "mlxlink", PCI, port=1)
 
 
 def test_the_tool_of_the_node() -> None:
@@ -194,7 +194,7 @@ def test_no_text_raises_anything_but_ours(text: str) -> None:
     with contextlib.suppress(UnexpectedOutput, CommandFailed):
         tool.link_of(tool.parse_json(text))
     with contextlib.suppress(RdmaError):
-        tool.query(Says(Output(0, text, text), Output(1, text, "")), "mlxlink", PCI, 1)
+        tool.query(Says(Output(0, text, text), Output(1, text, "")), "mlxlink", PCI, port=1)
 
 
 JSON = st.recursive(
