@@ -31,7 +31,7 @@ PEER_MEMORY = "nv_peer_mem"
 
 
 class Distribution(t.NamedTuple):
-    """A distribution of a family. The role ofed supports the versions from `first` up to, but not including, `after`."""
+    """A distribution of a family. The role ofed supports the versions from `first` up to, but not including, `after`; none without them."""
 
     id: str
     """ID of os-release."""
@@ -52,10 +52,10 @@ class Family(t.NamedTuple):
     """As in messages."""
     distributions: tuple[Distribution, ...]
     supported: str
-    """The supported distributions with their versions, in words."""
+    """The supported distributions with their versions, in words; "" where there are none."""
     manager: Manager
     packages: t.Mapping[str, tuple[str, ...]]
-    """The names of packages by purpose."""
+    """The names of packages by purpose: each constant above, and each name of _protocols/_catalogue.py."""
     rdma_modules: tuple[str, ...]
     """What a fresh rdma-core lists in /etc/rdma/modules/rdma.conf."""
     infiniband_modules: tuple[str, ...]

@@ -54,7 +54,7 @@ class Protocol(t.NamedTuple):
 
 
 def _packages(name: str) -> dict[str, tuple[str, ...]]:
-    return {family.name: family.packages[name] for family in FAMILIES}
+    return {family.name: family.packages.get(name, ()) for family in FAMILIES}
 
 
 PROTOCOLS: t.Mapping[str, Protocol] = {

@@ -12,8 +12,11 @@ import shutil
 import subprocess
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._debian import DEBIAN
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import PEER_MEMORY, Family
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._redhat import RED_HAT
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._suse import SUSE
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _jobs, _legacy, _legacy_build, _plan, _symptoms, _unit
@@ -26,7 +29,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._dpkg import pars
 from hypothesis import given
 from hypothesis import strategies as st
 
-DEBIAN, RED_HAT, SUSE = FAMILIES
 KERNEL = "6.1.0-50-amd64"
 COMMIT = "d9a0a126bc31279e63e4b47bfb59ee767cea7aad"
 INVALID = "modprobe: ERROR: could not insert 'nvidia_peermem': Invalid argument\n"
@@ -222,10 +224,10 @@ def test_the_build_takes_what_the_source_says_it_built(tmp_path: pathlib.Path, m
     tree, work, bins = tmp_path / "source", tmp_path / "work", tmp_path / "bin"
     for folder in (tree, work, bins, tmp_path / "made/nvidia-peer-memory-1.0"):
         folder.mkdir(parents=True)
-    built = tmp_path / ("nvidia-peer-memory_1.0.orig.tar.gz" if family == DEBIAN else "nvidia_peer_memory-1.0-8.src.rpm")
+    built = tmp_path / ("nvidia-peer-memory_1.0.orig.tar.gz" if family.manager.packaging == "deb" else "nvidia_peer_memory-1.0-8.src.rpm")
     # As in 1.0: options behind the names.
     packed = "cd %s && tar czf %s nvidia-peer-memory-1.0 --exclude=.* --exclude=build_release.sh || exit 1\n" % (tmp_path / "made", built)
-    make = packed if family == DEBIAN else "touch %s\n" % built
+    make = packed if family.manager.packaging == "deb" else "touch %s\n" % built
     (tree / "build_module.sh").write_text("%secho\necho Built: %s\n" % (make, built), encoding="utf-8")
     log = tmp_path / "calls"
     programs(
@@ -243,7 +245,7 @@ def test_the_build_takes_what_the_source_says_it_built(tmp_path: pathlib.Path, m
     assert _legacy.parse_stamp(stamp.read_text(encoding="utf-8")) == STAMP
     assert (stamp.stat().st_mode & 0o777, sorted(tmp_path.glob("stamp*"))) == (0o644, [stamp])
     first, second = log.read_text(encoding="utf-8").splitlines()
-    if family == DEBIAN:
+    if family.manager.packaging == "deb":
         assert first == "buildpackage -us -uc -b"
         assert [name.rpartition("/")[2] for name in second.split()[2:]] == ["nvidia-peer-memory_1.0-8_all.deb", "nvidia-peer-memory-dkms_1.0-8_all.deb"]
     else:

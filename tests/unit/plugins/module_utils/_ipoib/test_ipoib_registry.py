@@ -25,8 +25,8 @@ from ansible_collections.rdma.ofed.plugins.modules import ipoib
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 PACKAGE = ROOT / "plugins/module_utils/_ipoib"
-NAMES = ("networkd", "networkmanager", "netplan", "ifupdown", "ifcfg", "wicked")
-# What reads or renders the files of one back-end, beside itself.
+NAMES = tuple(name.replace("systemd-", "") for name in _registry.names())
+# What reads or renders the files of one back-end, beside itself; most need no entry.
 PARTNERS = {
     "netplan": ("networkd", "networkmanager"),
     "ifcfg": ("networkmanager",),
@@ -35,9 +35,6 @@ PARTNERS = {
     "nmcli": ("networkmanager",),
     # They have a format of shell variables in common, and say what is different.
     "wicked": ("ifcfg",),
-    "networkd": (),
-    "ifupdown": (),
-    "scripts": (),
 }
 
 
@@ -54,8 +51,9 @@ def code_of(path: pathlib.Path) -> str:
     return "\n".join(lines)
 
 
-def test_the_names_are_those_of_the_registry() -> None:
-    assert sorted(name.replace("systemd-", "") for name in _registry.names()) == sorted(NAMES)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_files_of_every_backend_are_on_record(name: str) -> None:
+    assert list((pathlib.Path(__file__).parent / "golden").glob(name + "-*.txt"))
 
 
 @pytest.mark.parametrize("path", sorted(path for path in PACKAGE.glob("*.py") if path.name != "_registry.py"), ids=lambda path: path.name)
@@ -67,7 +65,7 @@ def test_no_other_file_of_the_package_names_a_backend(path: pathlib.Path) -> Non
 def test_the_files_of_a_backend_name_none_but_its_partners(path: pathlib.Path) -> None:
     own = path.stem.split("_")[1]
     if own:
-        assert named(path.read_text()) <= {own, *PARTNERS[own]}
+        assert named(path.read_text()) <= {own, *PARTNERS.get(own, ())}
 
 
 @pytest.mark.parametrize("path", ["plugins/modules/ipoib.py", "plugins/action/ipoib.py"])

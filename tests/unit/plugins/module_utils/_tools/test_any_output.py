@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whatever a firmware tool prints, reading it ends with an answer or with an error of this collection."""
+"""Whatever a tool prints, reading it ends with an answer or with an error of this collection."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as 
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as mlxlink
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo, _rdma_link, _saquery, _sminfo, _smpquery
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import parse_confs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recordings import files, recorded
+from recordings import CORPUS, recorded
 
 DEVICE = "0000:03:00.0"
 NINES = "9" * 5000
@@ -84,6 +85,12 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "mlxlink, text": lambda text: mlxlink.link_of(mlxlink.parse_text(text)),
     "mlxlink, JSON": lambda text: mlxlink.link_of(mlxlink.parse_json(text)),
     "mlxlink, error": mlxlink.error_of,
+    "modinfo": _modinfo.parse_modinfo,
+    "modinfo, parameters": _modinfo.parse_parameters,
+    "rdma link": _rdma_link.parse_netdevs,
+    "saquery": _saquery.parse_sm_records,
+    "sminfo": _sminfo.parse,
+    "smpquery": _smpquery.parse_node_description,
     "a value": lambda text: use_value(text, text),
 }
 
@@ -112,7 +119,7 @@ TOKENS = (
     *(NINES, "-1", "1e999", "NaN", "²", "٣", "\x00", "\r", "\n", "\u2028", "\x85", "\ud800", "\udcff", "^M", " " * 100, "{", "}", "\\"),
 )
 PIECE = st.one_of(st.sampled_from(TOKENS), st.text(max_size=10))
-RECORDINGS = [recorded(path) for path in files()]
+RECORDINGS = [recorded(path) for path in sorted(CORPUS.glob("*/*.txt"))]
 
 
 @st.composite

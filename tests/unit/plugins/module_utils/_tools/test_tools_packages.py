@@ -9,17 +9,19 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _repository as repository
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._zypper import Zypper
 from hypothesis import given
 from hypothesis import strategies as st
 
-APT, DNF, ZYPPER = (family.manager for family in FAMILIES)
+APT, DNF, ZYPPER = Apt(), Dnf(), Zypper()
 STATUS = """Package: rdma-core
 Status: install ok installed
 Architecture: amd64
