@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import O
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text, options_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
@@ -256,6 +256,14 @@ def test_a_part_of_the_declared_modules_can_be_checked() -> None:
     assert words(only, GOOD) == []
     assert words(only, GOOD._replace(kmod=MODULES._replace(loaded={"ib_umad": False}))) == []
     assert words(only, GOOD._replace(kmod=MODULES._replace(loaded={"ib_ipoib": False}))) != []
+
+
+def test_options_that_only_the_role_was_given_are_no_finding() -> None:
+    options = {"ib_ipoib": {"send_queue_size": "256"}}
+    node = GOOD._replace(kmod=MODULES._replace(options_text=options_text(options)))
+    assert words(WANTED, node) == []
+    other = WANTED._replace(kmod=DECLARED_MODULES._replace(options={"ib_ipoib": {"send_queue_size": "512"}}))
+    assert words(other, node) == ["file /etc/modprobe.d/rdma-ofed.conf: wanted as declared, found other content"]
 
 
 def test_a_part_of_the_declared_interfaces_can_be_checked() -> None:
