@@ -14,11 +14,7 @@ COLLECTION := ansible_collections/rdma/ofed
 # The two halves of the lab, each with a package of its own: what runs here, what runs in the nodes.
 LAB_FOLDERS := tests/lab tests/lab/node
 LAB := $(PYTHON) tests/lab/lab
-# Two lines of about the same length, for the two cores that there are. Those that have another prefix than the rest may run beside it.
-# opensm_ha measures how soon another subnet manager takes over: last, when the acceptance tests are past their sixteen nodes and large fabric.
-BESIDE_ACCEPTANCE := default stacks firmware opensm_ha
-AFTER_ACCEPTANCE := gpudirect
-SCENARIOS ?= $(BESIDE_ACCEPTANCE) $(AFTER_ACCEPTANCE)
+SCENARIOS ?= default stacks firmware opensm_ha gpudirect
 
 # ansible-core wants a UTF-8 locale, which a bare machine does not set.
 export LC_ALL := C.UTF-8
@@ -27,23 +23,30 @@ export PATH := $(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 say = @printf '==> %s\n' "$(1)"
-comma := ,
-joined = $(subst $() ,$(comma),$(addprefix molecule-,$(1)))
+# Before the pytest runs of a suite: its name, and the command that runs one test. They write JUnit files into build/junit.
+# Labs that they start belong to this run: the next one takes over what is left of it.
+suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1) RDMA_ALONE="$(2)" RDMALAB_RUN=$${RDMALAB_RUN:-$$$$}; \
+	export PYTHONPATH=$(CURDIR)/tests/tools PYTEST_PLUGINS=no_skips,timed ANSIBLE_CALLBACK_PLUGINS=$(CURDIR)/tests/tools/callback_plugins;
+# The target that runs a single test, the folder, more arguments. TEST is the node id of a test, or a file.
+pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
-.PHONY: help demo test unit schema lint sanity image molecule acceptance machines bench stop clean venv collection
+.PHONY: help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
+.PHONY: acceptance acceptance-quick acceptance-rest machine machine-tests machines bench stop clean venv collection
 
 help:
 	@printf '%s\n' \
 	  'make demo        a three-node cluster on a simulated fabric: up, provisioned, verified' \
 	  'make stop        take the demo down' \
-	  'make test        all checks: lint, sanity, unit tests, molecule, acceptance' \
+	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 10 minutes)' \
+	  'make test-all    all of that, then every scenario and acceptance test (about 40 minutes)' \
 	  'make unit        the unit tests only (under a minute)' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
 	  'make lint        the linters only' \
 	  'make sanity      ansible-test sanity only' \
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
-	  'make machines    IPoIB and driver stacks on virtual machines with a real kernel (over an hour)' \
+	  'make machine     IPoIB on one virtual machine with a real kernel' \
+	  'make machines    IPoIB and driver stacks on virtual machines (over an hour)' \
 	  'make bench       module executions per host, time and memory of an unchanged run' \
 	  'make clean       remove what the other targets made'
 
@@ -59,8 +62,9 @@ demo: collection
 stop: venv
 	@$(LAB) down
 
-test: venv
-	@$(PYTHON) tests/tools/stages.py lint,unit,image+sanity $(call joined,$(BESIDE_ACCEPTANCE))+acceptance,$(call joined,$(AFTER_ACCEPTANCE))
+# They end with the slowest tests, the time of each stage, and the commands that run alone what failed.
+test test-all machines:
+	@$(BOOTSTRAP) tests/tools/checks.py $@
 
 unit: collection
 	@$(BOOTSTRAP) tests/tools/virtualenvs.py units
@@ -89,8 +93,9 @@ lint: collection
 	$(call say,antsibull-docs)
 	@cd $(CHECKOUT)/$(COLLECTION) && ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/build/collections antsibull-docs lint-collection-docs --plugin-docs .
 
-sanity: venv
-	@$(PYTHON) tests/tools/sanity.py $(SANITY_ARGS)
+# quick: the oldest and the newest Python only. rest: what that leaves.
+sanity sanity-quick sanity-rest: venv
+	@$(PYTHON) tests/tools/sanity.py $@ $(SANITY_ARGS)
 
 # Before all that wants a lab: Molecule looks for a Docker daemon first of all, and two labs at once would both install one.
 image: venv
@@ -101,17 +106,20 @@ molecule: $(addprefix molecule-,$(SCENARIOS))
 
 molecule-%: collection image
 	$(call say,molecule test -s $*)
-	@NO_COLOR=1 molecule test -s $*
+	@$(call suite,molecule-$*,make molecule-$*) NO_COLOR=1 molecule test -s $*
 
-acceptance: collection
+# quick: the tests with that marker. rest: the others.
+acceptance acceptance-quick acceptance-rest: collection
 	$(call say,acceptance tests on the lab)
-	@PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance $(PYTEST_ARGS)
+	@$(call pytest,acceptance,tests/acceptance,$(if $(findstring quick,$@),-m quick)$(if $(findstring rest,$@),-m 'not quick'))
 
-# Not among the checks of every commit: emulated processors make it take more than an hour.
-machines: collection
+machine: collection image
+	$(call say,one virtual machine)
+	@$(call pytest,machine-tests,tests/acceptance_vm,-m quick)
+
+machine-tests: collection image
 	$(call say,tests on virtual machines)
-	@RDMALAB_PREFIX=rdma-machines PYTHONPATH=tests/tools PYTEST_PLUGINS=no_skips $(PYTHON) -m pytest tests/acceptance_vm $(PYTEST_ARGS)
-	@$(MAKE) --no-print-directory molecule SCENARIOS=ipoib_vm
+	@$(call pytest,$@,tests/acceptance_vm)
 
 bench: collection
 	@$(PYTHON) tests/bench/bench.py $(BENCH_ARGS)

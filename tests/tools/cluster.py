@@ -94,11 +94,11 @@ class Cluster:
         if status := subprocess.call(argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL):
             raise SetupError("ansible-playbook rdma.ofed.%s exited %d" % (playbook, status))
 
-    def wait_until_green(self, seconds: float) -> float:
+    def wait_until_green(self, seconds: float, inventory: pathlib.Path | None = None) -> float:
         """How long it took until verify.yml passed; an error with its last output if it never did."""
         start = time.monotonic()
         while True:
-            run = self.play("verify")
+            run = self.play("verify", inventory=inventory)
             passed = time.monotonic() - start
             if run.status == 0:
                 return passed

@@ -17,6 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 CACHE = ROOT / ".cache"
 LOGS = BUILD / "logs"
+JUNIT = BUILD / "junit"
 
 
 class SetupError(Exception):

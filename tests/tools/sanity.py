@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs C(ansible-test sanity), all tests and no ignores, with every supported Python of this machine."""
+"""Runs C(ansible-test sanity), all tests and no ignores, with every supported Python of this machine.
+
+C(sanity-quick) takes the oldest and the newest Python only, C(sanity-rest) what that leaves: the tests that depend on the Python, on the others.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,18 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+import typing as t
+import xml.etree.ElementTree as ElementTree
 
-from common import BUILD, ROOT, main, run, say
-from pythons import pyenv_folders
+import timing
+from common import BUILD, JUNIT, ROOT, main, run, say
+from pythons import extremes, installed, pyenv_folders
 
 COPY = BUILD / "sanity/ansible_collections/rdma/ofed"
+RESULTS = COPY / "tests/output/junit"
+OF_EACH_PYTHON = ("compile", "import")
+"""The tests that ansible-test runs once for each Python; the others say the same on all."""
 
 # ansible-test downloads get-pip for the virtual environments of its tests, from a host that closed networks don't reach.
 # It looks into its own cache first: this stand-in uses the pip that Python brings along. ensurepip points
@@ -35,7 +45,7 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *args], env=en
 
 # The programs of this repository are no part of the collection: ruff and mypy look at them, ansible-test has rules
 # that only make sense for what is shipped (no interpreter lines, no name "_").
-NOT_SHIPPED = ("molecule/", "tests/acceptance/", "tests/bench/", "tests/lab/", "tests/tools/")
+NOT_SHIPPED = ("molecule/", "tests/acceptance/", "tests/acceptance_vm/", "tests/bench/", "tests/lab/", "tests/tools/")
 
 
 def copy_checkout() -> None:
@@ -67,14 +77,48 @@ def write_get_pip() -> None:
             stand_in.write_text(GET_PIP, encoding="utf-8")
 
 
+def arguments(part: str, pythons: t.Sequence[str], ends: t.Sequence[str]) -> list[str]:
+    """For ansible-test, of a part of all tests. C(ends) are the oldest and the newest of C(pythons)."""
+    if part == "sanity":
+        return []
+    chosen = [name for name in pythons if (name in ends) == (part == "sanity-quick")]
+    tests = [] if part == "sanity-quick" else [word for name in OF_EACH_PYTHON for word in ("--test", name)]
+    return [*tests, *(word for name in chosen for word in ("--target-python", name))]
+
+
+def alone(name: str) -> str:
+    """The command that runs one test: C(name) may end in -python-X.Y."""
+    test, _separator, python = name.partition("-python-")
+    return "make sanity SANITY_ARGS='--test %s%s'" % (test, python and " --python %s" % python)
+
+
+def keep_results(part: str, start: float) -> None:
+    """ansible-test writes a file as soon as a test has ended: that also says how long each took."""
+    JUNIT.mkdir(parents=True, exist_ok=True)
+    for path in sorted(RESULTS.glob("*.xml"), key=lambda path: path.stat().st_mtime):
+        ended = path.stat().st_mtime
+        for case in ElementTree.parse(path).iter("testcase"):
+            name, failed = case.attrib["name"], any(True for _problem in (*case.iter("failure"), *case.iter("error")))
+            timing.test(part, name, seconds=max(0.0, ended - start), failed=failed, alone=alone(name))
+        start = ended
+        shutil.copy2(path, JUNIT / path.name)
+
+
 def sanity() -> None:
+    part, *more = sys.argv[1:]
     copy_checkout()
     write_get_pip()
     env = dict(os.environ)
     folders = [folder for folder in env["PATH"].split(os.pathsep) if not folder.endswith("/shims")]
     env["PATH"] = os.pathsep.join([str(ROOT / ".venv/bin"), *folders, *pyenv_folders()])
     say("ansible-test sanity (first time: some minutes)")
-    run([str(ROOT / ".venv/bin/ansible-test"), "sanity", "--color", "no", *sys.argv[1:]], cwd=COPY, env=env)
+    found = installed()
+    chosen = arguments(part, [python.name for python in found], [python.name for python in extremes(found)])
+    start = time.time()
+    try:
+        run([str(ROOT / ".venv/bin/ansible-test"), "sanity", "--color", "no", "--junit", *chosen, *more], cwd=COPY, env=env)
+    finally:
+        keep_results(part, start)
 
 
 if __name__ == "__main__":

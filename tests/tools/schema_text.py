@@ -165,6 +165,11 @@ def table(options: Options) -> str:
     return _table(title, options, cells) + _nested("", options, title, cells)
 
 
+def _read_by(places: t.Sequence[str]) -> list[str]:
+    """None where only the validation reads it."""
+    return ["Read by %s." % ", ".join(places)] if places else []
+
+
 def reference(owners: t.Mapping[str, Options], readers: t.Mapping[str, t.Sequence[str]]) -> str:
     """docs/variables.md: all variables, those of the site with their readers."""
 
@@ -177,6 +182,6 @@ def reference(owners: t.Mapping[str, Options], readers: t.Mapping[str, t.Sequenc
     for owner, options in owners.items():
         text += "\n## %s\n\n" % ("The site and its playbooks" if owner == "site" else "Role `%s`" % owner)
         if owner == "site":
-            options = {name: {**option, "description": [*paragraphs(option), "Read by %s." % ", ".join(readers[name])]} for name, option in options.items()}
+            options = {name: {**option, "description": [*paragraphs(option), *_read_by(readers[name])]} for name, option in options.items()}
         text += _table(title, options, cells) + _nested("", options, title, cells)
     return text

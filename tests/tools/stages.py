@@ -2,75 +2,114 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs make targets one after the other, all of them even if one fails, and ends with the time that each took.
-
-C(one,next) runs one and then the next. C(one+other) runs two such lines at the same time: the first is watched, what the other
-said is shown when both have ended.
-"""
+"""Runs make targets, two at a time, all of them even if one fails."""
 
 from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import shutil
+import os
+import pathlib
+import signal
 import subprocess
-import sys
-import tempfile
 import time
 import typing as t
 
-from common import ROOT, main, say
+from common import LOGS, ROOT
+from schedule import LINES, Stage, blocked, choose
 
 
-class Stage(t.NamedTuple):
-    """One target that was run."""
+class Done(t.NamedTuple):
+    """One stage that was run."""
 
-    name: str
+    stage: Stage
     status: int
     seconds: float
 
+    @property
+    def log(self) -> pathlib.Path:
+        return log_of(self.stage)
 
-def run_stage(name: str, output: t.IO[bytes] | None = None) -> Stage:
+
+def log_of(stage: Stage) -> pathlib.Path:
+    return LOGS / ("stage-%s.log" % stage.name)
+
+
+def _lines(process: subprocess.Popen[bytes], log: pathlib.Path) -> t.Iterator[bytes]:
+    """What a process writes, as it comes, until it ends. With a pipe, this would wait for the daemons that it has started, too."""
+    rest = b""
+    with log.open("rb") as stream:
+        while True:
+            ended = process.poll() is not None
+            *lines, rest = (rest + stream.read()).split(b"\n")
+            yield from lines
+            if ended:
+                yield from [rest] if rest else []
+                return
+            time.sleep(0.2)
+
+
+def run_stage(stage: Stage, environ: t.Mapping[str, str], processes: set[subprocess.Popen[bytes]]) -> Done:
+    """Its output goes to the terminal, with the name before each line, and into build/logs. C(processes) holds its process while it runs."""
     start = time.monotonic()
-    argv = ["make", "--no-print-directory", name]
-    status = subprocess.call(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT if output else None)
-    return Stage(name, status, time.monotonic() - start)
+    with log_of(stage).open("wb") as log:
+        argv = ["make", "--no-print-directory", *stage.argv]
+        env = {**os.environ, **environ, "RDMA_STAGE": stage.name}
+        process = subprocess.Popen(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    processes.add(process)
+    for line in _lines(process, log_of(stage)):
+        print("%-18s| %s" % (stage.name, line.decode(errors="replace").rstrip()), flush=True)
+    processes.remove(process)
+    done = Done(stage, process.returncode, time.monotonic() - start)
+    print("%-18s: %s after %.0f s" % (stage.name, "FAILED" if done.status else "ok", done.seconds), flush=True)
+    return done
 
 
-def run_line(line: str, output: t.IO[bytes] | None = None) -> list[Stage]:
-    """One after the other, whether or not those before failed."""
-    return [run_stage(name, output) for name in line.split(",")]
+@contextlib.contextmanager
+def _interrupting(processes: t.Collection[subprocess.Popen[bytes]]) -> t.Iterator[None]:
+    """Whoever interrupts the run interrupts its stages, which then take their labs down."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        for process in list(processes):
+            os.killpg(process.pid, signal.SIGINT)
+        raise
 
 
-def run_together(lines: t.Sequence[str]) -> list[Stage]:
-    """Each with a thread; of all but the first, the output is kept until they have ended."""
-    say("stage %s" % " and ".join(lines))
-    with contextlib.ExitStack() as cleanup:
-        outputs = [cleanup.enter_context(tempfile.TemporaryFile()) for _line in lines[1:]]
-        with concurrent.futures.ThreadPoolExecutor(len(lines)) as pool:
-            stages = [stage for found in pool.map(run_line, lines, [None, *outputs]) for stage in found]
-        for line, output in zip(lines[1:], outputs):
-            say("stage %s, beside %s" % (line, lines[0]))
-            output.seek(0)
-            shutil.copyfileobj(output, sys.stdout.buffer)
-            sys.stdout.flush()
-    return stages
+def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str]) -> list[Done]:
+    """What was run, in the order of the ends; a stage that could not run because of another one has the status -1."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    waiting, ended = list(stages), list[Done]()
+    running: dict[concurrent.futures.Future[Done], Stage] = {}
+    begun: dict[Stage, float] = {}
+    processes: set[subprocess.Popen[bytes]] = set()
+    with concurrent.futures.ThreadPoolExecutor(LINES) as pool, _interrupting(processes):
+        while waiting or running:
+            passed = {done.stage.name for done in ended if not done.status}
+            for hopeless in blocked(waiting, {done.stage.name for done in ended if done.status}):
+                waiting.remove(hopeless)
+                ended.append(Done(hopeless, -1, 0.0))
+            while len(running) < LINES:
+                left = {stage: max(1.0, stage.seconds - (time.monotonic() - begun[stage])) for stage in running.values()}
+                stage = choose(waiting, left, passed)
+                if not stage:
+                    break
+                waiting.remove(stage)
+                begun[stage] = time.monotonic()
+                running[pool.submit(run_stage, stage, environ, processes)] = stage
+            for future in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                del running[future]
+                ended.append(future.result())
+    return ended
 
 
-def table(stages: t.Sequence[Stage], seconds: float) -> str:
-    """One line a stage, then the time of all, then how many passed and failed."""
-    lines = ["%-20s %-6s %6.0f s" % (stage.name, "FAILED" if stage.status else "ok", stage.seconds) for stage in stages]
-    lines.append("%-20s %-6s %6.0f s" % ("total", "", seconds))
-    failed = sum(bool(stage.status) for stage in stages)
-    return "\n".join([*lines, "", "%d passed, %d failed" % (len(stages) - failed, failed)])
+def table(ended: t.Sequence[Done], seconds: float) -> str:
+    """One line a stage, then the time of all."""
+    states = {0: "ok", -1: "not run"}
+    lines = ["%-20s %-7s %6.0f s" % (done.stage.name, states.get(done.status, "FAILED"), done.seconds) for done in ended]
+    return "\n".join([*lines, "%-20s %-7s %6.0f s" % ("total", "", seconds)])
 
 
-def run_stages() -> None:
-    start = time.monotonic()
-    stages = [stage for names in sys.argv[1:] for stage in run_together(names.split("+"))]
-    print("\n%s" % table(stages, time.monotonic() - start), flush=True)
-    sys.exit(any(stage.status for stage in stages))
-
-
-if __name__ == "__main__":
-    main(run_stages)
+def verdict(ended: t.Sequence[Done]) -> str:
+    failed = sum(bool(done.status) for done in ended)
+    return "%d passed, %d failed" % (len(ended) - failed, failed)

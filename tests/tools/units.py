@@ -14,33 +14,37 @@ import sys
 import tempfile
 import typing as t
 
-from common import ROOT, SetupError, main, say
+from common import JUNIT, ROOT, SetupError, main, say
 from pythons import extremes, installed
 from virtualenvs import CONTROLLER, unit_folder
 
 
 def run_units() -> None:
     """One process for each Python, all at the same time: workers of one would each import and collect everything."""
-    env = dict(os.environ, PYTHONPATH=str(ROOT / "tests/tools"), PYTEST_PLUGINS="no_skips")
+    env = dict(os.environ, PYTHONPATH=str(ROOT / "tests/tools"), PYTEST_PLUGINS="no_skips,timed")
     # Compiling all tests and plugins anew would be a tenth of the time; the sources stay free of what Python makes of them.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["PYTHONPYCACHEPREFIX"] = str(ROOT / ".cache/pycache")
     # What Hypothesis writes down of the code, even where it keeps no examples.
     env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".cache/hypothesis")
-    folders = [("3.11, everything", ROOT / ".venv")]
+    for path in JUNIT.glob("unit-*.xml"):
+        path.unlink()
+    folders = [("3.11", "everything", ROOT / ".venv")]
     found = installed()
-    folders += [("%s, what runs on nodes" % python.name, unit_folder(python)) for python in extremes(found) if python.version != CONTROLLER]
+    folders += [(python.name, "what runs on nodes", unit_folder(python)) for python in extremes(found) if python.version != CONTROLLER]
     failed = []
     with contextlib.ExitStack() as cleanup:
         runs: list[tuple[str, subprocess.Popen[bytes], t.IO[bytes] | None]] = []
-        for title, folder in folders:
+        for version, what, folder in folders:
             # The first is watched, the others are shown when they have ended.
             output: t.IO[bytes] | None = cleanup.enter_context(tempfile.TemporaryFile()) if runs else None
-            argv = [str(folder / "bin/python"), "-m", "pytest", *(sys.argv[1:] or ["tests/unit"])]
+            program = folder / "bin/python"
+            argv = [str(program), "-m", "pytest", *(sys.argv[1:] or ["tests/unit"])]
             # The lab, and what compares texts of the collection, are the same whatever a node has.
             argv += ["--ignore=tests/unit/lab", "--ignore=tests/unit/meta"] if runs else []
-            process = subprocess.Popen(argv, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT if output else None)
-            runs.append((title, process, output))
+            named = {"RDMA_SUITE": "unit-%s" % version, "RDMA_ALONE": "%s -m pytest {}" % program.relative_to(ROOT)}
+            process = subprocess.Popen(argv, cwd=ROOT, env={**env, **named}, stdout=output, stderr=subprocess.STDOUT if output else None)
+            runs.append(("%s, %s" % (version, what), process, output))
         for title, process, output in runs:
             say("unit tests on Python %s" % title)
             if process.wait():

@@ -16,7 +16,7 @@ import typing as t
 from unittest import mock
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -36,7 +36,8 @@ _package("ansible_collections.rdma.ofed", [str(ROOT)])
 # The same examples in every run, so more of them find nothing new, and no failure because a machine has other work.
 # What differs between Pythons shows in few of them.
 EXAMPLES = 50 if sys.version_info[:2] == (3, 11) else 15
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, max_examples=EXAMPLES)
+UNHURRIED = [HealthCheck.too_slow]
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, max_examples=EXAMPLES, suppress_health_check=UNHURRIED)
 settings.load_profile("repeatable")
 
 # What runs on the controller needs its ansible-core, which needs Python 3.11; so do the tools of this repository.

@@ -31,6 +31,9 @@ NO_DEFAULT = re.compile(r"default|left out|without|not set|empty", re.IGNORECASE
 # Words that belong to how the code came about, or that are no term of the field.
 FORBIDDEN = ("TODO", "FIXME", "XXX")
 
+# Earlier names of what docs/architecture.md calls Wanted, Found, Plan, Change and finding.
+RETIRED = {"Wish", "Verdict", "Draft", "Decision", "Declared", "Observed", "Judged", "Look", "Target"}
+
 
 def load(path: str) -> t.Any:
     return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
@@ -199,6 +202,12 @@ def test_python_files_have_the_header() -> None:
 def positional(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     return len(names[1:] if names[:1] in (["self"], ["cls"]) else names)
+
+
+def test_no_class_has_a_retired_name() -> None:
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "plugins").rglob("*.py"))}
+    classes = [(path, node) for path, tree in trees.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    assert [str(path.relative_to(ROOT)) for path, node in classes if node.name.lstrip("_") in RETIRED] == []
 
 
 def test_parameters_beyond_the_third_are_taken_by_keyword() -> None:

@@ -21,7 +21,7 @@ PREFIXES = tuple("%s_" % name for name in (*ROLES, "rdma"))
 NO_VARIABLES = {"rdma_pending", "ofed_info", "rdma_ucm", "rdma_cm", "rdma_rxe", "rdma_ofed"}
 # What the examples call files and variables of the user.
 OWN_FILES = {"inventory.yml"}
-OWN_VARIABLES = {"ipoib_address"}
+OWN_VARIABLES: frozenset[str] = frozenset()
 
 Page = pathlib.Path
 

@@ -126,7 +126,7 @@ def test_modules_and_actions_take_their_options_from_the_schema() -> None:
 @pytest.mark.parametrize(
     ("choices", "known"),
     [
-        (_ipoib.VARIABLES["ipoib_backend"]["choices"], ["auto", *_registry.names()]),
+        (_ipoib.VARIABLES["ipoib_backend"]["choices"], ["auto", *(backend.name for backend in _registry.BACKENDS)]),
         (_gpudirect.VARIABLES["gpudirect_method"]["choices"], ["none", *_method.METHODS]),
         (_rdma_facts.OPTIONS["gather"]["choices"], _gather.PARTS),
         (_validate_site.OPTIONS["role"]["choices"], _problems.ROLES),

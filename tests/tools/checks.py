@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the checks of a commit: C(test) for each promise once on the real thing, C(test-all) for all others after that. C(machines) are those that take
+longest.
+
+Standard library only: it makes .venv, too, so that a failure there is one of a stage.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import time
+import typing as t
+
+import failures
+import stages
+import timing
+from common import BUILD, JUNIT, say
+from schedule import Stage
+
+TIMES = BUILD / "times.jsonl"
+
+BASE = ("collection",)
+LABS = ("image",)
+
+# Seconds with everything installed, beside another stage.
+TEST = (
+    Stage("collection", ("collection",), 10),
+    Stage("image", ("image",), 5, after=BASE),
+    Stage("lint", ("lint",), 80, after=BASE),
+    Stage("unit", ("unit",), 120, after=BASE),
+    Stage("sanity", ("sanity-quick",), 200, "sanity", after=BASE),
+    Stage("molecule-default", ("molecule-default",), 111, "rdma-molecule", after=LABS),
+    Stage("acceptance", ("acceptance-quick",), 340, "rdma-accept", after=LABS),
+    Stage("machine", ("machine",), 240, "rdma-machines", after=LABS),
+)
+REST = (
+    Stage("sanity-rest", ("sanity-rest",), 90, "sanity", after=BASE, part=1),
+    Stage("molecule-gpudirect", ("molecule-gpudirect",), 234, "rdma-gpudirect", after=LABS, part=1),
+    Stage("molecule-stacks", ("molecule-stacks",), 485, "rdma-molecule", after=LABS, part=1),
+    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 545, "rdma-molecule", after=LABS, part=1),
+    Stage("molecule-firmware", ("molecule-firmware",), 859, "rdma-molecule", after=LABS, part=1),
+    Stage("acceptance-rest", ("acceptance-rest",), 1400, "rdma-accept", after=LABS, part=1),
+)
+# One after the other: emulated processors take all that there is.
+MACHINES = (
+    *(
+        Stage(
+            "machine-" + name, ("machine-tests", "TEST=tests/acceptance_vm/test_%s.py" % name, "PYTEST_ARGS=-m 'not quick'"), seconds, "rdma-machines", LABS, 2
+        )
+        for name, seconds in (
+            ("machines", 300),
+            ("soft_rdma", 300),
+            ("boot", 300),
+            ("stacks_rollback", 400),
+            ("gpudirect", 500),
+            ("driver_stack", 900),
+            ("signatures", 600),
+            ("stacks_interrupts", 900),
+        )
+    ),
+    Stage("molecule-ipoib_vm", ("molecule-ipoib_vm",), 900, "rdma-machines", LABS, 1),
+)
+FITTING: tuple[str, ...] = ()
+"""What of MACHINES there is time for in the checks of a commit: nothing but the stage "machine", until the others are faster."""
+
+CHECKS: dict[str, tuple[Stage, ...]] = {
+    "test": TEST,
+    "test-all": (*TEST, *REST, *(stage for stage in MACHINES if stage.name in FITTING)),
+    "machines": (*TEST[:2], TEST[-1], *MACHINES),
+}
+
+
+def _interrupt(_number: int, _frame: t.Any) -> None:
+    raise KeyboardInterrupt
+
+
+def main(name: str) -> int:
+    signal.signal(signal.SIGTERM, _interrupt)
+    start = time.monotonic()
+    shutil.rmtree(JUNIT, ignore_errors=True)
+    BUILD.mkdir(exist_ok=True)
+    TIMES.write_text("", encoding="utf-8")
+    ended = stages.run_all(CHECKS[name], {timing.VARIABLE: str(TIMES), "RDMALAB_RUN": str(os.getpid())})
+    events = timing.read(TIMES)
+    found = [
+        failure
+        for done in ended
+        if done.status
+        for failure in failures.failures(done, events, done.log.read_text(encoding="utf-8", errors="replace") if done.status > 0 else "")
+    ]
+    print("\n%s\n\n%s" % (timing.table(events), stages.table(ended, time.monotonic() - start)))
+    if found:
+        say("what failed, and how to run it alone; the output of each stage is in build/logs/stage-NAME.log")
+        print(failures.words(found))
+    print("\n%s" % stages.verdict(ended), flush=True)
+    return int(any(done.status for done in ended))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1]))
+    except KeyboardInterrupt:
+        sys.exit("interrupted")

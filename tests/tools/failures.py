@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What of a stage failed, and the command that runs just that again. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import typing as t
+
+from stages import Done
+from timing import Event
+
+_STEP = re.compile(r"^==> (.*)$", re.MULTILINE)
+# After the step that failed, Molecule goes on to clean up.
+_MOLECULE = re.compile(r"^ERROR +\[(\w+) > (\w+)\]", re.MULTILINE)
+
+
+class Failure(t.NamedTuple):
+    """One thing that failed."""
+
+    name: str
+    command: str
+
+
+def last_step(log: str) -> str:
+    """What a stage did when it failed: a step of a scenario, or what the Makefile announced; "" where neither is known."""
+    molecule = _MOLECULE.search(log)
+    if molecule:
+        return "scenario %s, step %s" % molecule.groups()
+    announced = _STEP.findall(log)
+    return str(announced[-1]) if announced else ""
+
+
+def failures(done: Done, events: t.Iterable[Event], log: str) -> list[Failure]:
+    """The tests that failed; where no test did, the step."""
+    if done.status < 0:
+        return [Failure("%s: not run, since it needs %s" % (done.stage.name, ", ".join(done.stage.after)), shlex.join(["make", *done.stage.argv]))]
+    tests = [event for event in events if event["kind"] == "test" and event["failed"] and event["stage"] == done.stage.name]
+    if tests:
+        return [Failure("%s: %s" % (event["suite"], event["name"]), event["alone"]) for event in tests]
+    step = last_step(log)
+    return [Failure("%s%s" % (done.stage.name, step and ": %s" % step), shlex.join(["make", *done.stage.argv]))]
+
+
+def words(found: t.Sequence[Failure]) -> str:
+    return "\n".join("%s\n    %s" % failure for failure in found)

@@ -1,0 +1,60 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Several tasks on several hosts in one process of Ansible, which costs more than most modules do. Whatever fails, the next one runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import typing as t
+
+Task = t.Dict[str, t.Any]
+Result = t.Dict[str, t.Any]
+
+
+def module(name: str, check: bool = False, **options: t.Any) -> Task:
+    """The task of a module of the collection."""
+    return {"rdma.ofed." + name: options, "check_mode": check}
+
+
+def shell(script: str) -> Task:
+    return {"ansible.builtin.shell": script, "check_mode": False}
+
+
+def parse(output: str) -> dict[str, list[Result]]:
+    """The results of each host, in the order of the tasks. What modules show while they run comes before them, as C(said) of the first.
+
+    They are without warnings: the first module on a node warns of the temporary folder that it makes.
+    """
+    said, brace, rest = output.partition("{\n")
+    (play,) = json.loads(brace + rest)["plays"]
+    found: dict[str, list[Result]] = {}
+    for task in play["tasks"]:
+        for host, result in task["hosts"].items():
+            shown = {name: value for name, value in result.items() if name != "warnings"}
+            found.setdefault(host, []).append({"failed": False, "changed": False, "said": said, **shown})
+    return found
+
+
+def run(
+    inventory: str | pathlib.Path, hosts: t.Sequence[str], tasks: t.Sequence[Task], *, environment: t.Mapping[str, str] = os.environ
+) -> dict[str, list[Result]]:
+    """The results of the tasks by host, of those that failed too."""
+    play = {"hosts": ",".join(hosts), "gather_facts": False, "tasks": [{**task, "ignore_errors": True} for task in tasks]}
+    # Without a record, which is that of a playbook under test.
+    env = {**environment, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_DIFF_ALWAYS": "1", "RDMA_RECORD": ""}
+    with tempfile.TemporaryDirectory() as folder:
+        playbook = pathlib.Path(folder, "tasks.json")
+        playbook.write_text(json.dumps([play]), encoding="utf-8")
+        argv = ["ansible-playbook", "-i", str(inventory), str(playbook)]
+        done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
+    found = parse(done.stdout)
+    assert {host: len(results) for host, results in found.items()} == dict.fromkeys(hosts, len(tasks)), done.stdout
+    return found

@@ -1,0 +1,69 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A pytest plugin: a JUnit file of each run in build/junit, and a line with the time of each test that is slow or fails.
+
+The environment variable RDMA_SUITE is the name of the suite, RDMA_ALONE the command that runs one test, with {} for its node id. A suite may run
+several times: its files are numbered. This file also runs on the oldest Python of the plugins.
+"""
+
+from __future__ import annotations
+
+import collections
+import os
+import pathlib
+import shlex
+import typing as t
+
+import pytest
+import timing
+from common import JUNIT
+
+WORTH_SECONDS = 0.5
+"""A test that took less is in the JUnit file only: there are thousands."""
+
+SUITE = os.environ.get("RDMA_SUITE", "")
+
+
+def unused(suite: str) -> pathlib.Path:
+    number = 1
+    while (JUNIT / ("%s.%d.xml" % (suite, number))).exists():
+        number += 1
+    return JUNIT / ("%s.%d.xml" % (suite, number))
+
+
+def _write(name: str, seconds: float, failed: bool) -> None:
+    alone = os.environ.get("RDMA_ALONE", "").replace("{}", shlex.quote(name))
+    timing.test(SUITE, name, seconds=seconds, failed=failed, alone=alone)
+
+
+class Times:
+    """Adds up set-up, call and teardown of each test."""
+
+    def __init__(self) -> None:
+        self.seconds: t.Dict[str, float] = collections.defaultdict(float)
+        self.failed: t.Set[str] = set()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            _write(report.nodeid, 0.0, True)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] += report.duration
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        seconds, failed = self.seconds.pop(nodeid, 0.0), nodeid in self.failed
+        if failed or seconds >= WORTH_SECONDS:
+            _write(nodeid, seconds, failed)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Before pytest's own plugin looks at the option. A worker of xdist has a controller that does this."""
+    if SUITE and not hasattr(config, "workerinput"):
+        JUNIT.mkdir(parents=True, exist_ok=True)
+        config.option.xmlpath = str(unused(SUITE))
+        config.pluginmanager.register(Times(), "rdma-times")

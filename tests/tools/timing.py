@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where the time of a run of checks went. Pure, less reading and writing of the lines.
+
+The file that the environment variable RDMA_TIMES names has a line of JSON for each test, playbook run, single module, lab start and package
+installation. The pytest plugin C(timed), the callback C(time_record) and the lab write them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import typing as t
+
+VARIABLE = "RDMA_TIMES"
+SLOWEST = 20
+
+Event = t.Dict[str, t.Any]
+"""Its C(kind) is one of KINDS or "test"; C(name) and C(seconds) are there in all."""
+
+KINDS = {
+    "play": "playbook runs",
+    "module": "single modules",
+    "lab": "lab starts",
+    "packages": "package installations",
+}
+
+
+def append(event: Event, environ: t.Mapping[str, str] = os.environ) -> None:
+    """One write of one line: many processes write to the same file. Nothing where nobody wants to know."""
+    path = environ.get(VARIABLE)
+    if path:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(handle, (json.dumps(event) + "\n").encode())
+        finally:
+            os.close(handle)
+
+
+def test(suite: str, name: str, *, seconds: float, failed: bool, alone: str) -> None:
+    """C(alone) is the command that runs it again."""
+    stage = os.environ.get("RDMA_STAGE", "")
+    append({"kind": "test", "stage": stage, "suite": suite, "name": name, "seconds": round(seconds, 1), "failed": failed, "alone": alone})
+
+
+def read(path: pathlib.Path) -> list[Event]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def table(events: t.Sequence[Event]) -> str:
+    """The slowest tests, then how often the slow things were done and how long they took."""
+    tests = sorted((event for event in events if event["kind"] == "test"), key=lambda event: -event["seconds"])
+    lines = ["The slowest tests:", *("%7.1f s  %-20s %s" % (event["seconds"], event["suite"], event["name"]) for event in tests[:SLOWEST])]
+    lines += ["", "%-24s %6s %8s" % ("", "count", "seconds")]
+    for kind, words in KINDS.items():
+        found = [event["seconds"] for event in events if event["kind"] == kind]
+        lines.append("%-24s %6d %8.0f" % (words, len(found), sum(found)))
+    return "\n".join([*lines, "Installations are parts of playbook runs; those on several hosts at the same time count each."])

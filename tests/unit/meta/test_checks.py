@@ -1,0 +1,171 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The runner of the checks: the order of stages, what it says of failures, where the time went."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import signal
+import sys
+import typing as t
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/tools"))
+
+import checks
+import failures
+import sanity
+import stages
+import timing
+from schedule import LINES, Stage, blocked, choose
+from stages import Done
+
+
+def simulate(todo: t.Sequence[Stage]) -> tuple[list[str], float]:
+    """The order in which the stages begin, and when the last ends."""
+    waiting, order, now = list(todo), list[str](), 0.0
+    running: dict[Stage, float] = {}
+    passed: set[str] = set()
+    while waiting or running:
+        while len(running) < LINES and (stage := choose(waiting, running, passed)):
+            waiting.remove(stage)
+            order.append(stage.name)
+            running[stage] = stage.seconds
+        ended = min(running, key=lambda stage: running[stage])
+        took = running.pop(ended)
+        now, running = now + took, {stage: left - took for stage, left in running.items()}
+        passed.add(ended.name)
+    return order, now
+
+
+def test_cheapest_first_but_the_longest_in_time() -> None:
+    todo = [Stage("s%d" % seconds, (), seconds) for seconds in (500, 100, 300, 400, 200)]
+    order, end = simulate(todo)
+    assert order[0] == "s100"
+    assert end == 800
+
+
+def test_stages_with_the_same_lab_are_one_chain() -> None:
+    todo = [Stage("a", (), 100, "x"), Stage("b", (), 100, "x"), Stage("c", (), 100, "x"), Stage("d", (), 120), Stage("e", (), 120)]
+    _order, end = simulate(todo)
+    assert end == 300
+
+
+def test_what_comes_after_another_waits_and_later_parts_come_last() -> None:
+    todo = [Stage("late", (), 1, part=1), Stage("second", (), 1, after=("first",)), Stage("first", (), 100)]
+    assert simulate(todo)[0] == ["first", "late", "second"]
+
+
+def test_without_what_they_need_stages_are_not_run() -> None:
+    todo = [Stage("image", (), 1, after=("collection",)), Stage("lab", (), 1, after=("image",)), Stage("alone", (), 1)]
+    assert [stage.name for stage in blocked(todo, {"collection"})] == ["image", "lab"]
+
+
+def test_all_stages_run_whatever_fails(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(stages, "LOGS", tmp_path / "logs")
+    # What a stage has left running keeps its output open.
+    bad = "@echo '==> here'; sleep 3600 & echo $$! >%s; exit 3" % (tmp_path / "daemon")
+    (tmp_path / "Makefile").write_text("fine:\n\t@echo $$RDMA_STAGE $$MORE\nbad:\n\t%s\n" % bad, encoding="utf-8")
+    make = ("-f", str(tmp_path / "Makefile"))
+    todo = [
+        Stage("bad", (*make, "bad"), 1),
+        Stage("never", (*make, "fine"), 2, after=("bad",)),
+        *(Stage("s%d" % number, (*make, "fine"), number, "lab" if number < 5 else "") for number in range(3, 7)),
+    ]
+    ended = {done.stage.name: done for done in stages.run_all(todo, {"MORE": "said"})}
+    os.kill(int((tmp_path / "daemon").read_text(encoding="utf-8")), signal.SIGKILL)
+    assert {name: bool(done.status) for name, done in ended.items()} == {"bad": True, "never": True, "s3": False, "s4": False, "s5": False, "s6": False}
+    assert ended["never"].status == -1
+    assert ended["s3"].log.read_text(encoding="utf-8") == "s3 said\n"
+    assert "s3                | s3 said\n" in capfd.readouterr().out
+    assert failures.failures(ended["bad"], [], ended["bad"].log.read_text(encoding="utf-8"))[0].name == "bad: here"
+
+
+@pytest.mark.parametrize("name", sorted(checks.CHECKS))
+def test_all_stages_of_a_check_run_once_in_two_lines_of_about_the_same_length(name: str) -> None:
+    todo = checks.CHECKS[name]
+    order, end = simulate(todo)
+    assert sorted(order) == sorted({stage.name for stage in todo})
+    chains = [sum(stage.seconds for stage in todo if stage.lab == lab) for lab in {stage.lab for stage in todo} - {""}]
+    assert end <= 1.25 * max(sum(stage.seconds for stage in todo) / LINES, *chains)
+
+
+def test_every_stage_is_a_target_of_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    todo = {stage.name: stage for check in checks.CHECKS.values() for stage in check}.values()
+    targets = {name for line in re.findall(r"^([\w% -]+):(?!=)", makefile, re.MULTILINE) for name in line.split()}
+    for stage in todo:
+        assert stage.argv[0] in targets or ("molecule-%" in targets and (ROOT / "molecule" / stage.argv[0][len("molecule-") :]).is_dir()), stage
+
+
+def test_every_scenario_and_all_tests_on_machines_are_in_a_check() -> None:
+    known = {word for check in ("test-all", "machines") for stage in checks.CHECKS[check] for word in stage.argv}
+    assert not [path.name for path in (ROOT / "molecule").iterdir() if path.is_dir() and "molecule-" + path.name not in known]
+    files = [path for path in (ROOT / "tests/acceptance_vm").glob("test_*.py") if "mark.quick" not in path.read_text(encoding="utf-8")]
+    assert not [path.name for path in files if "TEST=tests/acceptance_vm/%s" % path.name not in known]
+
+
+LINT = Done(Stage("lint", ("lint",), 1), 2, 3.0)
+SCENARIO = Done(Stage("molecule-x", ("molecule-x",), 1), 2, 3.0)
+FAILED = {"kind": "test", "stage": "lint", "suite": "unit-3.8", "name": "tests/unit/test_x.py::test_y[a b]", "seconds": 0.1, "failed": True, "alone": "run it"}
+
+
+@pytest.mark.parametrize(
+    ("done", "events", "log", "name", "command"),
+    [
+        (LINT, [FAILED], "==> ruff\n", "unit-3.8: tests/unit/test_x.py::test_y[a b]", "run it"),
+        (LINT, [{**FAILED, "stage": "unit"}, {**FAILED, "failed": False}], "==> yamllint\n==> ruff\nE501\n", "lint: ruff", "make lint"),
+        (LINT, [], "make: *** [lint] Error 1\n", "lint", "make lint"),
+        (
+            SCENARIO,
+            [],
+            "==> molecule test -s x\nINFO     [x > create] Executing\nINFO     [x > create] Executed: Successful\nINFO     [x > converge] Executing\n"
+            "CRITICAL Ansible return code was 2, command was: ansible-playbook\nERROR    [x > converge] \x1b[31mExecuted: Failed\x1b[0m\n"
+            "INFO     [x > destroy] Executing\nERROR    Molecule executed 1 scenario (1 failed)\n",
+            "molecule-x: scenario x, step converge",
+            "make molecule-x",
+        ),
+        (SCENARIO._replace(status=-1, stage=SCENARIO.stage._replace(after=("image",))), [], "", "molecule-x: not run, since it needs image", "make molecule-x"),
+    ],
+)
+def test_a_failure_names_what_failed_and_the_command(done: Done, events: list[timing.Event], log: str, name: str, command: str) -> None:
+    assert failures.failures(done, events, log) == [failures.Failure(name, command)]
+
+
+def test_what_is_said_at_the_end() -> None:
+    ended = [LINT, Done(Stage("unit", ("unit",), 1), 0, 61.0), SCENARIO._replace(status=-1, seconds=0.0)]
+    lines = stages.table(ended, 64.0).splitlines()
+    assert [line.split()[:2] for line in lines] == [["lint", "FAILED"], ["unit", "ok"], ["molecule-x", "not"], ["total", "64"]]
+    assert stages.verdict(ended) == "1 passed, 2 failed"
+    assert failures.words([failures.Failure("a", "make a")]) == "a\n    make a"
+
+
+def test_where_the_time_went(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "times.jsonl"
+    for number in range(timing.SLOWEST + 5):
+        timing.append({"kind": "test", "suite": "unit-3.11", "name": "t%d" % number, "seconds": number}, {timing.VARIABLE: str(path)})
+    for seconds in (1.5, 2.6):
+        timing.append({"kind": "play", "name": "site", "seconds": seconds}, {timing.VARIABLE: str(path)})
+    timing.append({"kind": "play", "name": "unrecorded", "seconds": 1}, {})
+    text = timing.table(timing.read(path))
+    slowest = [line.split() for line in text.splitlines() if "unit-3.11" in line]
+    assert [words[-1] for words in slowest] == ["t%d" % number for number in range(24, 4, -1)]
+    counts = {line[:24].strip(): line[24:].split() for line in text.splitlines()}
+    assert (counts["playbook runs"], counts["lab starts"]) == (["2", "4"], ["0", "0"])
+    assert timing.read(tmp_path / "none") == []
+
+
+def test_sanity_of_the_quick_and_the_other_checks_is_all_of_it() -> None:
+    pythons, ends = ["3.8", "3.9", "3.10", "3.13"], ["3.8", "3.13"]
+    assert sanity.arguments("sanity", pythons, ends) == []
+    assert sanity.arguments("sanity-quick", pythons, ends) == ["--target-python", "3.8", "--target-python", "3.13"]
+    rest = sanity.arguments("sanity-rest", pythons, ends)
+    assert rest == ["--test", "compile", "--test", "import", "--target-python", "3.9", "--target-python", "3.10"]
+    assert sanity.alone("pep8") == "make sanity SANITY_ARGS='--test pep8'"
+    assert sanity.alone("import-python-3.8") == "make sanity SANITY_ARGS='--test import --python 3.8'"
