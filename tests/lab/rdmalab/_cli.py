@@ -14,8 +14,9 @@ import typing as t
 
 from . import _cluster, _driver, _engine, _fabric, _generate, _image, _kinds, _seed, _vmimage
 from ._docker import docker
-from ._say import LabError, say
+from ._say import LabError, record_start, say
 from ._settings import LAB, Settings, settings
+from ._topology import NETWORKS
 
 DEFAULT_TOPOLOGY = {"container": "3-nodes", "vm": "machines"}
 
@@ -56,6 +57,15 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--names", default="", choices=sorted(_seed.MANAGEMENT), help="of the interfaces in virtual machines: ib0 (kernel, default), or as udev names them"
     )
+    sub.add_argument(
+        "--from",
+        dest="snapshots",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="virtual machines: resume this snapshot if there is one of such machines, instead of booting; the first of several",
+    )
+    sub.add_argument("--keep", default="", metavar="NAME", help="virtual machines: if they boot for the first time, keep their state as a snapshot")
     sub = command("down", _down, "remove the lab's nodes, and what connects them")
     sub.add_argument("--image", action="store_true", help="remove the images too")
     command("status", _show_status, "the nodes, their ports, and who is master")
@@ -67,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--all", action="store_true")
     sub.add_argument("--simulator", action="store_true", help="the simulator too: every switch loses power at once")
     command("kill", _kill, "cut the power of a node; 'up' brings it back").add_argument("node")
+    command("save", _save, "virtual machines: keep the state of all of them as a snapshot for 'up --from'").add_argument("name")
     sub = command("driver", _drive, "virtual machines: build the adapters' driver for kernels that were installed in a node, or will be")
     sub.add_argument("node")
     sub.add_argument("releases", nargs="*", metavar="RELEASE", help="such as 6.1.0-56-amd64 (default: all installed kernels that have none)")
@@ -74,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
         "--all", action="store_true", help="with the switch ports that nothing is plugged into"
     )
     command("inventory", lambda s, _: print(s.inventory), "the path of the inventory")
-    command("image", _show_image, "build the node image if it is missing, and print its tag")
+    sub = command("image", _show_image, "build the node image if it is missing, and print its tag, or for virtual machines its disk")
+    sub.add_argument("--kind", default="container", choices=_kinds.KINDS, help="of nodes")
     command("recipe", _show_recipe, "how a node's container is made, as JSON")
     sub = command("topology", lambda _, a: print(_generate.generate(a.nodes, a.containers), end=""), "print a topology file for so many nodes")
     sub.add_argument("nodes", type=int)
@@ -141,10 +153,11 @@ def _topology(lab: Settings, arguments: argparse.Namespace) -> tuple[str, str, s
 
 def _up(lab: Settings, arguments: argparse.Namespace) -> None:
     asked = bool(arguments.topology or arguments.nodes)
-    nodes = _kinds.kind(lab, arguments.kind, arguments.names)
+    nodes = _kinds.kind(lab, arguments.kind, arguments.names, snapshots=arguments.snapshots, keep=arguments.keep)
     text, source, inventory = _topology(lab, arguments)
     nodes.up(lab, text, asked, source, inventory)
     say("the lab is up: %d nodes, inventory %s" % (len(_cluster.running_topology(lab).nodes), lab.inventory))
+    record_start(lab.prefix)
 
 
 def _down(lab: Settings, arguments: argparse.Namespace) -> None:
@@ -167,6 +180,11 @@ def _shell(lab: Settings, arguments: argparse.Namespace) -> t.NoReturn:
 def _kill(lab: Settings, arguments: argparse.Namespace) -> None:
     _kinds.kind(lab).kill(lab, _cluster.node_named(lab, arguments.node))
     say("%s has no power" % arguments.node)
+
+
+def _save(lab: Settings, arguments: argparse.Namespace) -> None:
+    _cluster.running_topology(lab)
+    _kinds.kind(lab).save(lab, arguments.name)
 
 
 def _drive(lab: Settings, arguments: argparse.Namespace) -> None:
@@ -192,6 +210,10 @@ def _show_fabric(lab: Settings, arguments: argparse.Namespace) -> None:
 
 
 def _show_image(lab: Settings, arguments: argparse.Namespace) -> None:
+    if arguments.kind == "vm":
+        usual = (lab.suite, NETWORKS[0])
+        print(_vmimage.ensure_disks(lab, [usual])[usual])
+        return
     _engine.ensure_engine(lab)
     print(_image.ensure_images(lab).nodes[lab.suite])
 

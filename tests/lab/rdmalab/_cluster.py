@@ -9,7 +9,6 @@ from __future__ import annotations
 import concurrent.futures
 import hashlib
 import json
-import os
 import pathlib
 import time
 import typing as t
@@ -18,8 +17,9 @@ from . import _image, _network
 from ._docker import docker, files, inspect
 from ._hardware import description, device_names, read
 from ._inventory import render
+from ._owner import Owner, Verdict, in_use, judge
 from ._say import LabError, say
-from ._settings import LAB, REPOSITORY, Settings
+from ._settings import LAB, Settings
 from ._topology import Node, Topology
 
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_MODULE")
@@ -30,7 +30,7 @@ DEVICES = ("/dev/net/tun",)
 INOTIFY = pathlib.Path("/proc/sys/fs/inotify/max_user_instances")
 # A node that reboots exits with a status that isn't 0 (node/preload/boot.c), one that is shut down with 0.
 RESTART = "on-failure"
-BOOT_SECONDS = 120
+BOOT_SECONDS = 600
 AT_ONCE = 8
 
 _UNITS = "/etc/systemd/system/"
@@ -108,28 +108,38 @@ def node_named(settings: Settings, name: str) -> Node:
 
 
 def _labels(settings: Settings) -> list[str]:
-    """What tells the containers of one lab, and the checkout that it was started from."""
-    return ["--label", "rdmalab=" + settings.prefix, "--label", "rdmalab.checkout=%s" % REPOSITORY]
+    """What tells the containers of one lab, and whose it is."""
+    checkout, run = settings.owner
+    return ["--label", "rdmalab=" + settings.prefix, "--label", "rdmalab.checkout=" + checkout, "--label", "rdmalab.run=" + run]
 
 
-def own_containers(listing: str, prefix: str, checkout: str, exists: t.Callable[[str], bool] = os.path.isdir) -> list[str]:
-    """The names in C(NAME TAB CHECKOUT) lines. Refuses a lab of another checkout, which has its inventory and topology there.
+class Present(t.NamedTuple):
+    """The containers of a lab that this command may use or remove."""
 
-    A checkout that is gone has no more use for its lab: anybody may take that down.
-    """
-    rows = [line.partition("\t") for line in listing.splitlines() if line]
-    for _name, _tab, owner in rows:
-        if owner not in ("", checkout) and exists(owner):
+    names: list[str]
+    abandoned: bool
+    """By whoever started one of them: see _owner."""
+
+
+def present_containers(listing: str, prefix: str, judge: t.Callable[[Owner], Verdict]) -> Present:
+    """Those in C(NAME TAB CHECKOUT TAB RUN) lines. Refuses a lab that somebody else uses."""
+    rows = [line.split("\t") for line in listing.splitlines() if line]
+    verdicts = {owner: judge(owner) for owner in (Owner(checkout, run) for _name, checkout, run in rows)}
+    for owner, verdict in verdicts.items():
+        if verdict is Verdict.FOREIGN:
             raise LabError(
                 "The lab with the prefix '%s' belongs to another checkout, %s. Use 'lab' there, or start a lab of your own: 'lab --prefix NAME up'."
-                % (prefix, owner)
+                % (prefix, owner.checkout)
             )
-    return sorted(name for name, _tab, _owner in rows)
+        if verdict is Verdict.IN_USE:
+            raise LabError(in_use(prefix, owner.run))
+    return Present(sorted(row[0] for row in rows), Verdict.ABANDONED in verdicts.values())
 
 
-def _containers(settings: Settings) -> list[str]:
-    form = '{{.Names}}\t{{.Label "rdmalab.checkout"}}'
-    return own_containers(docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", form), settings.prefix, str(REPOSITORY))
+def _present(settings: Settings) -> Present:
+    form = '{{.Names}}\t{{.Label "rdmalab.checkout"}}\t{{.Label "rdmalab.run"}}'
+    listing = docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", form)
+    return present_containers(listing, settings.prefix, lambda owner: judge(owner, settings.owner))
 
 
 def _dead(settings: Settings) -> list[str]:
@@ -140,12 +150,16 @@ def _dead(settings: Settings) -> list[str]:
 
 def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: str) -> None:
     """Idempotent. C(text) is the wanted topology; where nobody C(asked) for it, the one of the lab that is there stays."""
-    present = _containers(settings)
+    present, abandoned = _present(settings)
+    if abandoned:
+        say("removing the lab that an earlier run of tests or another checkout left behind")
+        down(settings)
     dead = _dead(settings)
     if dead:
         say("removing what is left of %s" % ", ".join(dead))
         docker("rm", "--force", "--volumes", *dead, timeout=300)
-        present = _containers(settings)
+    if abandoned or dead:
+        present, _abandoned = _present(settings)
     if present and settings.topology.exists() and settings.topology.read_text(encoding="utf-8") != text:
         if asked:
             raise LabError("A lab with another topology is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up').")
@@ -219,7 +233,7 @@ def wait(settings: Settings, nodes: t.Sequence[Node]) -> None:
 
 def down(settings: Settings) -> list[str]:
     """Removes everything but the images; the names of what went."""
-    containers = _containers(settings)
+    containers = _present(settings).names
     if containers:
         docker("rm", "--force", "--volumes", *containers, timeout=300)
     if _network.subnet_of(settings):

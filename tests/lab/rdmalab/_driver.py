@@ -10,7 +10,7 @@ import re
 import subprocess
 import typing as t
 
-from . import _engine, _image, _machines, _vmimage
+from . import _access, _engine, _image, _vmimage
 from ._docker import docker
 from ._say import LabError, say
 from ._settings import Settings
@@ -26,13 +26,13 @@ _DEPEND = "if [ -d /usr/lib/modules/{0}/kernel ]; then depmod {0}; fi"
 
 def provide(lab: Settings, node: Node, releases: t.Sequence[str]) -> list[str]:
     """Puts the driver for these kernel releases into a node, or for all that are installed there without; their releases."""
-    wanted = list(releases) or _machines.run(lab, node, _WITHOUT).split()
+    wanted = list(releases) or _access.run(lab, node, _WITHOUT).split()
     for release in wanted:
         if not re.fullmatch(r"[0-9][0-9A-Za-z.+~_-]*", release):
             raise LabError("'%s' is not the release of a kernel, such as 6.1.0-56-amd64: it is what 'uname -r' says." % release)
     for release in wanted:
         _copy(lab, node, _build(lab, node, release))
-        _machines.run(lab, node, _DEPEND.format(release))
+        _access.run(lab, node, _DEPEND.format(release))
     return wanted
 
 
@@ -56,7 +56,7 @@ def _copy(lab: Settings, node: Node, image: str) -> None:
     container = docker("create", image, "true").strip()
     try:
         with subprocess.Popen(["docker", "cp", container + ":/out/.", "-"], stdout=subprocess.PIPE) as archive:
-            argv = _machines.ssh(lab, node, "tar", "-x", "--no-same-owner", "-C", "/")
+            argv = _access.ssh(lab, node, "tar", "-x", "--no-same-owner", "-C", "/")
             done = subprocess.run(argv, stdin=archive.stdout, capture_output=True, text=True, timeout=120, check=False)
     finally:
         docker("rm", container)

@@ -19,6 +19,7 @@ from ._topology import Node
 
 KINDS = ("container", "vm")
 CONTAINER_NETWORKS = ("networkd", "ifupdown")
+_NO_SNAPSHOTS = "Containers have no snapshots. 'lab up --kind vm' starts virtual machines."
 
 
 class Kind(t.Protocol):
@@ -34,6 +35,9 @@ class Kind(t.Protocol):
 
     def restart(self, lab: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
         """All at the same time, in good order."""
+
+    def save(self, lab: Settings, name: str) -> None:
+        """The state of all virtual machines as a snapshot, which C(up) can resume."""
 
     def kill(self, lab: Settings, node: Node) -> None:
         """A power cut; C(up) brings the node back."""
@@ -69,6 +73,9 @@ class Containers:
     def restart(self, lab: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
         _cluster.restart(lab, nodes, simulator)
 
+    def save(self, lab: Settings, name: str) -> None:
+        raise LabError(_NO_SNAPSHOTS)
+
     def kill(self, lab: Settings, node: Node) -> None:
         docker("kill", lab.container(node.name))
 
@@ -91,11 +98,13 @@ def need_simulator(lab: Settings) -> None:
         raise LabError("That is a matter of the fabric simulator, which virtual machines have no use for. See tests/lab/vm/README.md for what they can do.")
 
 
-def kind(lab: Settings, wanted: str = "", names: str = "") -> Kind:
+def kind(lab: Settings, wanted: str = "", names: str = "", *, snapshots: t.Sequence[str] = (), keep: str = "") -> Kind:
     """That of the running lab, else the wanted one, else containers."""
     found = running(lab)
     if found and wanted not in ("", found):
         raise LabError("A lab of the kind '%s' is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up')." % found)
     if (found or wanted) == "vm":
-        return Machines(names or "kernel")
+        return Machines(names or "kernel", snapshots, keep)
+    if snapshots or keep:
+        raise LabError(_NO_SNAPSHOTS)
     return Containers()

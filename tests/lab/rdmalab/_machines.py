@@ -6,60 +6,39 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import pathlib
 import shlex
 import shutil
-import subprocess
 import time
 import typing as t
 
-from . import _cluster, _hardware, _inventory, _qemu, _seed, _status, _vmimage
+from . import _cluster, _creation, _hardware, _inventory, _leftovers, _qemu, _seed, _snapshots, _status, _vmimage
+from ._access import SSH_OPTIONS, folder, run, ssh
 from ._say import LabError, say
 from ._settings import Settings
-from ._topology import Node, Topology
+from ._topology import Node
 
-BOOT_SECONDS = 300
-# A machine whose network goes down before its sshd says good-bye leaves the other end waiting for ever.
-_ALIVE = ("-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=6")
-SSH_OPTIONS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", *_ALIVE)
+BOOT_SECONDS = 900
 _PARAMETERS = "/sys/module/ibdummy/parameters/"
 # RDMA devices get other names once rdma-core's udev rules are there: their number is what counts.
-_BOOTED = "systemctl is-system-running; ls /sys/class/infiniband | wc -l; cat /proc/uptime"
-
-
-def folder(lab: Settings, node: Node) -> pathlib.Path:
-    return lab.machines / node.name
-
-
-def ssh(lab: Settings, node: Node, *command: str) -> list[str]:
-    """The command line that runs a command on a node, or a shell. It ends when the node goes away without a word."""
-    port = str(_qemu.load(folder(lab, node)).ssh_port)
-    options = ["-i", str(lab.machines / "key"), "-p", port, *SSH_OPTIONS, "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
-    return ["ssh", *options, "root@127.0.0.1", *([shlex.join(command)] if command else [])]
-
-
-def run(lab: Settings, node: Node, script: str, check: bool = True) -> str:
-    """The output of a shell script on a node. With C(check) off, "" where the node can't be reached."""
-    try:
-        done = subprocess.run(ssh(lab, node, "sh", "-c", script), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-    except subprocess.TimeoutExpired as exc:
-        if not check:
-            return ""
-        raise LabError("%s does not answer within %d s. See %s." % (node.name, exc.timeout, folder(lab, node) / "console.log")) from exc
-    if check and done.returncode:
-        raise LabError("'%s' failed on %s: %s" % (script, node.name, done.stderr.strip() or "status %d" % done.returncode))
-    return done.stdout
+_BOOTED = "systemctl --wait is-system-running; ls /sys/class/infiniband | wc -l; cat /proc/uptime"
 
 
 class Machines:
     """The lab's kind "vm": see _kinds.Kind."""
 
-    def __init__(self, names: str = "kernel") -> None:
+    def __init__(self, names: str = "kernel", snapshots: t.Sequence[str] = (), keep: str = "") -> None:
+        """C(up) resumes the first snapshot that there is, or boots and makes one with the name C(keep)."""
         self.names = names
+        self.snapshots = snapshots
+        self.keep = keep
 
     def up(self, lab: Settings, text: str, asked: bool, source: str, inventory: str) -> None:
+        _leftovers.end_others(lab)
+        if _leftovers.abandoned(lab):
+            say("removing the lab that an earlier run of tests left behind")
+            self.down(lab)
+        _leftovers.claim(lab)
         if lab.topology.exists():
             present = lab.topology.read_text(encoding="utf-8")
             if asked and present != text:
@@ -69,14 +48,25 @@ class Machines:
         disks = _vmimage.ensure_disks(lab, [_wants(lab, node) for node in topology.nodes])
         lab.machines.mkdir(parents=True, exist_ok=True)
         lab.topology.write_text(text, encoding="utf-8")
-        _key(lab)
-        missing = [(number, node) for number, node in enumerate(topology.nodes, 1) if not (folder(lab, node) / "machine.json").exists()]
-        for number, node in missing:
-            _create(lab, topology, node, number, disks[_wants(lab, node)], self.names)
-        self.start(lab, topology.nodes)
+        drafts = [_creation.draft(lab, topology, node, base=disks[_wants(lab, node)], names=self.names) for node in topology.nodes]
+        missing = [draft for draft in drafts if not (folder(lab, draft.node) / "machine.json").exists()]
+        fresh = missing == drafts
+        snapshot = _snapshots.find(lab, self.snapshots, [draft.machine.origin for draft in drafts]) if fresh else None
+        if snapshot:
+            _snapshots.resume(lab, snapshot, drafts)
+        else:
+            self._boot(lab, missing, topology.nodes)
+        if self.keep and fresh and not snapshot:
+            self.save(lab, self.keep)
         if not lab.inventory.exists():
             ports = {node.name: _qemu.load(folder(lab, node)).ssh_port for node in topology.nodes}
             lab.inventory.write_text(inventory or _inventory.render_machines(topology.nodes, ports, lab.machines / "key", SSH_OPTIONS), encoding="utf-8")
+
+    def _boot(self, lab: Settings, missing: t.Sequence[_creation.Draft], nodes: t.Sequence[Node]) -> None:
+        _creation.ensure_key(lab)
+        for draft in missing:
+            _creation.create(lab, draft)
+        self.start(lab, nodes)
 
     def start(self, lab: Settings, nodes: t.Sequence[Node]) -> None:
         stopped = [node for node in nodes if not _qemu.pid(folder(lab, node))]
@@ -87,24 +77,29 @@ class Machines:
         _cluster.together(lambda node: _booted(lab, node, end), nodes)
 
     def restart(self, lab: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
-        """An orderly reboot of those that run, and the start of those that don't."""
+        """Those that run are switched off in good order first.
+
+        QEMU keeps what it translated of a system that has ended, and forgets it piece by piece as the next one writes over it. So a
+        reboot in the same process takes twice the time of a boot.
+        """
         if simulator:
             raise LabError("Virtual machines have no simulator to restart: 'lab fault sm off' takes the subnet manager away.")
 
-        def reboot(node: Node) -> None:
-            if not _qemu.pid(folder(lab, node)):
-                return
-            before = run(lab, node, "cat /proc/sys/kernel/random/boot_id")
-            run(lab, node, "systemctl --no-block reboot", check=False)
+        def switch_off(node: Node) -> None:
+            if _qemu.pid(folder(lab, node)):
+                run(lab, node, "systemctl --no-block poweroff", check=False)
             end = time.monotonic() + BOOT_SECONDS
-            while run(lab, node, "cat /proc/sys/kernel/random/boot_id", check=False) in ("", before):
+            while _qemu.pid(folder(lab, node)):
                 if time.monotonic() > end:
-                    raise LabError("it does not come back after %d s. See %s." % (BOOT_SECONDS, folder(lab, node) / "console.log"))
-                time.sleep(1)
+                    raise LabError("it does not switch itself off within %d s. See %s." % (BOOT_SECONDS, folder(lab, node) / "console.log"))
+                time.sleep(0.2)
 
         say("restarting %s" % ", ".join(node.name for node in nodes))
-        _cluster.together(reboot, nodes)
+        _cluster.together(switch_off, nodes)
         self.start(lab, nodes)
+
+    def save(self, lab: Settings, name: str) -> None:
+        _snapshots.save(lab, name, _cluster.running_topology(lab).nodes)
 
     def kill(self, lab: Settings, node: Node) -> None:
         _qemu.stop(folder(lab, node))
@@ -152,29 +147,6 @@ class Machines:
 def _wants(lab: Settings, node: Node) -> tuple[str, str]:
     """Suite and network stack of a node."""
     return _vmimage.suite_of(lab, node), node.network
-
-
-def _key(lab: Settings) -> None:
-    key = lab.machines / "key"
-    if not key.exists():
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", lab.prefix, "-f", str(key)], check=True, stdin=subprocess.DEVNULL)
-
-
-def _create(lab: Settings, topology: Topology, node: Node, number: int, disk: pathlib.Path, names: str) -> None:
-    path = folder(lab, node)
-    path.mkdir(parents=True, exist_ok=True)
-    # Labs of other checkouts must not hear this one.
-    group = hashlib.sha256(str(lab.machines).encode()).digest()
-    wire = "239.255.%d.%d:%d" % (group[0], group[1], 20000 + int.from_bytes(group[2:4], "big") % 10000)
-    key = (lab.machines / "key.pub").read_text(encoding="utf-8")
-    (path / "seed.tar").write_bytes(_seed.archive(_seed.seed(topology, node, key, str(path), names)))
-    argv = ["qemu-img", "create", "-q", "-f", "qcow2", "-b", str(disk), "-F", "raw", str(path / "disk.qcow2")]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise LabError("The disk of %s cannot be made: %s" % (node.name, done.stderr.strip()))
-    taken = {_qemu.load(other.parent).ssh_port for other in lab.machines.glob("*/machine.json")}
-    port = next(port for port in iter(_qemu.free_port, 0) if port not in taken)
-    _qemu.save(path, _qemu.Machine(node.name, port, len(node.hcas), wire, number, _qemu.accelerator()))
 
 
 def _booted(lab: Settings, node: Node, end: float) -> None:

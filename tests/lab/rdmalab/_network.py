@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
 import json
+import os
 import subprocess
+import tempfile
 import typing as t
 
 from ._docker import docker
@@ -17,6 +20,7 @@ from ._settings import Settings
 
 CANDIDATES = tuple(ipaddress.IPv4Network("172.%d.0.0/22" % second) for second in range(30, 16, -1))
 FIRST_NODE = 16
+LOCK = os.path.join(tempfile.gettempdir(), "rdmalab-network-%d.lock" % os.getuid())
 
 
 def free_subnet(used: t.Iterable[str], candidates: t.Sequence[ipaddress.IPv4Network] = CANDIDATES) -> str:
@@ -53,9 +57,17 @@ def ensure_network(settings: Settings) -> str:
     subnet = subnet_of(settings)
     if subnet:
         return subnet
-    names = docker("network", "ls", "--quiet").split()
-    used = [config["Subnet"] for network in json.loads(docker("network", "inspect", *names)) for config in network["IPAM"]["Config"] or []]
-    routes = subprocess.run(["ip", "-4", "route"], capture_output=True, text=True, check=False).stdout
-    subnet = settings.subnet or free_subnet(used + routes.split())
-    docker("network", "create", "--label", "rdmalab=" + settings.prefix, "--subnet", subnet, settings.prefix)
+    # Two labs that start at the same time must not choose the same one.
+    with open(LOCK, "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subnet = settings.subnet or free_subnet(_used())
+        docker("network", "create", "--label", "rdmalab=" + settings.prefix, "--subnet", subnet, settings.prefix)
     return subnet
+
+
+def _used() -> list[str]:
+    """The networks of Docker, and the words of all routes."""
+    # One that is removed meanwhile is in the way of nothing, and its name makes Docker fail after it has shown the others.
+    shown = docker("network", "inspect", *docker("network", "ls", "--quiet").split(), check=False)
+    networks = [config["Subnet"] for network in json.loads(shown) for config in network["IPAM"]["Config"] or []]
+    return networks + subprocess.run(["ip", "-4", "route"], capture_output=True, text=True, check=False).stdout.split()

@@ -15,11 +15,15 @@ import subprocess
 import time
 import typing as t
 
+from . import _monitor
 from ._say import LabError
 
+DISK = "disk.qcow2"
 MEMORY = 1024
 """MiB a machine."""
 WIRE_MTU = 9000
+EMULATED = "max,la57=off,smap=off,svm=off,aes=off,pclmulqdq=off,sha-ni=off"
+"""The processor, less what costs an emulated one time: a fifth level of page tables, and modules that boot would load and try out."""
 
 
 class Machine(t.NamedTuple):
@@ -33,6 +37,8 @@ class Machine(t.NamedTuple):
     """Multicast address and port that are the Ethernet between the machines."""
     number: int
     accelerator: str
+    origin: str
+    """What it was made of, as a hash: see _creation.origin."""
 
 
 def accelerator() -> str:
@@ -43,7 +49,7 @@ def accelerator() -> str:
 def computer(name: str, accelerated: str) -> list[str]:
     """The command line up to what differs between machines: a PC without any device."""
     arguments = ["qemu-system-x86_64", "-name", name, "-nodefaults", "-no-user-config", "-display", "none"]
-    arguments += ["-machine", "q35,sata=off", "-accel", accelerated, "-cpu", "max" if accelerated.startswith("tcg") else "host"]
+    arguments += ["-machine", "q35,sata=off", "-accel", accelerated, "-cpu", EMULATED if accelerated.startswith("tcg") else "host"]
     return [*arguments, "-smp", "1", "-m", str(MEMORY)]
 
 
@@ -51,8 +57,9 @@ def argv(folder: pathlib.Path, machine: Machine) -> list[str]:
     mac = "52:54:00:1b:%02x:%%02x" % machine.number
     arguments = computer(machine.node, machine.accelerator)
     arguments += ["-chardev", "file,id=console,path=%s,append=on" % (folder / "console.log"), "-serial", "chardev:console"]
-    arguments += ["-pidfile", str(folder / "pid"), "-daemonize"]
-    arguments += ["-drive", "file=%s,format=qcow2,if=none,id=root" % (folder / "disk.qcow2"), "-device", "virtio-blk-pci,drive=root,addr=2,bootindex=0"]
+    arguments += ["-qmp", "unix:%s,server=on,wait=off" % _monitor.SOCKET, "-pidfile", str(folder / "pid"), "-daemonize"]
+    # Written data is in the memory of this host: it outlives the machine's end, and need not outlive the host's.
+    arguments += ["-drive", "file=%s,format=qcow2,if=none,id=root,cache=unsafe" % (folder / DISK), "-device", "virtio-blk-pci,drive=root,addr=2,bootindex=0"]
     arguments += ["-drive", "file=%s,format=raw,if=none,id=seed,readonly=on" % (folder / "seed.tar")]
     arguments += ["-device", "virtio-blk-pci,drive=seed,addr=5,serial=rdmalab-seed", "-device", "virtio-rng-pci,addr=6"]
     arguments += ["-netdev", "user,id=management,ipv6=off,hostfwd=tcp:127.0.0.1:%d-:22" % machine.ssh_port]
@@ -91,11 +98,13 @@ def pid(folder: pathlib.Path) -> int:
     return number if str(folder / "pid").encode() in command else 0
 
 
-def start(folder: pathlib.Path) -> None:
+def start(folder: pathlib.Path, asleep: bool = False) -> None:
+    """The machine boots, or waits C(asleep) for the state that its monitor will read."""
     if pid(folder):
         return
+    how = ["-S", "-incoming", "defer"] if asleep else []
     with (folder / "qemu.log").open("wb") as log:
-        done = subprocess.run(argv(folder, load(folder)), stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+        done = subprocess.run([*argv(folder, load(folder)), *how], cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
     if done.returncode:
         raise LabError("QEMU does not start: %s" % (folder / "qemu.log").read_text(errors="replace").strip())
 

@@ -89,17 +89,23 @@ def _adapters(topology: Topology) -> list[Device]:
     return [hca for node in topology.nodes for hca in node.hcas]
 
 
-def seed(topology: Topology, node: Node, public_key: str, identity: str, names: str) -> dict[str, File]:
-    """Files by path. C(identity) makes the machine's id; C(names) is a key of C(MANAGEMENT)."""
+def seed(topology: Topology, node: Node, names: str) -> dict[str, File]:
+    """Files by path, but for the C(identity). C(names) is a key of C(MANAGEMENT)."""
     return {
         "/etc/hostname": File(node.name + "\n"),
         "/etc/hosts": File("127.0.0.1 localhost\n127.0.1.1 %s\n::1 localhost ip6-localhost ip6-loopback\n" % node.name),
-        "/etc/machine-id": File(hashlib.sha256(identity.encode()).hexdigest()[:32] + "\n"),
         "/etc/modprobe.d/ibdummy.conf": File(adapter_options(topology, node)),
         "/etc/resolv.conf": File("nameserver %s\n" % _ROUTER),
-        "/root/.ssh/authorized_keys": File(public_key, 0o600),
         **({"/etc/systemd/network/99-default.link": File(KERNEL_NAMES)} if names == "kernel" else {}),
         **management(node.network, MANAGEMENT[names]),
+    }
+
+
+def identity(public_key: str, place: str) -> dict[str, File]:
+    """The files in which two labs from the same sources differ. C(place) makes the machine's id."""
+    return {
+        "/etc/machine-id": File(hashlib.sha256(place.encode()).hexdigest()[:32] + "\n"),
+        "/root/.ssh/authorized_keys": File(public_key, 0o600),
     }
 
 

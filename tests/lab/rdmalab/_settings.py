@@ -13,6 +13,7 @@ import re
 import subprocess
 import typing as t
 
+from ._owner import Owner, run_of
 from ._say import LabError
 from ._topology import SUITES
 
@@ -34,6 +35,8 @@ class Settings(t.NamedTuple):
     """Of Debian, for the simulator and for nodes whose topology doesn't name one."""
     cache: pathlib.Path = pathlib.Path("/var/cache/rdmalab")
     """Directory of the disk images of virtual machines, shared by all checkouts."""
+    owner: Owner = Owner(str(REPOSITORY), "")
+    """Of what this command starts."""
 
     def container(self, node: str) -> str:
         return "%s-%s" % (self.prefix, node)
@@ -92,4 +95,5 @@ def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) ->
         chosen_mirror=environment.get("RDMALAB_MIRROR", ""),
         suite=suite,
         cache=pathlib.Path(environment.get("RDMALAB_CACHE", "") or "/var/cache/rdmalab").absolute(),
+        owner=Owner(str(REPOSITORY), run_of(environment.get("RDMALAB_RUN", ""))),
     )

@@ -24,6 +24,8 @@ from ._topology import Node
 COMMANDS = ("mke2fs", "qemu-img", "qemu-system-x86_64", "ssh", "ssh-keygen")
 CONTEXT = ("vm", "ibdummy")
 DISK = "disk.raw"
+SNAPSHOT = "snapshot-"
+"""How the folders of snapshots begin, beside those of the disks that they are overlays of."""
 
 
 def tag(settings: Settings, stack: str, root: pathlib.Path = LAB) -> str:
@@ -66,22 +68,23 @@ def suite_of(lab: Settings, node: Node) -> str:
 
 
 def remove_disks(settings: Settings) -> list[str]:
-    """Those that no machine runs on; the names of what went."""
-    commands = [_command(path) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline")]
+    """Those that no machine runs on, and snapshots; the names of what went."""
+    used = _open_files()
     gone = []
-    for folder in sorted(path for path in settings.cache.glob("*-*") if any(path.glob("*.raw")) or any(path.glob("*.ext4"))):
-        if not any(str(folder).encode() in command for command in commands):
+    for folder in sorted(path for path in settings.cache.glob("*-*") if any(path.glob("*.raw")) or path.name.startswith(SNAPSHOT)):
+        if not any(path.startswith("%s/" % folder) for path in used):
             shutil.rmtree(folder)
             gone.append(folder.name)
     return gone
 
 
-def _command(path: pathlib.Path) -> bytes:
-    """Nothing where the process has ended meanwhile."""
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+def _open_files() -> set[str]:
+    """Of all processes: a machine has its disk open, and all that this one is an overlay of."""
+    found = set()
+    for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(link))
+    return found
 
 
 def _build(settings: Settings, stack: str) -> None:
@@ -118,7 +121,5 @@ def _export(settings: Settings, stack: str, wanted: pathlib.Path) -> None:
         for path in (".dockerenv", "etc/hosts", "etc/hostname", "etc/resolv.conf"):
             (root / path).unlink(missing_ok=True)
         _disk.make(root, made / wanted.name)
-        say("installing its boot loader")
-        _disk.install_boot_loader(made / wanted.name, root / "vmlinuz", root / "initrd.img", scratch / "console.log")
         shutil.rmtree(wanted.parent, ignore_errors=True)
         made.rename(wanted.parent)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import selectors
 import socket
@@ -43,13 +42,41 @@ class Ibsim:
             self.socket.sendto(lab_gateway.CONTROL.pack(magic, client, kind, length, data), sender)
 
 
+PORTS = 40
+"""A gateway takes one, and one more for each session."""
+
+
+def free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("0.0.0.0", port))
+        except OSError:
+            return False
+    return True
+
+
 @pytest.fixture
-def gateway(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> t.Iterator[lab_gateway.Gateway]:
+def first_port() -> t.Iterator[int]:
+    """The first of some that nothing else on this machine takes: other runs of these tests keep off, and those that the kernel gives are higher."""
+    for first in range(10000, 20000, 100):
+        with socket.socket() as sign:
+            try:
+                sign.bind(("127.0.0.1", first))
+            except OSError:
+                continue
+            if all(free(first + number) for number in range(PORTS)):
+                yield first
+                return
+    raise AssertionError("no free ports from 10000 to 19999")
+
+
+@pytest.fixture
+def gateway(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, first_port: int) -> t.Iterator[lab_gateway.Gateway]:
     ibsim = Ibsim()
     monkeypatch.setattr(lab_gateway, "IBSIM_PORT", ibsim.socket.getsockname()[1])
-    # The tests of several Pythons run at the same time.
-    monkeypatch.setattr(lab_gateway, "PORT", 20000 + os.getpid() % 400 * 100)
+    monkeypatch.setattr(lab_gateway, "PORT", first_port)
     made = lab_gateway.Gateway(selectors.DefaultSelector(), tmp_path / "sessions.json")
+    made.ibsim.settimeout(60)
     made.simulated = ibsim
     yield made
     for session in list(made.sessions.values()):
@@ -101,7 +128,7 @@ def test_sessions_outlive_a_restart(gateway: lab_gateway.Gateway) -> None:
 def test_a_request_without_an_answer_times_out(gateway: lab_gateway.Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind(("127.0.0.1", 0))
-        client.settimeout(2)
+        client.settimeout(60)
         session = gateway.sessions[connect(gateway, client.getsockname()[1])]
         monkeypatch.setattr(lab_gateway, "ANSWER_SECONDS", -1.0)
         request = bytearray(288)
@@ -118,7 +145,7 @@ def test_a_trap_is_answered_by_who_represses_it(gateway: lab_gateway.Gateway) ->
     """ibsim drops that answer, and a subnet manager waits for it before it goes on."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind(("127.0.0.1", 0))
-        client.settimeout(2)
+        client.settimeout(60)
         standby = gateway.sessions[connect(gateway, client.getsockname()[1])]
         master = gateway.sessions[connect(gateway, 30001)]
         trap = bytearray(288)

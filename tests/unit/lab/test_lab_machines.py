@@ -19,7 +19,7 @@ from labctl import _disk, _driver, _inventory, _kinds, _qemu, _seed, _settings, 
 from labctl._say import LabError
 
 TOPOLOGY = _topology.parse((LAB / "topologies" / "machines.topo").read_text(encoding="utf-8"))
-MACHINE = _qemu.Machine("node2", 2222, 2, "239.255.1.2:20000", 2, "tcg")
+MACHINE = _qemu.Machine("node2", 2222, 2, "239.255.1.2:20000", 2, "tcg", "0123456789ab")
 
 
 def options(node: int) -> dict[str, str]:
@@ -69,7 +69,7 @@ def test_every_network_stack_gets_the_management_interface(stack: str) -> None:
 
 
 def test_the_archive_keeps_keys_from_others() -> None:
-    data = _seed.archive(_seed.seed(TOPOLOGY, TOPOLOGY.nodes[0], "ssh-ed25519 AAAA lab\n", "x", "kernel"))
+    data = _seed.archive({**_seed.seed(TOPOLOGY, TOPOLOGY.nodes[0], "kernel"), **_seed.identity("ssh-ed25519 AAAA lab\n", "x")})
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         members = {member.name: member for member in tar}
     assert members["root/.ssh"].isdir()
@@ -92,7 +92,7 @@ def test_a_machine_boots_its_own_disk(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(("names", "told"), [("kernel", True), ("predictable", False)])
 def test_interfaces_keep_the_names_of_the_kernel_unless_udev_shall_name_them(names: str, told: bool) -> None:
-    rules = _seed.seed(TOPOLOGY, TOPOLOGY.nodes[0], "key", "x", names).get("/etc/systemd/network/99-default.link")
+    rules = _seed.seed(TOPOLOGY, TOPOLOGY.nodes[0], names).get("/etc/systemd/network/99-default.link")
     assert (rules is not None) is told
     assert rules is None or "\nNamePolicy=" not in rules.content
 
@@ -103,6 +103,25 @@ def test_the_disk_has_one_bootable_partition_and_room_for_the_boot_loader() -> N
     active, kind, start, length = struct.unpack("<B3xB3xII", sector[446:462])
     assert (active, kind, start, length) == (0x80, 0x83, 2048, 15 * 2048)
     assert not any(sector[462:510])
+
+
+def grub(start: int, sectors: int) -> bytes:
+    """A core.img of three sectors that looks for itself there."""
+    return bytes(500) + struct.pack("<QHH", start, sectors, 0x820) + b"c" * 700
+
+
+def test_the_boot_loader_is_before_the_partition() -> None:
+    table, boot, core = _disk.partition_table(16, b"abcd"), b"b" * 512, grub(2, 2)
+    made = _disk.boot_sectors(table, boot, core)
+    assert made[440:512] == table[440:]
+    assert made[512:] == core
+    assert made[:440] == b"b" * 0x66 + b"\x90\x90" + b"b" * (440 - 0x68)
+
+
+@pytest.mark.parametrize(("start", "sectors"), [(0, 2), (2, 3)])
+def test_a_boot_loader_that_would_not_find_itself_is_refused(start: int, sectors: int) -> None:
+    with pytest.raises(LabError, match="looks for %d sectors from %d on" % (sectors, start)):
+        _disk.boot_sectors(_disk.partition_table(16, b"abcd"), bytes(512), grub(start, sectors))
 
 
 def test_a_driver_is_built_anew_for_each_kernel_and_suite() -> None:

@@ -269,7 +269,7 @@ class FakeIbsim(threading.Thread):
     def stop(self) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
             other.sendto(b"", ("127.0.0.1", self.port))
-        self.join(5)
+        self.join(60)
         self.socket.close()
 
 
@@ -283,7 +283,7 @@ def ibsim(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeIbsim]:
 
 
 def test_fabric_takes_a_place_only_for_the_question(ibsim: FakeIbsim) -> None:
-    fabric = simulator.Fabric("127.0.0.1", "node1", 1, patience=5)
+    fabric = simulator.Fabric("127.0.0.1", "node1", 1, patience=60)
     assert fabric.read().state == 4
     assert fabric.node_id == "H-1"
     assert ibsim.requests == [simulator.CONNECT, simulator.GET_PORTINFO, simulator.GET_PKEYS, simulator.DISCONNECT]
@@ -295,6 +295,8 @@ def test_silent_simulator_is_asked_for_one_place_only(ibsim: FakeIbsim) -> None:
     for _attempt in range(3):
         with pytest.raises(simulator.SimulatorSilent):
             fabric.read()
+    # It may not have come to reading them.
+    ibsim.stop()
     assert ibsim.requests == [simulator.CONNECT]
 
 
@@ -304,7 +306,7 @@ def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
         port = unused.getsockname()[1]
     monkeypatch.setattr(simulator, "PORT", port)
     with pytest.raises(simulator.SimulatorGone):
-        simulator.Fabric("127.0.0.1", "node1", 1, patience=1).read()
+        simulator.Fabric("127.0.0.1", "node1", 1, patience=60).read()
 
 
 def test_a_second_function_and_mac_of_a_dual_port_card(node: Node) -> None:

@@ -103,17 +103,6 @@ def test_settings_of_another_suite() -> None:
         _settings.settings("", {"RDMALAB_SUITE": "sid"})
 
 
-def test_a_lab_of_another_checkout_is_refused() -> None:
-    def present(path: str) -> bool:
-        return path != "/gone"
-
-    assert _cluster.own_containers("x-node2\t/here\nx-node1\t\n", "x", "/here", present) == ["x-node1", "x-node2"]
-    assert _cluster.own_containers("", "x", "/here", present) == []
-    assert _cluster.own_containers("x-node1\t/gone\n", "x", "/here", present) == ["x-node1"]
-    with pytest.raises(LabError, match=r"prefix 'x' belongs to another checkout, /there\. .*'lab --prefix NAME up'"):
-        _cluster.own_containers("x-node1\t/here\nx-node2\t/there\n", "x", "/here", present)
-
-
 def test_tags_follow_the_sources(tmp_path: pathlib.Path) -> None:
     for part in _image.CONTEXT:
         (tmp_path / part).mkdir()

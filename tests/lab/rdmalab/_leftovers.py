@@ -1,0 +1,76 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Virtual machines whose run of tests has ended, or whose checkout is gone: they use memory, and no command of another checkout sees them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import typing as t
+
+from ._owner import Owner, Verdict, in_use, judge
+from ._say import LabError, say
+from ._settings import Settings
+
+OWNER = "owner.json"
+
+
+def owner_of(machines: pathlib.Path) -> Owner | None:
+    """None where there are no machines, or nobody has said whose they are."""
+    try:
+        return Owner(**json.loads((machines / OWNER).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def abandoned(lab: Settings) -> bool:
+    """Whether the machines of this lab are to be taken down before it starts. Refuses those that another run of tests uses."""
+    owner = owner_of(lab.machines)
+    verdict = judge(owner, lab.owner) if owner else Verdict.OURS
+    if verdict is Verdict.IN_USE:
+        raise LabError(in_use(lab.prefix, owner.run if owner else ""))
+    return verdict is Verdict.ABANDONED
+
+
+def claim(lab: Settings) -> None:
+    """The machines that this command starts are its owner's. A person who starts one again leaves a lab to the run that uses it."""
+    if lab.owner.run or not owner_of(lab.machines):
+        lab.machines.mkdir(parents=True, exist_ok=True)
+        (lab.machines / OWNER).write_text(json.dumps(lab.owner._asdict()) + "\n", encoding="utf-8")
+
+
+def folders(processes: t.Mapping[int, t.Sequence[str]], prefix: str) -> dict[int, pathlib.Path]:
+    """Those of machines of labs with this prefix, by process. C(processes) are command lines."""
+    found = {}
+    for number, argv in processes.items():
+        if "-pidfile" in argv[:-1]:
+            folder = pathlib.Path(argv[argv.index("-pidfile") + 1]).parent
+            if folder.parts[-3:-1] == (prefix, "vm"):
+                found[number] = folder
+    return found
+
+
+def end_others(lab: Settings) -> None:
+    """Ends the machines under this prefix that nobody will take down."""
+    for number, folder in folders(_processes(), lab.prefix).items():
+        owner = owner_of(folder.parent)
+        if folder.parent != lab.machines and (not folder.is_dir() or (owner and judge(owner, lab.owner) is Verdict.ABANDONED)):
+            say("ending the machine of %s, which nobody uses" % folder)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+
+
+def _processes() -> dict[int, list[str]]:
+    """The command lines of QEMU's."""
+    found = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            argv = path.read_bytes().decode(errors="replace").split("\0")
+            if pathlib.Path(argv[0]).name.startswith("qemu-system"):
+                found[int(path.parent.name)] = argv
+    return found
