@@ -9,7 +9,6 @@ The documentation is in the module of the same name.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tarfile
 import tempfile
@@ -20,6 +19,7 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import progress
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_here
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import OTHER_FILE
@@ -30,16 +30,11 @@ _NEEDED = ("bundle_needed", "bundle_release", "bundle_architecture")
 # A node that installs network drivers may be out of reach for some minutes.
 _PATIENCE_SECONDS = 600.0
 _PAUSE_SECONDS = 10.0
-_BLOCK = 1 << 20
 
 
 def sha256(path: str) -> str:
     """The digest of a file, in the form in which it is declared."""
-    total = hashlib.sha256()
-    with open(path, "rb") as stream:
-        for block in iter(lambda: stream.read(_BLOCK), b""):
-            total.update(block)
-    return "sha256:" + total.hexdigest()
+    return "sha256:" + digest_of(path, "sha256")
 
 
 def _wrong(path: str, *, digest: str, declared: str, answer: t.Mapping[str, t.Any]) -> str:

@@ -29,9 +29,7 @@ class ActionModule(PlannedAction):
     module = "ipoib"
     arguments = OPTIONS
     seen = Found
-
-    def unchanged(self, options: t.Mapping[str, t.Any], seen: t.Any) -> dict[str, t.Any] | None:
-        return _concern.unchanged(options, seen)
+    unchanged = staticmethod(_concern.unchanged)
 
     def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         try:

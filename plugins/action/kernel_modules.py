@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._planned import PlannedAction
@@ -19,6 +17,4 @@ class ActionModule(PlannedAction):
     module = "kernel_modules"
     arguments = OPTIONS
     seen = _concern.Seen
-
-    def unchanged(self, options: t.Mapping[str, t.Any], seen: t.Any) -> dict[str, t.Any] | None:
-        return _concern.unchanged(options, seen)
+    unchanged = staticmethod(_concern.unchanged)

@@ -9,8 +9,6 @@ The documentation is in the module of the same name.
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
@@ -23,6 +21,4 @@ class ActionModule(PlannedAction):
     module = "opensm"
     arguments = OPTIONS
     seen = Found
-
-    def unchanged(self, options: t.Mapping[str, t.Any], seen: t.Any) -> dict[str, t.Any] | None:
-        return _concern.unchanged(options, seen)
+    unchanged = staticmethod(_concern.unchanged)

@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
@@ -30,8 +31,7 @@ class ActionModule(ActionBase):
         task_vars = task_vars or {}
         _validation, arguments = self.validate_argument_spec(OPTIONS)
         arguments = plain(arguments)
-        facts = task_vars.get("ansible_facts", {}).get("rdma") or {}
-        system = plain(facts.get("os") or {})
+        system = (facts_of(task_vars) or {}).get("os") or {}
         family = by_name(system.get("family"))
         if family is None:
             words = "%s runs %s (family %s); allowed: the families %s. %s" if system else "%s: the facts are not there; run rdma.ofed.rdma_facts first"

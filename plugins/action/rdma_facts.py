@@ -11,9 +11,12 @@ import typing as t
 from ansible.errors import AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of, marked
 
 
 def _packages(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -30,7 +33,7 @@ _HINTS: t.Mapping[str, tuple[t.Callable[[t.Mapping[str, t.Any]], t.Mapping[str, 
     "packages": (_packages, ("ofed_extra_packages",)),
     "kernel_modules": (kernel_modules.hints, kernel_modules.VARIABLES),
     "opensm": (_no_hints, ()),
-    "ipoib": (_no_hints, ()),
+    "ipoib": (ipoib.hints, ipoib.VARIABLES),
 }
 
 
@@ -45,6 +48,11 @@ class ActionModule(ActionBase):
         task_vars = task_vars or {}
         host = str(task_vars.get("inventory_hostname", ""))
         arguments = dict(self._task.args)
+        reuse = boolean(plain(arguments.get("reuse", False)), strict=False)
+        found = facts_of(task_vars)
+        if reuse and found is not None and set(plain(arguments.get("gather", OPTIONS["gather"]["default"]))) <= set(found):
+            result.update(changed=False, skipped=True, skip_reason="this run has gathered the facts")
+            return result
         # The answer of a task for later comes with another task.
         if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
             arguments["look"] = {name: dict(hints(self._variables(task_vars, names))) for name, (hints, names) in _HINTS.items()}
@@ -54,6 +62,8 @@ class ActionModule(ActionBase):
         looks = answer.pop("look", None)
         if looks and not self._task.delegate_to:
             _looks.keep(host, looks)
+        if "rdma" in answer.get("ansible_facts", {}):
+            answer["ansible_facts"]["rdma"] = marked(answer["ansible_facts"]["rdma"])
         result.update(answer)
         return result
 

@@ -9,13 +9,44 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleError
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER, RESTING
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern as opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as OpensmFound
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER, RESTING
+from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN, meant
+from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, takes_part
+from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import arguments as given
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, host_problems, placement
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
+
+
+def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], *, place: Placement) -> list[str]:
+    """What the roles of this run would refuse, in words. Where the look was not kept, nothing is known."""
+    tags, skipped = (frozenset(str(tag) for tag in task_vars.get(name) or ()) for name in ("ansible_run_tags", "ansible_skip_tags"))
+    found: list[str] = []
+    for name, concern in CONCERNS.items():
+        data = _looks.recall(host, name) if takes_part(name, tags, skipped) else None
+        if data is None:
+            continue
+        checked = ArgumentSpecValidator(dict(concern.options)).validate(given(name, variables))
+        # What is wrong with the variables is among the problems.
+        if not checked.errors.errors:
+            found += concern.refusals(checked.validated_parameters, decode(concern.seen, data))
+    data = _looks.recall(host, "opensm") if takes_part("opensm", tags, skipped) else None
+    if data is not None:
+        manages = [each.fabric for each in place.places if each.role != RESTING]
+        # What is declared for a fabric is with its designated host.
+        found += opensm.foreseen(
+            decode(OpensmFound, data), variables, manages=manages, declared=lambda: plain(declared_for(host, task_vars["groups"], task_vars["hostvars"]))
+        )
+    return found
 
 
 class ActionModule(ActionBase):
@@ -30,8 +61,14 @@ class ActionModule(ActionBase):
         host = str(task_vars["inventory_hostname"])
         _checked, arguments = self.validate_argument_spec(OPTIONS)
         role = arguments["role"]
-        facts = plain(task_vars.get("ansible_facts", {}).get("rdma"))
-        names = ours(task_vars, (role + "_",), ()) if role else ours(task_vars, tuple(KNOWN), PLAIN | {name for name in task_vars if meant(name)})
+        facts = facts_of(task_vars)
+        if role:
+            names = ours(task_vars, (role + "_",), ())
+        else:
+            own, _faults = self._variables(task_vars, [OWN] if OWN in task_vars else [])
+            # What belongs to the site need not even be evaluated.
+            beside = PUBLISHED | own_names(own.get(OWN))
+            names = sorted(name for name in task_vars if concerns(name) and name not in beside)
         variables, problems = self._variables(task_vars, names)
         result["changed"] = False
         if role:
@@ -47,6 +84,8 @@ class ActionModule(ActionBase):
                 playing=playing if host == playing[0] else None,
             )
             problems += host_problems(variables, facts, place.part != RESTING) + place.own + place.common
+            if arguments["foresee"] and not problems:
+                result["refusals"] = _refusals(host, variables, task_vars, place=place)
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
         if problems:
             lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))

@@ -55,14 +55,15 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import endpoint
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 
 
 def gpudirect_endpoint(facts: t.Any, help_text: t.Any, gpu: t.Any = 0, device: t.Any = "", way: t.Any = "auto") -> dict[str, t.Any]:
     """A host's part, as plain data."""
     if not isinstance(facts, t.Mapping):
         raise AnsibleFilterError("the facts are %r; allowed: the fact rdma of a host" % (facts,))
-    found = endpoint(facts, str(help_text), number=int(gpu), device=str(device), way=str(way))._asdict()
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+    found: dict[str, t.Any] = as_data(endpoint(facts, str(help_text), number=int(gpu), device=str(device), way=str(way)))
+    return found
 
 
 class FilterModule:

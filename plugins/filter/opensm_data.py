@@ -43,7 +43,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: C(partitions) has the text of a file for each fabric, C(node_names) the HCAs of each host.
+  description: C(partitions) has the text of a file for each fabric, C(node_names) the HCAs of each host, C(port_guids) its port GUIDs.
   type: dict
 """
 
@@ -51,7 +51,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import names_of, partitions_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import names_of, partitions_of, port_guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 
@@ -67,7 +67,7 @@ def opensm_data(
         texts = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, variables=plain(dict(variables))) for fabric in fabrics}
     except RdmaError as exc:
         raise AnsibleFilterError(exc.msg) from exc
-    return {"partitions": texts, "node_names": names_of(hosts, hostvars)}
+    return {"partitions": texts, "node_names": names_of(hosts, hostvars), "port_guids": port_guids_of({*hosts, *groups.get("opensm", ())}, hostvars)}
 
 
 class FilterModule:

@@ -53,8 +53,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import RESTING, instances_of, part_of, places_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import members_for
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, instances_of, members_for, part_of, places_of
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
 

@@ -57,10 +57,9 @@ class RdmaError(Exception):
 class InvalidInput(RdmaError):
     """The declared state is invalid; found before any change. Carries every problem, not just the first."""
 
-    def __init__(self, problems: t.Sequence[Problem], where: str = "") -> None:
+    def __init__(self, problems: t.Sequence[Problem]) -> None:
         lines = [str(problem) for problem in problems]
-        prefix = "%s: " % where if where else ""
-        super().__init__(prefix + "; ".join(lines), problems=lines)
+        super().__init__("; ".join(lines), problems=lines)
         self.problems = tuple(problems)
 
 

@@ -15,9 +15,11 @@ import enum
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 
 # What a change needs before it is effective, mildest first.
-NEEDS = ("", "interface_bounce", "driver_reload", "device_reset", "reboot", "cold_boot")
+# "upgrade" is no step of this run: it waits for consent, or for the playbook of that name.
+NEEDS = ("", "interface_bounce", "driver_reload", "device_reset", "reboot", "cold_boot", "upgrade")
 
 REBOOTS = ("reboot", "cold_boot")
 
@@ -29,6 +31,8 @@ class Kind(str, enum.Enum):
     """A path. `before` and `after` are the whole content, "" where there is no file."""
     UNIT = "unit"
     """A systemd unit; aspects: `state`, `enabled`, `masked`."""
+    PARTITION = "partition"
+    """The name of a partition; the aspect is its fabric, the values are its P_Key."""
     PROCESS = "process"
     """A process ID; the aspect is the name of its program."""
     INTERFACE = "interface"
@@ -77,7 +81,7 @@ class Change(t.NamedTuple):
 
     def words(self) -> str:
         """The change in one line, for people."""
-        return _words.change(self)
+        return _words.change(self, self.before, self.after)
 
     def is_about(self, kind: Kind, subject: str | None = None, aspect: str | None = None) -> bool:
         """Whether it changes this object, or any of the kind where `subject` is None; with `aspect`, just that property of it."""
@@ -107,6 +111,11 @@ class Pending(t.NamedTuple):
     why: tuple[str, ...] = ()
     """What keeps it from being effective now, in words for people."""
 
+    @property
+    def is_upgrade(self) -> bool:
+        """Whether it waits for consent to replace the stack."""
+        return self.change.needs == "upgrade"
+
     def result(self) -> dict[str, t.Any]:
         """In the shape of the key `pending` of all modules, and of the fact `rdma_pending`."""
         change = self.change
@@ -130,7 +139,7 @@ class Pending(t.NamedTuple):
 
     def words(self) -> str:
         """In one line, for people."""
-        return _words.pending(self.change, self.why)
+        return _words.pending(self.change.words(), self.change.needs, self.why)
 
 
 class Plan(t.NamedTuple):
@@ -150,6 +159,11 @@ class Plan(t.NamedTuple):
         """The changes of one kind, and of one property where `aspect` names it, in order."""
         return tuple(change for change in self.changes if change.is_about(kind, aspect=aspect))
 
+    def require_empty(self) -> None:
+        """Raise CommandFailed where the look after the changes finds that some are still to be made."""
+        if self:
+            raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in self.changes))
+
     def diff(self) -> list[dict[str, str]]:
         """In the shape that `--diff` shows: files one by one, all settings together."""
         files = [
@@ -158,17 +172,9 @@ class Plan(t.NamedTuple):
             if change.kind == Kind.FILE
         ]
         settings = [change for change in self.changes if change.kind != Kind.FILE]
-        if not settings:
-            return files
-        return [
-            *files,
-            {
-                "before_header": "settings",
-                "after_header": "settings",
-                "before": "".join("%s: %s\n" % (_words.subject(change), _words.value(change, change.before)) for change in settings),
-                "after": "".join("%s: %s\n" % (_words.subject(change), _words.value(change, change.after)) for change in settings),
-            },
-        ]
+        before = "".join("%s: %s\n" % (_words.subject(change), _words.value(change, change.before)) for change in settings)
+        after = "".join("%s: %s\n" % (_words.subject(change), _words.value(change, change.after)) for change in settings)
+        return files + ([{"before_header": "settings", "after_header": "settings", "before": before, "after": after}] if settings else [])
 
     def result(self, pending: t.Iterable[Pending] | None = None, reasons: t.Iterable[str] = ()) -> dict[str, t.Any]:
         """The keys that every module of the collection returns. `pending` is what is effective only later: `late` unless given."""

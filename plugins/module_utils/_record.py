@@ -49,6 +49,15 @@ def encode(value: t.Any) -> t.Any:
     raise TypeError("a %s cannot be part of a found state" % type(value).__name__)
 
 
+def as_data(value: t.Any) -> t.Any:
+    """A value as facts and results have it: named tuples as mappings and other tuples as lists, at every level."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: as_data(item) for name, item in zip(value._fields, value)}
+    if isinstance(value, dict):
+        return {key: as_data(item) for key, item in value.items()}
+    return [as_data(item) for item in value] if isinstance(value, (tuple, list)) else value
+
+
 def decode(form: type[T], data: t.Any) -> T:
     """The inverse of `encode` for the type `form`. Raises TypeError or ValueError for what is not of that form."""
     return t.cast(T, _read(form, data))

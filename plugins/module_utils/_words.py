@@ -25,21 +25,11 @@ class Thing(t.Protocol):
     def aspect(self) -> str: ...
 
 
-class Item(Thing, t.Protocol):
-    """A change, as far as it takes part in its wording: see `_plan.Change`."""
-
-    @property
-    def before(self) -> str: ...
-    @property
-    def after(self) -> str: ...
-    @property
-    def needs(self) -> str: ...
-
-
 # By kind: how the object is called, with its subject and aspect.
 _SUBJECTS: t.Mapping[str, str] = {
     "file": "file {subject}",
     "unit": "service {subject} {aspect}",
+    "partition": "partition {subject} of fabric {aspect}",
     "process": "process {aspect} {subject}",
     "interface": "{subject} {aspect}",
     "rdma_link": "link {subject} {aspect}",
@@ -82,8 +72,6 @@ _VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
     },
 }
 
-_VERBS = ("create", "edit", "remove")
-
 
 def subject(item: Thing) -> str:
     """What is changed: `file /etc/modprobe.d/rdma-ofed.conf`, `ib0 mtu`, `service opensm.service enabled`."""
@@ -101,14 +89,13 @@ def value(item: Thing, text: str) -> str:
     return _VALUES.get((item.kind.value, item.aspect), {}).get(text, text) or "none"
 
 
-def change(item: Item) -> str:
+def change(item: Thing, before: str, after: str) -> str:
     """A change in one line. Of a file, whose content takes many, what happens to it."""
     if item.kind.value == "file":
-        verb = _VERBS[0] if not item.before else (_VERBS[2] if not item.after else _VERBS[1])
-        return "%s %s" % (verb, subject(item))
-    return "%s: %s -> %s" % (subject(item), value(item, item.before), value(item, item.after))
+        return "%s %s" % ("create" if not before else "edit" if after else "remove", subject(item))
+    return "%s: %s -> %s" % (subject(item), value(item, before), value(item, after))
 
 
-def pending(item: Item, why: t.Iterable[str]) -> str:
+def pending(changed: str, needs: str, why: t.Iterable[str]) -> str:
     """Pending work in one line: `module option ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0)`."""
-    return "%s (%s)" % (change(item), "; ".join(["needs %s" % item.needs, *why]))
+    return "%s (%s)" % (changed, "; ".join(["needs %s" % needs, *why]))

@@ -18,11 +18,16 @@ description:
     where that is installed, else with C(modprobe). It loads again what was loaded before, C(nvidia_peermem) included, and
     names what could not be loaded.
   - It first finds the users of RDMA, which are file systems, storage sessions, processes with an RDMA device open, other modules,
-    virtual functions, a subnet manager, and the connection that manages the node over such an adapter. While there is any, the
+    virtual functions, a subnet manager, and the connection that manages the node over such an adapter. Ethernet ports of the
+    same driver go with it, so connections (TCP, connected UDP, SCTP) over any interface of such an adapter are users too, in containers
+    as well, and so are bridges, Open vSwitch, macvlan and interfaces of containers on top of one. While there is any, the
     driver stays loaded, and the module returns what is pending, with the way out for each user.
   - Where the installed driver is for the kernel that boots next only, a reboot is required.
+  - Where the kernel loads modules with a trusted signature only, as with UEFI secure boot, it fails before anything is unloaded if the installed
+    driver is not signed, or with a key that is not enrolled. A reboot would not load such a driver either.
   - The service C(ibacm) and its socket, which holds the driver from the first boot on, pause meanwhile, and do not count as users.
-  - If unloading fails half-way, the modules that were unloaded are loaded again.
+  - If unloading fails half-way, the modules that were unloaded are loaded again. If the kernel refuses a part of the new driver, the former one is
+    loaded again, where all of its files are still on the node, and the module fails.
   - It never reboots.
 extends_documentation_fragment:
   - rdma.ofed.attributes
@@ -63,6 +68,7 @@ options:
     type: bool
     default: false
 notes:
+  - A program that sends UDP without a connected socket, and a network namespace that no process is in, are not seen.
   - It must run as root.
   - Addresses, bonds, P_Key children and software links are gone with the driver, unless the node makes them again by itself.
   - An attempt that failed is not repeated with V(if_idle) before the next boot or the next change of the driver.
@@ -129,7 +135,7 @@ users:
   elements: dict
   contains:
     kind:
-      description: V(mount), V(process), V(ulp), V(module), V(sm), V(root), V(vf) or V(ssh).
+      description: V(mount), V(process), V(ulp), V(module), V(sm), V(root), V(connection), V(link), V(namespace), V(vf) or V(ssh).
       type: str
     name:
       description: Its name.
@@ -176,19 +182,13 @@ job:
 import os
 import platform
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_reload import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ModuleRunner(module), release=platform.release(), environ=os.environ, pid=os.getpid()))
+    answer(OPTIONS, lambda module, run: converge(module, run, release=platform.release(), environ=os.environ, pid=os.getpid()))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ description:
   - The next run repairs an installation that was interrupted by a power cut or a kill, and continues from what is installed then.
   - Packages that are not part of the RDMA stack and would be removed with the old one end the run before the first
     change, unless O(allow_removal) names them.
+  - A stack that is in use is replaced or removed only with O(allow_upgrade).
   - The module neither loads nor unloads a driver, and does not reboot.
 extends_documentation_fragment:
   - rdma.ofed.attributes
@@ -92,7 +93,7 @@ options:
     type: str
   repository_key:
     description:
-      - The public key that the repository is signed with, as a URL, the absolute path of a file on the node, or the key itself.
+      - The public key that the repository is signed with, as a URL with C(https), the absolute path of a file on the node, or the key itself.
     type: str
   repository_trusted:
     description: Whether to use the repository without a key.
@@ -104,10 +105,18 @@ options:
     type: list
     elements: str
     default: []
+  allow_upgrade:
+    description:
+      - Whether a stack that is in use may be replaced by another release or source, or removed. Without it, such a change is in
+        C(pending), and the stack is left alone.
+      - A vendor's stack is in use where it is installed, that of the distribution where RDMA has users. A job that was interrupted
+        is completed in any case.
+    type: bool
+    default: false
   keep:
     description:
-      - With O(state=absent), packages that stay, in the version of the distribution. On Debian and Ubuntu only. On other
-        distributions they are removed and can be installed again.
+      - With O(state=absent), packages that stay, in the version of the distribution, on Debian and Ubuntu. On other distributions,
+        all packages stay that the distribution has as well.
     type: list
     elements: str
     default: []
@@ -188,7 +197,8 @@ changes:
   sample: ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
 pending:
   description:
-    - What is effective only after a reload of the driver. Each entry has C(kind), C(subject), C(aspect), C(before), C(after), C(needs) and C(why).
+    - What is effective only after a reload of the driver, and with C(needs) V(upgrade) what takes O(allow_upgrade).
+    - Each entry has C(kind), C(subject), C(aspect), C(before), C(after), C(needs) and C(why).
     - Of C(openib.conf), there is one entry for each key, of the kind V(openib_conf).
   returned: success
   type: list
@@ -222,6 +232,11 @@ stack:
       type: dict
       returned: always
       sample: {kind: mlnx_ofed, version: 23.10-0.5.5.0}
+    withheld:
+      description: Whether a change of the stack takes O(allow_upgrade), and was left undone. It is in C(pending).
+      type: bool
+      returned: always
+      sample: false
     replaced:
       description: Whether another stack was installed, or the same one again because it was not whole.
       type: bool
@@ -265,19 +280,13 @@ problems:
   sample: ["ofed_version is '23.10'; allowed: a release of MLNX_OFED as in its file .mlnx, such as 23.10-0.5.5.0"]
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_stack import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._converge import converge
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ModuleRunner(module)))
+    answer(OPTIONS, converge)
 
 
 if __name__ == "__main__":

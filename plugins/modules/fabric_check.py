@@ -70,6 +70,21 @@ options:
     type: list
     elements: str
     default: []
+  ofed_source:
+    description:
+      - The source of the RDMA stack, as in O(rdma.ofed.driver_stack#module:source), or V(inbox) for that of the distribution. V(none) does
+        not check.
+    type: str
+    choices: [none, inbox, mlnx_ofed, doca]
+    default: none
+  ofed_version:
+    description: See O(rdma.ofed.driver_stack#module:version). Without it, and without a release in the name of O(ofed_bundle), any does.
+    type: str
+    default: ""
+  ofed_bundle:
+    description: See O(rdma.ofed.driver_stack#module:bundle). Only its name is read.
+    type: str
+    default: ""
   gpudirect:
     description:
       - How adapters must reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU conforms to
@@ -252,16 +267,13 @@ waited:
 
 import platform
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import check
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
-    answer(module, lambda: check(module, ModuleRunner(module), platform.release()))
+    answer(OPTIONS, lambda module, run: check(module, run, platform.release()))
 
 
 if __name__ == "__main__":

@@ -83,21 +83,13 @@ reason:
   sample: iblinkinfo is not installed on this node
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._check._active_ports import compare, remember
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_ports import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    run = ModuleRunner(module)
-    remembers = module.params["state"] == "remembered"
-    answer(module, lambda: {"changed": False, **(remember(module, run) if remembers else compare(run, module.params["wait"]))})
+    answer(OPTIONS, lambda module, run: remember(module, run) if module.params["state"] == "remembered" else compare(run, module.params["wait"]))
 
 
 if __name__ == "__main__":

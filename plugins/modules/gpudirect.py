@@ -171,19 +171,13 @@ reasons:
 
 import platform
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))
+    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()))
 
 
 if __name__ == "__main__":

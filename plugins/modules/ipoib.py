@@ -152,6 +152,14 @@ options:
       - The name of a timer to stop. For the module's own use, see O(rollback_timeout). Nothing else is done.
     type: str
     default: ""
+  allow_removal:
+    description:
+      - Consent to giving up everything of a kind that the collection has configured on a host, here all of its
+        interfaces.
+      - Without it, a host with such interfaces and without any in O(interfaces) is refused. V(absent) in O(state) or of
+        each interface is consent, too.
+    type: bool
+    default: false
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
@@ -310,20 +318,14 @@ problems:
 
 import os
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ModuleRunner(module), Options(**module.params), environ=os.environ))
+    answer(OPTIONS, lambda module, run: converge(module, run, Options(**module.params), environ=os.environ))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ description:
   - It never succeeds while the kernel that boots next lacks the modules, whatever the policy.
   - Building is a job of its own on the node, which outlives the connection. While it runs, its stage and the time are shown.
   - Where the vendor's driver is not installed, as with user space alone, it does nothing.
-  - With UEFI secure boot, it fails where the modules are not signed, and names the steps to sign them.
+  - Where the kernel loads modules with a trusted signature only, as with UEFI secure boot, it fails if the driver is not signed, or with a key that
+    is not enrolled, and names the steps to sign and enrol.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
@@ -131,19 +132,13 @@ job:
 
 import platform
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_policy import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ModuleRunner(module), platform.release()))
+    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()))
 
 
 if __name__ == "__main__":

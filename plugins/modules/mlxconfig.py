@@ -104,6 +104,10 @@ options:
     description: The folder for backups.
     type: path
     default: /var/backups/rdma-ofed
+  allow_container:
+    description: Whether to set parameters from a container or chroot, where the adapters are those of the host.
+    type: bool
+    default: false
   lock_timeout:
     description: How long to wait for another process of this collection that uses an adapter, in seconds.
     type: int
@@ -241,7 +245,6 @@ backup_files:
   elements: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
@@ -249,11 +252,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxconfig impor
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ThreadRunner(module)))
+    answer(OPTIONS, converge, runner=ThreadRunner)
 
 
 if __name__ == "__main__":

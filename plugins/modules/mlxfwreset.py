@@ -188,7 +188,6 @@ adapters:
 
 import os
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
@@ -196,11 +195,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxfwreset impo
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ThreadRunner(module), os.environ))
+    answer(OPTIONS, lambda module, run: converge(module, run, os.environ), runner=ThreadRunner)
 
 
 if __name__ == "__main__":

@@ -206,20 +206,25 @@ ports:
           type: int
 """
 
-from ansible.module_utils.basic import AnsibleModule
+import typing as t
+
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxlink_info import OPTIONS
 
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
+    answer(OPTIONS, _result, runner=ThreadRunner)
+
+
+def _result(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
-    answer(module, lambda: look(ThreadRunner(module), module.params["ports"], limits))
+    return look(run, module.params["ports"], limits)
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ options:
         A new PSID of the same firmware version is not noticed by M(rdma.ofed.mlxfwreset), and takes a reboot.
     type: bool
     default: false
-  allow_in_container:
+  allow_container:
     description: Whether to burn from a container or chroot, where the cards are those of the host.
     type: bool
     default: false
@@ -305,7 +305,6 @@ not_burned:
   elements: str
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
@@ -313,12 +312,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mstflint import
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        required_if=[("state", "present", ["images", "versions"], True)],
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ThreadRunner(module)))
+    answer(OPTIONS, converge, runner=ThreadRunner, required_if=[("state", "present", ["images", "versions"], True)])
 
 
 if __name__ == "__main__":

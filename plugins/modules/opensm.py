@@ -30,7 +30,8 @@ options:
   state:
     description:
       - With V(present), exactly O(instances) run on the node. The package must be installed, except in check mode.
-      - V(absent) removes everything that this module has set up. The units of the packages can be started again.
+      - V(absent) removes what this module has set up and is on record for. The units of the packages that it masked can be started again.
+        Other subnet managers go on. It is refused where the fabric would have no subnet manager, unless O(allow_removal=true).
     type: str
     choices: [present, absent]
     default: present
@@ -155,6 +156,42 @@ options:
       - The election then decides. The module accepts exactly one master, whichever it is.
     type: bool
     default: false
+  outrank_foreign_master:
+    description: Whether to take over from a foreign master. Otherwise the priority is lowered below that of the foreign master.
+    type: bool
+    default: false
+  give_up:
+    description:
+      - Settings of a subnet manager that runs here, or would run with the files that are there, and that may be lost. A key of
+        C(opensm.conf), or C(partition NAME). Other settings that nothing declares are refused.
+    type: list
+    elements: str
+    default: []
+  adopt:
+    description: Whether such settings are kept. They are written down in C(adopted.conf) and C(adopted-partitions.conf) beside the configuration.
+    type: bool
+    default: false
+  declared_settings:
+    description:
+      - Without O(instances), the keys that are declared for the subnet managers on other hosts.
+      - The filter P(rdma.ofed.opensm_declared#filter) has them.
+    type: list
+    elements: str
+    default: []
+  allow_removal:
+    description: Whether a fabric may lose the last of its partitions, or its subnet manager with O(state=absent).
+    type: bool
+    default: false
+  package_installed:
+    description: Whether the package of opensm was installed for this module just now. It is put on record, and returned with O(state=absent).
+    type: bool
+    default: false
+  known_guids:
+    description:
+      - The port GUIDs of hosts of the inventory. A master that is not on one of them is foreign, even if its node description has the name of such a host.
+      - A host that is not in here is recognised by its node description.
+    type: dict
+    default: {}
   stack_replaced:
     description:
       - Whether check mode plans as if the driver stack had been replaced, so that a running opensm would be outdated.
@@ -216,6 +253,10 @@ reasons:
   returned: success
   type: list
   elements: str
+package_recorded:
+  description: Whether this module is on record for the package of opensm.
+  returned: success
+  type: bool
 fabrics:
   description: The instances. A master that keeps this module from starting is described in C(master) of the failure.
   returned: success
@@ -255,21 +296,14 @@ fabrics:
       master: {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 14, here: true}
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        # That none runs here has to be declared: it must not be the result of a forgotten option.
-        required_if=[("state", "present", ["instances"])],
-        supports_check_mode=True,
-    )
-    answer(module, lambda: converge(module, ModuleRunner(module)))
+    # That none runs here has to be declared: it must not be the result of a forgotten option.
+    answer(OPTIONS, converge, required_if=[("state", "present", ["instances"])])
 
 
 if __name__ == "__main__":

@@ -137,19 +137,13 @@ seconds:
   sample: 0.11
 """
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._report import report
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm_info import OPTIONS
 
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: {"changed": False, **report(ModuleRunner(module), names=module.params["ports"], hosts=module.params["known_hosts"])})
+    answer(OPTIONS, lambda module, run: report(run, names=module.params["ports"], hosts=module.params["known_hosts"]))
 
 
 if __name__ == "__main__":

@@ -34,6 +34,12 @@ options:
       - What is kept is in no variable of the host and in no log.
     type: bool
     default: false
+  reuse:
+    description:
+      - Whether facts that this run has already gathered will do. Those of earlier runs, from a fact cache, never do.
+      - Nothing is then done on the node, and nothing is looked at again.
+    type: bool
+    default: false
   look:
     description: Set by the action plugin of O(keep_look). The concerns to look at, each with what to look for.
     type: dict
@@ -54,6 +60,10 @@ EXAMPLES = r"""
 - name: Collect everything, and let the roles that follow visit only the nodes where something is to be done
   rdma.ofed.rdma_facts:
     keep_look: true
+
+- name: Collect everything, unless this run has done so
+  rdma.ofed.rdma_facts:
+    reuse: true
 
 - name: Show the InfiniBand ports that are not active
   ansible.builtin.debug:
@@ -102,6 +112,11 @@ ansible_facts:
               description: C(PRETTY_NAME) of os-release.
               returned: success
               type: str
+        run:
+          description: The run that gathered the facts. With it, the collection recognises those that a fact cache has kept from an earlier run.
+          returned: always
+          type: str
+          sample: ansible-local-4711kq3x0d2m
         machine:
           description: Where the system runs.
           returned: when V(machine) is in O(gather)
@@ -132,7 +147,7 @@ ansible_facts:
           description: The RDMA software.
           returned: when V(stack) is in O(gather)
           type: dict
-          sample: {kind: inbox, version: "44.0", evidence: "package rdma-core 44.0-2", ofed_version: "", loaded: inbox, ulps: [srp]}
+          sample: {kind: inbox, version: "44.0", evidence: "package rdma-core 44.0-2", ofed_version: "", loaded: inbox, ulps: [srp], complete: true}
           contains:
             kind:
               description: V(inbox) (the distribution's own), V(mlnx_ofed), V(doca) or V(none).
@@ -159,6 +174,12 @@ ansible_facts:
               returned: success
               type: list
               elements: str
+            complete:
+              description:
+                - Whether the installation of a vendor's stack came to its end. MLNX_OFED that was installed by its installer says
+                  C(OFED-internal) until then, and has no metapackage of a repository.
+              returned: success
+              type: bool
         kernels:
           description: The installed kernels.
           returned: when V(kernels) is in O(gather)
@@ -616,11 +637,13 @@ ansible_facts:
                   description:
                     - V(mount) for network file systems, V(root) for the root file system and swap, V(ulp) for storage sessions and
                       other upper layers, V(module) for modules outside of the stack, V(process) for processes with an
-                      RDMA device open, V(sm) for subnet managers.
+                      RDMA device open, V(sm) for subnet managers, V(connection) for programs and parts of the kernel with connections over
+                      an interface of an RDMA adapter, V(link) for bridges, Open vSwitch, macvlan and others on top of such an interface,
+                      V(namespace) for containers that have one, V(vf) for virtual functions.
                   returned: success
                   type: str
                 name:
-                  description: The mount point, session, module or process.
+                  description: The mount point, session, module, program or interface.
                   returned: success
                   type: str
                 detail:
@@ -664,28 +687,26 @@ ansible_facts:
 import os
 import typing as t
 
-from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import gather
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
 
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
 
 def main() -> None:
-    module = AnsibleModule(
-        argument_spec=OPTIONS,
-        supports_check_mode=True,
-    )
-    answer(module, lambda: _result(module))
+    answer(OPTIONS, _result)
 
 
-def _result(module: AnsibleModule) -> dict[str, t.Any]:
-    run, release = ModuleRunner(module), os.uname().release
+def _result(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
+    release = os.uname().release
     facts = gather(run, module.params["gather"], os.environ, running=release)
     for warning in facts.warnings:
         module.warn(warning)
-    result: dict[str, t.Any] = {"changed": False, "ansible_facts": {"rdma": facts.rdma}}
+    result: dict[str, t.Any] = {"ansible_facts": {"rdma": facts.rdma}}
     # Others than root don't see all that a plan depends on, and the tasks that follow may be root's.
     if module.params["look"] and os.geteuid() == 0:
         result["look"] = look_at(Node(run, release, os.environ), module.params["look"])

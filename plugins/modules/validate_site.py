@@ -16,13 +16,19 @@ description:
   - Validates all variables of the collection's roles for the host, on the controller. Nothing is sent to the node.
   - Where the facts of M(rdma.ofed.rdma_facts) are known, it also compares the variables with the node.
   - Returns the designated subnet manager of the host's fabric, from the group C(opensm) of the inventory.
-  - Names that look like misspelt role variables count as wrong.
+  - Unknown variables that begin like those of the collection count as wrong, unless C(rdma_own_variables) lists them.
   - Register the result as C(rdma_site), as C(site.yml) does. The roles then skip their own validation.
 options:
   role:
     description: The role whose variables to validate, as they are within it. The default is all roles, and the placement of the subnet managers.
     type: str
     choices: [ofed]
+  foresee:
+    description:
+      - Whether to find out, too, what the roles would refuse to do on the node. It takes a look that M(rdma.ofed.rdma_facts) has kept.
+      - M(rdma.ofed.refusal_table) ends the run for what is found.
+    type: bool
+    default: false
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
@@ -30,6 +36,7 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.action
 seealso:
   - module: rdma.ofed.rdma_facts
+  - module: rdma.ofed.refusal_table
 """
 
 EXAMPLES = r"""
@@ -47,6 +54,14 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+refusals:
+  description: What the roles would refuse to do on the node, and why. Tags of the run leave out the roles that it does not come to.
+  returned: with O(foresee)
+  type: list
+  elements: str
+  sample:
+    - >-
+      /etc/network/interfaces.d/ib configures ib0; take the interface out of the file, or remove the file, or do not declare the interface
 problems:
   description: Everything that is wrong, each with host, variable, value and what is allowed.
   returned: failure

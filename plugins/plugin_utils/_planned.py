@@ -31,10 +31,8 @@ class PlannedAction(ActionBase):
     """The argument specification of the module."""
     seen: type
     """The form of what the look found."""
-
-    def unchanged(self, options: t.Mapping[str, t.Any], seen: t.Any) -> dict[str, t.Any] | None:
-        """The module's result where nothing is to be done on the node; None where it has to visit the node."""
-        raise NotImplementedError
+    unchanged: t.Callable[[t.Mapping[str, t.Any], t.Any], dict[str, t.Any] | None]
+    """Options and what the look found -> the module's result where nothing is to be done on the node; None where it has to visit the node."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result: dict[str, t.Any] = super().run(tmp, task_vars)

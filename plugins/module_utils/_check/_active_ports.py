@@ -12,36 +12,22 @@ The list grows with the fabric, so it stays on the node that made it.
 from __future__ import annotations
 
 import json
-import re
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import active_ports
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 RECORD = "/var/lib/rdma.ofed/fabric/ports.json"
-# iblinkinfo queries each switch of the fabric, one port after the other.
-TIMEOUT_SECONDS = 300.0
 PAUSE_SECONDS = 5.0
-
-_LINK = re.compile(r'^(0x[0-9a-f]+) "([^"]*)" .*\bActive/.*==> *(0x[0-9a-f]+) +\d+ +\d+\[[^]]*\] "([^"]*)"')
 
 Ports = t.Mapping[str, str]
 """Node descriptions by port GUID; that of a switch stands for all of its ports."""
-
-
-def parse_links(text: str) -> dict[str, str]:
-    """The ports at both ends of each active link, from the output of `iblinkinfo --line`."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        match = _LINK.match(line)
-        if match:
-            found.update({match[1]: match[2].strip(), match[3]: match[4].strip()})
-    return found
 
 
 def read_record(text: str) -> dict[str, str]:
@@ -66,7 +52,7 @@ def gone(before: Ports, now: Ports) -> list[dict[str, str]]:
 def _look(run: Runner) -> tuple[dict[str, str], str]:
     """The active ports, or why they can't be listed."""
     try:
-        return parse_links(run(["iblinkinfo", "--line"], timeout=TIMEOUT_SECONDS).stdout), ""
+        return active_ports(run), ""
     except RdmaError as exc:
         return {}, exc.msg
 

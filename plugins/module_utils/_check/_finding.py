@@ -21,6 +21,7 @@ DECLARED = "<declared>"
 OTHER = "<other>"
 # The designated host, where its name is not known.
 DESIGNATED = "<designated>"
+ANY = "<any>"
 
 
 class Topic(str, enum.Enum):
@@ -58,6 +59,8 @@ class Code(str, enum.Enum):
     """Detail: how many."""
     OPENSM_DESIGNATED = "opensm_designated"
     """opensm is missing on the designated host."""
+    OPENSM_ENDED = "opensm_ended"
+    """opensm is missing on a host that runs one from boot on."""
     OPENSM_STANDBY = "opensm_standby"
     """opensm is missing on a host that stands by. Detail: the designated host, "" for none."""
     OPENSM_SURPLUS = "opensm_surplus"
@@ -70,6 +73,9 @@ class Code(str, enum.Enum):
     GPU_OUT_OF_REACH = "gpu_out_of_reach"
     """Detail: why."""
     GPU_NOT_REGISTERED = "gpu_not_registered"
+    OTHER_STACK = "other_stack"
+    HALF_STACK = "half_stack"
+    """The installation of the stack did not come to its end."""
 
 
 class Finding(t.NamedTuple):
@@ -85,12 +91,8 @@ class Finding(t.NamedTuple):
 
     @property
     def lasting(self) -> bool:
-        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and a file stays as it is."""
-        return self.code == Code.MTU_CLAMPED or self.kind == Kind.FILE
-
-    @property
-    def object(self) -> tuple[str, str]:
-        return (self.kind.value, self.subject)
+        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and files and packages stay."""
+        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK)
 
 
 def of_change(change: Change) -> Finding:

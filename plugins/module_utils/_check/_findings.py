@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import DESIGNATED, Code, Finding, Topic, of_change
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import ANY, DESIGNATED, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
@@ -33,11 +33,13 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
+    from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import WantedStack
 
 # Logical and physical state of a port.
 ACTIVE = "ACTIVE and LinkUp"
@@ -71,8 +73,9 @@ def fabric_port(wanted: Wanted, found: Found) -> Port | None:
 
 
 def findings(wanted: Wanted, found: Found) -> list[Finding]:
-    """Everything that is not as declared, in the order ports, subnet manager, interfaces, modules, GPU memory."""
-    result = [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
+    """Everything that is not as declared, in the order stack, ports, subnet manager, interfaces, modules, GPU memory."""
+    result = _stack(wanted.stack, found.stack) if wanted.stack is not None and found.stack is not None else []
+    result += [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
     if wanted.subnet_manager:
         result += [*_subnet_manager(wanted, found), *_opensm(wanted, found)]
     if wanted.ipoib is not None and found.ipoib is not None:
@@ -82,6 +85,12 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     if wanted.gpus is not None and found.gpus is not None:
         result += _gpus(wanted.gpus, found.gpus)
     return result
+
+
+def _stack(wanted: WantedStack, found: Stack) -> list[Finding]:
+    if not wanted.fits(found):
+        return [Finding(Code.OTHER_STACK, Kind.STACK, wanted=wanted.words, found=found.words)]
+    return [] if found.complete else [Finding(Code.HALF_STACK, Kind.STACK, wanted=wanted.words, found=found.words)]
 
 
 def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
@@ -98,15 +107,17 @@ def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
 
 
 def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
-    """Whether the master runs on the designated host; None where that can't be known.
+    """Whether the master runs on the designated host; None where that can't be known, or none is designated.
 
     It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
     node description, which rdma-ndd sets to the host name.
     """
+    if not wanted.designated and not wanted.designated_host:
+        return None
     own = any(port.port_guid == master.guid for port in found.ports)
     if own or wanted.designated:
         return own and wanted.designated
-    names = (wanted.designated_host, *wanted.designated_names) if wanted.designated_host else ()
+    names = (wanted.designated_host, *wanted.designated_names)
     return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names)
 
 
@@ -119,7 +130,7 @@ def short(master: Master) -> str:
 
 def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
     def finding(code: Code, master: str, detail: str = "") -> Finding:
-        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", wanted.designated_host or DESIGNATED, master, detail)
+        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", wanted.designated_host or (DESIGNATED if wanted.designated else ANY), master, detail)
 
     result = []
     master = found.master
@@ -136,12 +147,16 @@ def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
 
 def _opensm(wanted: Wanted, found: Found) -> list[Finding]:
     runs = wanted.designated or wanted.standby
+    if not (runs or wanted.designated_host):
+        # Others manage the fabric, and this node may be one of them.
+        return []
     code = Code.OPENSM_DESIGNATED if wanted.designated else Code.OPENSM_STANDBY if wanted.standby else Code.OPENSM_SURPLUS
     result = []
     for aspect, there, (yes, no) in (("state", found.opensm.pids, ("running", "stopped")), ("enabled", found.opensm.enabled, ("enabled", "disabled"))):
         if bool(there) != runs:
             shown = "%s (%s)" % (yes, ", ".join(map(str, there))) if there else no
-            result.append(Finding(code, Topic.OPENSM, "", aspect, yes if runs else no, shown, wanted.designated_host))
+            ended = runs and aspect == "state" and bool(found.opensm.enabled)
+            result.append(Finding(Code.OPENSM_ENDED if ended else code, Topic.OPENSM, "", aspect, yes if runs else no, shown, wanted.designated_host))
     return result
 
 

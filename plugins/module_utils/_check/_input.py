@@ -8,9 +8,9 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
@@ -24,9 +24,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as km
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import wanted_stack
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
+
+UNCHECKED = "none"
+_PORT = re.compile(r"^[A-Za-z][\w.-]*/[1-9]\d{0,2}\Z")
+PORT_FORM = "an RDMA device and port as 'rdma link' shows them, such as mlx5_0/1"
 
 ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_ports": (list, "a list of ports"),
@@ -38,6 +43,32 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_designated_names": (list, "a list of host names"),
     "fabric_check_designated_guids": (list, "a list of port GUIDs"),
 }
+
+
+def port_problems(variable: str, ports: t.Any, facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+    """What is wrong with a list of ports; also against the node where its `rdma` facts are given."""
+    if not isinstance(ports, (list, tuple)):
+        return [Problem(variable, ports, "a list, each entry " + PORT_FORM)]
+    found = []
+    for index, name in enumerate(ports):
+        where = "%s[%d]" % (variable, index)
+        if not isinstance(name, str) or not _PORT.match(name):
+            found.append(Problem(where, name, PORT_FORM))
+        elif facts is not None:
+            found += _on_node(where, name, facts)
+    return found
+
+
+def _on_node(where: str, name: str, facts: Mapping[str, t.Any]) -> list[Problem]:
+    ports = {str(port.get("name")): port for port in facts.get("ports") or ()}
+    infiniband = sorted(known for known, port in ports.items() if port.get("link_layer") == "InfiniBand")
+    if not ports:
+        return [Problem(where, name, "no port on a node without HCA", "no RDMA device was found on this node; see 'rdma link' and 'lspci -d 15b3:'")]
+    if name not in ports:
+        return [Problem(where, name, "a port of this node: %s" % ", ".join(infiniband or sorted(ports)))]
+    if name not in infiniband:
+        return [Problem(where, name, "an InfiniBand port", "its link layer is %s" % ports[name].get("link_layer"))]
+    return []
 
 
 def _of(role: str, params: Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -81,6 +112,11 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     return found
 
 
+def _ipoib_options(params: Mapping[str, t.Any]) -> IpoibOptions:
+    """Nothing is changed here, so the planner need not refuse what would cut the connection of this run, or take interfaces away."""
+    return IpoibOptions(params["interfaces"], params["ipoib_backend"], rollback_timeout=ipoib_input.ROLLBACK_MIN, allow_removal=True)
+
+
 def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     """The wanted state from parameters that passed `problems`."""
     modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"]}
@@ -88,9 +124,9 @@ def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
     return Wanted(
-        # With a timer, the planner does not refuse what would cut the connection of this run: nothing is changed here.
-        ipoib=IpoibOptions(params["interfaces"], params["ipoib_backend"], rollback_timeout=ipoib_input.ROLLBACK_MIN) if params["interfaces"] else None,
+        ipoib=_ipoib_options(params) if params["interfaces"] else None,
         kmod=kmod.wanted_of(modules) if params["modules"] else None,
+        stack=wanted_stack(params) if params["ofed_source"] != UNCHECKED else None,
         gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
         **plain,
     )

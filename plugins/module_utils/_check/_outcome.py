@@ -13,7 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, interfaces, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Row
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import KEYS, UNKNOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Outcome(t.NamedTuple):
     """What the module reports of its node."""
 
     findings: tuple[Finding, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[dict[str, str], ...]
     fabric: str
     master_guid: str
 
@@ -38,7 +38,7 @@ class Outcome(t.NamedTuple):
         return {
             "deviations": [_words.result(finding) for finding in self.findings],
             "deviation_lines": _words.lines(self.findings),
-            "rows": [row._asdict() for row in self.rows],
+            "rows": list(self.rows),
             "fabric": self.fabric,
             "master_guid": self.master_guid,
         }
@@ -69,7 +69,7 @@ def until_ok(look: t.Callable[[], Outcome], wait: float, *, clock: t.Callable[[]
 OF_ROWS = (Topic.PORT, Kind.INTERFACE)
 
 
-def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) -> list[Row]:
+def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) -> list[dict[str, str]]:
     """One row for each declared interface with the port under it, and for each checked port without a declared interface."""
     ports = {port.name: port for port in found.ports}
     netdevs = {netdev.name: netdev for netdev in found.netdevs}
@@ -83,28 +83,28 @@ def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) ->
     subjects = {finding.subject for finding in deviations if finding.kind in OF_ROWS}
     # A finding about the node as a whole makes each of its rows bad: no row of a bad node may read OK.
     whole_node = any(finding.kind not in OF_ROWS for finding in deviations) or bool(subjects - {name for pair in pairs for name in pair})
+    manager = _sm_column(wanted, found)
     rows = []
     for port_name, name in sorted(pairs):
         bad = whole_node or port_name in subjects or name in subjects
-        rows.append(
-            _row(ports.get(port_name), port_name, netdevs.get(name), name=name, manager=_sm_column(wanted, found))._replace(result="BAD" if bad else "OK")
-        )
+        cells = {"port": port_name, "interface": name, "sm": manager, "result": "BAD" if bad else "OK"}
+        rows.append(_row(cells, ports.get(port_name), netdevs.get(name)))
     return rows
 
 
-def _row(port: Port | None, port_name: str, netdev: Netdev | None, *, name: str, manager: str) -> Row:
-    row = Row(port=port_name or "-", interface=name or "-", sm=manager)
+def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dict[str, str]:
+    """All cells but the name of the host, which the table knows."""
     if port is not None:
-        row = row._replace(state=port.state, lid=str(port.lid), sm_lid=str(port.sm_lid), rate=port.rate.split(" (")[0] or "-")
+        cells.update(state=port.state, lid=str(port.lid), sm_lid=str(port.sm_lid), rate=port.rate.split(" (")[0])
     if netdev is not None:
-        row = row._replace(mode=netdev.mode or "-", mtu=str(netdev.mtu), addresses=" ".join(netdev.addresses) or "-")
-    return row
+        cells.update(mode=netdev.mode, mtu=str(netdev.mtu), addresses=" ".join(netdev.addresses))
+    return {key: cells.get(key) or UNKNOWN for key in KEYS[1:]}
 
 
 def _sm_column(wanted: Wanted, found: Found) -> str:
     """`master` on the node that holds the master, else the name of the master."""
     if found.master is None:
-        return "-"
+        return ""
     if any(port.port_guid == found.master.guid for port in found.ports):
         return "master"
     return wanted.designated_host if is_designated(wanted, found, found.master) else short(found.master)

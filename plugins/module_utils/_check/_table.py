@@ -13,20 +13,10 @@ import typing as t
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-COLUMNS = (
-    ("host", "host"),
-    ("port", "port"),
-    ("state", "state"),
-    ("LID", "lid"),
-    ("SM LID", "sm_lid"),
-    ("rate", "rate"),
-    ("interface", "interface"),
-    ("mode", "mode"),
-    ("MTU", "mtu"),
-    ("addresses", "addresses"),
-    ("SM", "sm"),
-    ("result", "result"),
-)
+TITLES = ("host", "port", "state", "LID", "SM LID", "rate", "interface", "mode", "MTU", "addresses", "SM", "result")
+# The cells of a row by their titles: `sm_lid` is below "SM LID".
+KEYS = tuple(title.lower().replace(" ", "_") for title in TITLES)
+UNKNOWN = "-"
 
 
 def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
@@ -73,15 +63,15 @@ def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str
 
 def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> str:
     """The table, then the deviations host by host, then one line of outcome."""
-    table = [tuple(title for title, _key in COLUMNS)]
+    table: list[tuple[str, ...]] = [TITLES]
     for host, result in results.items():
         rows = result.get("rows") or [{"result": "BAD"}]
         for row in rows:
             cells = {**row, "host": host}
             if host in deviations and cells.get("result") == "OK":
                 cells["result"] = "BAD"
-            table.append(tuple(str(cells.get(key, "-")) for _title, key in COLUMNS))
-    widths = [max(len(line[index]) for line in table) for index in range(len(COLUMNS))]
+            table.append(tuple(str(cells.get(key, UNKNOWN)) for key in KEYS))
+    widths = [max(map(len, column)) for column in zip(*table)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
     lines.insert(1, "  ".join("-" * width for width in widths))
     if deviations:

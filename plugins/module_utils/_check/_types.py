@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The wanted and the found state of a node, and a row of the table. Pure data."""
+"""The wanted and the found state of a node. Pure data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import typing as t
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as WantedModules
+    from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import WantedStack
 
 
 class WantedGpus(t.NamedTuple):
@@ -37,6 +39,7 @@ class Wanted(t.NamedTuple):
     ipoib: IpoibOptions | None = None
     kmod: WantedModules | None = None
     gpus: WantedGpus | None = None
+    stack: WantedStack | None = None
     fabric: str = "ib"
     subnet_manager: bool = True
     """Whether subnet managers are checked."""
@@ -57,8 +60,6 @@ class Master(t.NamedTuple):
     """The subnet manager that a port answers to, according to `sminfo` and its node description."""
 
     guid: str
-    lid: int
-    priority: int
     state: int
     """0 not active, 1 discovering, 2 standby, 3 master."""
     description: str = ""
@@ -81,25 +82,10 @@ class Found(t.NamedTuple):
     ipoib: Ipoib | None = None
     kmod: Modules | None = None
     gpus: Gpus | None = None
+    stack: Stack | None = None
     master: Master | None = None
     master_error: str = ""
     """Why there is no `master`, in words."""
     masters: tuple[str, ...] | None = None
     """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
     opensm: Opensm = Opensm()
-
-
-class Row(t.NamedTuple):
-    """One line of the table: a port, and the interface on it."""
-
-    port: str = "-"
-    state: str = "-"
-    lid: str = "-"
-    sm_lid: str = "-"
-    rate: str = "-"
-    interface: str = "-"
-    mode: str = "-"
-    mtu: str = "-"
-    addresses: str = "-"
-    sm: str = "-"
-    result: str = "OK"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import DECLARED, DESIGNATED, OTHER, Code, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import ANY, DECLARED, DESIGNATED, OTHER, Code, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -37,10 +37,7 @@ _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
     (Kind.INTERFACE, "state"): "",
 }
 
-_VALUES: t.Mapping[str, str] = {DECLARED: "as declared", OTHER: "other content", DESIGNATED: "the designated host"}
-
-
-_FIELDS = ("wanted", "found", "detail")
+_VALUES: t.Mapping[str, str] = {DECLARED: "as declared", OTHER: "other content", DESIGNATED: "the designated host", ANY: "any host"}
 
 
 class _Form(t.NamedTuple):
@@ -67,6 +64,9 @@ _FORMS: t.Mapping[Code, _Form] = {
     ),
     Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}"),
     Code.OPENSM_DESIGNATED: _Form(hint="this is the designated host"),
+    Code.OPENSM_ENDED: _Form(
+        hint="it has ended, and one that ends again and again stays down, so that a standby remains master: see journalctl -u 'rdma-opensm@*'"
+    ),
     Code.OPENSM_STANDBY: _Form(hint="this host stands by for the designated host: {detail}"),
     Code.OPENSM_SURPLUS: _Form(hint="designated host: {detail}"),
     Code.NO_INTERFACE: _Form(hint="is ib_ipoib loaded, and is the port there?"),
@@ -75,6 +75,8 @@ _FORMS: t.Mapping[Code, _Form] = {
         hint="the broadcast group of the partition allows {found}: give the partition mtu={detail} in the subnet manager's partitions.conf"
     ),
     Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
+    Code.OTHER_STACK: _Form(hint="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
+    Code.HALF_STACK: _Form("{wanted}", "{found}", "its installation did not come to its end: rdma.ofed.upgrade installs it again"),
     Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", hint="the module is loaded: see the kernel log"),
 }
 
@@ -92,7 +94,8 @@ def _aspect(finding: Finding) -> str:
 
 def _values(finding: Finding) -> tuple[str, str, str]:
     """Wanted, found and hint."""
-    words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in finding._asdict().items() if name in _FIELDS}
+    fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
+    words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
     wanted, found, hint = (form.format(**words) for form in _FORMS[finding.code])
     return wanted, found, hint
 
@@ -114,9 +117,9 @@ def result(finding: Finding) -> dict[str, str]:
 
 def lines(findings: t.Iterable[Finding]) -> list[str]:
     """One line for each object, with all that is wrong with it."""
-    objects: dict[tuple[str, str], list[Finding]] = {}
+    objects: dict[tuple[t.Any, str], list[Finding]] = {}
     for finding in findings:
-        objects.setdefault(finding.object, []).append(finding)
+        objects.setdefault((finding.kind, finding.subject), []).append(finding)
     return [_line(group) for group in objects.values()]
 
 

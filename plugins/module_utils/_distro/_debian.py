@@ -39,7 +39,6 @@ DEBIAN = Family(
         "rds": (),
     },
     rdma_modules=("ib_iser", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
-    infiniband_modules=("ib_ipoib", "ib_umad"),
     kernels=r"linux-(image|headers|modules|generic|lowlatency|virtual|aws|azure|gcp|kvm|nvidia|oracle)(-.*)?",
     headers="linux-headers-%s",
     vendor_modules="%s-dkms",

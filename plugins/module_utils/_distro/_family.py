@@ -58,8 +58,6 @@ class Family(t.NamedTuple):
     """The names of packages by purpose: each constant above, and each name of _protocols/_catalogue.py."""
     rdma_modules: tuple[str, ...]
     """What a fresh rdma-core lists in /etc/rdma/modules/rdma.conf."""
-    infiniband_modules: tuple[str, ...]
-    """What a fresh rdma-core lists in /etc/rdma/modules/infiniband.conf."""
     kernels: str
     """A pattern that the packages of kernels match whole, and those that bring new ones."""
     headers: str
@@ -68,6 +66,8 @@ class Family(t.NamedTuple):
     """The vendor's package of ready-made modules, `%s` being what they are of."""
     peer_memory_tools: t.Mapping[str, str]
     """Programs, and files with their paths, that building nv_peer_mem takes -> the packages that have them."""
+    infiniband_modules: tuple[str, ...] = ("ib_ipoib", "ib_umad")
+    """What a fresh rdma-core lists in /etc/rdma/modules/infiniband.conf."""
     headers_hint: str = ""
     peer_memory_options: tuple[str, ...] = ()
     """Options for the installation of nv_peer_mem's packages."""

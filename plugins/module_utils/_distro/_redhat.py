@@ -45,7 +45,6 @@ RED_HAT = Family(
         "rds": (),
     },
     rdma_modules=("ib_iser", "ib_isert", "ib_srpt", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
-    infiniband_modules=("ib_ipoib", "ib_umad"),
     kernels=r"kernel(-core|-modules(-core|-extra)?|-devel|-headers)?",
     headers="kernel-devel-%s",
     vendor_modules="kmod-%s",

@@ -32,13 +32,8 @@ def by_name(name: t.Any) -> Family | None:
     return next((family for family in FAMILIES if family.name == name), None)
 
 
-def family_of(os_id: str, id_like: str = "") -> Family | None:
-    """The family by `ID` of os-release, then by `ID_LIKE` from left to right; None where it is not registered."""
-    return by_name(family_name(os_id, id_like))
-
-
 def family_name(os_id: str, id_like: str = "") -> str:
-    """The same by its name; also of distributions that are only recognised."""
+    """The name of the family by `ID` of os-release, then by `ID_LIKE` from left to right; also of distributions that are only recognised."""
     known = {**_OTHERS, **{item.id: family.name for family in FAMILIES for item in family.distributions}}
     return next((known[word.lower()] for word in [os_id, *id_like.split()] if word.lower() in known), UNKNOWN)
 

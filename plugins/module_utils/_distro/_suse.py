@@ -44,7 +44,6 @@ SUSE = Family(
         "rds": (),
     },
     rdma_modules=("ib_iser", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
-    infiniband_modules=("ib_ipoib", "ib_umad"),
     kernels=r"kernel-(default(-devel)?|devel|macros)",
     headers="",
     headers_hint="install kernel-default-devel for it",

@@ -14,19 +14,19 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot, read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import with_capability
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import plain as plain_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link, read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import read_loaded, with_disk
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, read_loaded, with_disk
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, read_netdevs, with_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_soft_links
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, read_links
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -43,11 +43,6 @@ class Facts(t.NamedTuple):
     """What could not be read, and why."""
 
 
-def _plain(value: t.Any) -> dict[str, t.Any]:
-    """A NamedTuple as JSON has it."""
-    return {key: list(item) if isinstance(item, tuple) else item for key, item in value._asdict().items()}
-
-
 def _links(run: Runner, warnings: list[str]) -> dict[str, Link]:
     try:
         return read_links(run)
@@ -56,13 +51,13 @@ def _links(run: Runner, warnings: list[str]) -> dict[str, Link]:
         return {}
 
 
-def _modules(root: str, run: Runner, warnings: list[str]) -> list[dict[str, t.Any]]:
+def _modules(root: str, run: Runner, warnings: list[str]) -> tuple[Module, ...]:
     modules = read_loaded(root)
     try:
-        modules = with_disk(modules, run, root)
+        return with_disk(modules, run, root)
     except RdmaError as exc:
         warnings.append("whether the loaded modules are those on disk is unknown: %s" % exc.msg)
-    return [_plain(module) for module in modules]
+        return modules
 
 
 def _kernels(root: str, running: str) -> dict[str, t.Any]:
@@ -72,8 +67,13 @@ def _kernels(root: str, running: str) -> dict[str, t.Any]:
         "next_boot": following.release,
         "next_boot_evidence": following.evidence,
         "secure_boot": read_secure_boot(root),
-        "installed": [_plain(kernel) for kernel in read_kernels(root, running)],
+        "installed": read_kernels(root, running),
     }
+
+
+def _usage(root: str, netdevs: t.Sequence[Netdev], ssh: str) -> dict[str, t.Any]:
+    users = read_usage(root, netdevs, ssh)
+    return {"in_use": bool(users), "users": users}
 
 
 def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], *, root: str = "/", running: str = "") -> Facts:
@@ -82,7 +82,6 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     `running` is the running kernel's release. Nothing here fails on a node without HCA, or without any RDMA software.
     """
     warnings: list[str] = []
-    rdma: dict[str, t.Any] = {"os": _plain(read_os(root))}
     ports: tuple[Port, ...] = ()
     netdevs: tuple[Netdev, ...] = ()
     stack: Stack | None = read_stack(run, root) if {"stack", "ports", "netdevs"} & set(parts) else None
@@ -91,29 +90,20 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
         ports = read_ports(root)
         netdevs = read_netdevs(root, ports, links=_links(run, warnings), refused=refused)
         ports = with_capability(with_netdevs(ports, netdevs), netdevs, refused=refused, root=root)
-    if "machine" in parts:
-        rdma["machine"] = _plain(read_machine(root))
-    if "stack" in parts and stack:
-        rdma["stack"] = _plain(stack)
-    if "kernels" in parts:
-        rdma["kernels"] = _kernels(root, running)
-    if "modules" in parts:
-        rdma["modules"] = _modules(root, run, warnings)
-    if "hcas" in parts:
-        hcas = read_hcas(root)
-        rdma["hcas"] = [_plain(hca) for hca in hcas]
-        rdma["adapters"] = [_plain(adapter) for adapter in read_adapters(root, hcas)]
-    if "ports" in parts:
-        rdma["ports"] = [_plain(port) for port in ports]
-    if "netdevs" in parts:
-        rdma["netdevs"] = [_plain(netdev) for netdev in netdevs]
-    if "usage" in parts:
-        users = read_usage(root, netdevs)
-        rdma["usage"] = {"in_use": bool(users), "users": [_plain(user) for user in users]}
-    if "ssh" in parts:
-        rdma["ssh"] = _plain(read_ssh(run, netdevs, environ, root=root, pid=os.getpid()))
-    if "soft_links" in parts:
-        rdma["soft_links"] = [_plain(link) for link in read_soft_links(root)]
-    if "gpu" in parts:
-        rdma["gpu"] = plain_gpu(read_gpu(run, running, root))
-    return Facts(rdma, tuple(warnings))
+    readers: t.Mapping[str, t.Callable[[], t.Any]] = {
+        "machine": lambda: read_machine(root),
+        "stack": lambda: stack,
+        "kernels": lambda: _kernels(root, running),
+        "modules": lambda: _modules(root, run, warnings),
+        "hcas": lambda: read_hcas(root),
+        "ports": lambda: ports,
+        "netdevs": lambda: netdevs,
+        "usage": lambda: _usage(root, netdevs, ssh_connection(environ, root, os.getpid())),
+        "ssh": lambda: read_ssh(run, netdevs, environ, root=root, pid=os.getpid()),
+        "soft_links": lambda: read_soft_links(root),
+        "gpu": lambda: read_gpu(run, running, root),
+    }
+    rdma = {"os": read_os(root), **{name: read() for name, read in readers.items() if name in parts}}
+    if "hcas" in rdma:
+        rdma["adapters"] = read_adapters(root, rdma["hcas"])
+    return Facts(as_data(rdma), tuple(warnings))

@@ -17,9 +17,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _pci as pci
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver, driver_names, read_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import parse_module_names
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, parse_proc_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import built_on_other, path_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import built_on_other
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
@@ -111,9 +111,8 @@ def parse_dependencies(text: str) -> dict[str, tuple[str, ...]]:
     found = {}
     for line in text.splitlines():
         path, _colon, needs = line.partition(":")
-        names = parse_module_names(path)
-        if names:
-            found[names.pop()] = tuple(sorted(name for need in needs.split() for name in parse_module_names(need)))
+        for name in module_files(path):
+            found[name] = tuple(sorted(module_files("\n".join(needs.split()))))
     return found
 
 
@@ -185,8 +184,9 @@ def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
     needs = parse_dependencies(dependencies)
     loaded = {module.name: module.own_users for module in parse_proc_modules(attribute(root, "proc/modules"))}
     main, peermem = driver_names(needs)
+    paths = module_files(dependencies)
     files = {"nvidia_peermem": peermem, "nv_peer_mem": "nv_peer_mem" if "nv_peer_mem" in needs else ""}
-    others = {name: built_on_other(run, root=root, release=release, path=path_of(dependencies, file), symbol=SYMBOL) for name, file in files.items() if file}
+    others = {name: built_on_other(run, root=root, release=release, path=paths[file], symbol=SYMBOL) for name, file in files.items() if file}
     core = "ib_core" in loaded
     return Gpu(
         devices=devices,
@@ -197,23 +197,6 @@ def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
         topology=read_topology(root, devices),
         managed=managed,
     )
-
-
-def plain(gpu: Gpu) -> dict[str, t.Any]:
-    """As the facts have it."""
-
-    def row(value: t.Any) -> dict[str, t.Any]:
-        return {key: list(item) if isinstance(item, tuple) else item for key, item in value._asdict().items()}
-
-    return {
-        "devices": [row(device) for device in gpu.devices],
-        "driver": row(gpu.driver),
-        "peers": [row(peer) for peer in gpu.peers],
-        "peer_memory": row(gpu.peer_memory),
-        "clients": list(gpu.clients),
-        "topology": [row(path) for path in gpu.topology],
-        "managed": list(gpu.managed),
-    }
 
 
 def from_facts(facts: t.Mapping[str, t.Any]) -> Gpu:

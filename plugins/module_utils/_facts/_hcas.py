@@ -13,7 +13,6 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, number, pci_address
 
-_VPD_CHUNK = 64
 _VPD_LIMIT = 4096
 _VPD_READ_ONLY = 0x90
 _VPD_END = 0x78
@@ -58,57 +57,41 @@ class Adapter(t.NamedTuple):
     """The RDMA devices on it; none before the driver's RDMA part is loaded."""
 
 
-def parse_vpd_part_number(vpd: bytes) -> str | None:
-    """The part number (keyword PN) of PCI Vital Product Data.
-
-    Returns "" where the data says that there is none, and None where the data ends before that is known: reading more
-    of it would help. Layout: PCI Local Bus Specification, appendix I.
-    """
-    at = 0
-    while at < len(vpd):
-        tag = vpd[at]
-        if tag == _VPD_END:
-            return ""
-        if not tag & 0x80:
-            at += 1 + (tag & 0x07)
-            continue
-        if at + 3 > len(vpd):
-            return None
-        size = vpd[at + 1] | vpd[at + 2] << 8
-        if tag == _VPD_READ_ONLY:
-            return _keyword(vpd[at + 3 : at + 3 + size], size, b"PN")
-        at += 3 + size
-    return None
+def part_number(vpd: t.BinaryIO) -> str:
+    """The part number (keyword PN) of PCI Vital Product Data; "" where there is none. Layout: PCI Local Bus Specification, appendix I."""
+    while vpd.tell() < _VPD_LIMIT:
+        first = vpd.read(1)
+        if not first or first[0] == _VPD_END:
+            break
+        # The tags of small items hold their size.
+        size = int.from_bytes(vpd.read(2), "little") if first[0] & 0x80 else first[0] & 0x07
+        if first[0] == _VPD_READ_ONLY:
+            return _keyword(vpd, size, b"PN")
+        vpd.seek(size, os.SEEK_CUR)
+    return ""
 
 
-def _keyword(fields: bytes, size: int, keyword: bytes) -> str | None:
-    at = 0
-    while at + 3 <= len(fields):
-        length = fields[at + 2]
-        value = fields[at + 3 : at + 3 + length]
-        if fields[at : at + 2] == keyword:
-            return value.decode("ascii", "replace").strip(" \0") if len(value) == length else None
-        at += 3 + length
-    return "" if at >= size else None
+def _keyword(vpd: t.BinaryIO, size: int, keyword: bytes) -> str:
+    end = vpd.tell() + size
+    while vpd.tell() + 3 <= end:
+        head = vpd.read(3)
+        if len(head) < 3:
+            break
+        if head[:2] == keyword:
+            value = vpd.read(head[2])
+            return value.decode("ascii", "replace").strip(" \0") if len(value) == head[2] else ""
+        vpd.seek(head[2], os.SEEK_CUR)
+    return ""
 
 
 def read_part_number(path: str) -> str:
     """The part number in the VPD file of a PCI function; "" where there is none."""
-    # Every four bytes of VPD are a conversation with the firmware, so read no more than it takes.
-    data = b""
     try:
-        with open(path, "rb", buffering=0) as stream:
-            while len(data) < _VPD_LIMIT:
-                chunk = stream.read(_VPD_CHUNK)
-                if not chunk:
-                    break
-                data += chunk
-                found = parse_vpd_part_number(data)
-                if found is not None:
-                    return found
+        # Every four bytes of VPD are a conversation with the firmware, so read no more than it takes.
+        with open(path, "rb", buffering=0) as vpd:
+            return part_number(vpd)
     except OSError:
-        pass
-    return ""
+        return ""
 
 
 def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:

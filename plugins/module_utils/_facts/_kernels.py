@@ -37,34 +37,44 @@ class Kernel(t.NamedTuple):
     """Whether DKMS has built the vendor's driver for it, `built` or `missing`; "" where DKMS has none to build."""
 
 
-def parse_module_names(text: str) -> set[str]:
-    """modules.dep or modules.builtin -> names as the kernel spells them (with underscores)."""
-    names = set()
+def _module_name(path: str) -> str:
+    name = path.strip().rpartition("/")[2]
+    suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
+    return name[: -len(suffix)].replace("-", "_") if suffix else ""
+
+
+def module_files(text: str) -> dict[str, str]:
+    """modules.dep, modules.builtin, or both -> the files by the names that the kernel has for modules (with underscores); the first of a name counts."""
+    found: dict[str, str] = {}
     for line in text.splitlines():
-        name = line.partition(":")[0].strip().rpartition("/")[2]
-        suffix = next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), "")
-        if suffix:
-            names.add(name[: -len(suffix)].replace("-", "_"))
-    return names
+        path = line.partition(":")[0].strip()
+        name = _module_name(path)
+        if name:
+            found.setdefault(name, path)
+    return found
 
 
-def parse_stack(dependencies: str, builtin: str) -> str:
-    """modules.dep and modules.builtin -> whose `ib_core` is loaded: `inbox`, `ofed` or `none`.
+def module_needs(text: str) -> dict[str, tuple[str, ...]]:
+    """modules.dep: the modules that each one needs, which depmod lists with all that these need."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in text.splitlines():
+        path, _colon, needs = line.partition(":")
+        name = _module_name(path)
+        if name:
+            found.setdefault(name, tuple(_module_name(need) for need in needs.split()))
+    return found
+
+
+def stack_of(files: t.Mapping[str, str]) -> str:
+    """Whose `ib_core` is loaded: `inbox`, `ofed` or `none`.
 
     depmod lists the one file of a name that goes before the others. The kernel's own are below `kernel/`, those of others
     below `updates/`, `extra/` or `weak-updates/`.
     """
-    for line in (*dependencies.splitlines(), *builtin.splitlines()):
-        path = line.partition(":")[0].strip()
-        if "ib_core" in parse_module_names(path):
-            return "inbox" if path.startswith("kernel/") or "/kernel/drivers/" in path else "ofed"
-    return "none"
-
-
-def kernel(release: str, names: t.Collection[str], running: str) -> Kernel:
-    """One kernel with the module names that it has."""
-    modules = {name: name in names for name in sorted(MODULES)}
-    return Kernel(release, release == running, modules, all(modules[name] for name in CORE))
+    path = files.get("ib_core")
+    if path is None:
+        return "none"
+    return "inbox" if path.startswith("kernel/") or "/kernel/drivers/" in path else "ofed"
 
 
 def read_kernels(root: str = "/", running: str = "") -> tuple[Kernel, ...]:
@@ -73,8 +83,9 @@ def read_kernels(root: str = "/", running: str = "") -> tuple[Kernel, ...]:
     found = []
     sources = read_sources(root)
     for release in entries(base):
-        texts = [attribute(base, release, name) for name in ("modules.dep", "modules.builtin")]
-        if any(texts):
-            one = kernel(release, parse_module_names("\n".join(texts)), running)
-            found.append(one._replace(stack=parse_stack(*texts), dkms=state_of(release, sources)))
+        text = "\n".join(attribute(base, release, name) for name in ("modules.dep", "modules.builtin"))
+        if text.strip():
+            files = module_files(text)
+            modules = {name: name in files for name in sorted(MODULES)}
+            found.append(Kernel(release, release == running, modules, all(modules[name] for name in CORE), stack_of(files), state_of(release, sources)))
     return tuple(found)

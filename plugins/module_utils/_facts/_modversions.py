@@ -15,7 +15,6 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import parse_module_names
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
 if t.TYPE_CHECKING:
@@ -36,15 +35,6 @@ def parse_versions(text: str) -> dict[str, str]:
     """Module.symvers, and `modprobe --dump-modversions`: a line a symbol, with its number first."""
     rows = [line.split() for line in text.splitlines()]
     return {row[1]: row[0] for row in rows if len(row) >= 2 and row[0].startswith("0x")}
-
-
-def path_of(dependencies: str, name: str) -> str:
-    """modules.dep -> the file of a module, as it is there; "" for none."""
-    for line in dependencies.splitlines():
-        path = line.partition(":")[0]
-        if name in parse_module_names(path):
-            return path
-    return ""
 
 
 def symvers_of(root: str, release: str) -> str:

@@ -16,21 +16,21 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, number
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 
 # ARPHRD_INFINIBAND of if_arp.h; a bond of IPoIB interfaces has it too.
-_INFINIBAND = 32
+INFINIBAND = "32"
 _IFF_UP = 1
 # First byte of the hardware address (RFC 4391, 9.1.1): the interface can do connected mode.
 _RC_CAPABLE = 0x80
 _HWADDR = re.compile(r"^[0-9a-f]{2}(:[0-9a-f]{2}){19}$")
 _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+(vf|sf)\d+$")
 # Drivers that serve Ethernet and InfiniBand alike, and are part of every RDMA stack.
-_HCA_DRIVERS = ("mlx4_core", "mlx5_core", "mlx5_core.sf")
+HCA_DRIVERS = ("mlx4_core", "mlx5_core", "mlx5_core.sf")
 _KINDS = {"bond": "bond", "vlan": "vlan", "bridge": "bridge", "team": "team"}
 
 
@@ -150,6 +150,11 @@ class _Tree:
         return others[0] if others else ""
 
 
+def _on(netdev: Netdev, port: Port | None) -> Netdev:
+    """The interface on its port, if it has one."""
+    return netdev._replace(port=port.name, port_guid=port.port_guid) if port else netdev
+
+
 def _infiniband(tree: _Tree, netdev: Netdev, refused: str) -> Netdev:
     link = tree.link(netdev.name)
     parent = tree.parent(netdev.name)
@@ -159,16 +164,16 @@ def _infiniband(tree: _Tree, netdev: Netdev, refused: str) -> Netdev:
     pkey = number(tree.get(netdev.name, "pkey"))
     mode = tree.get(netdev.name, "mode") or link.mode
     capable, reason = connected_capability(netdev.hwaddr, mode, refused)
-    return netdev._replace(
+    found = netdev._replace(
         kind="ipoib_child" if parent else "ipoib",
-        port=port.name if port else "",
-        port_guid=port.port_guid if port else port_guid,
+        port_guid=port_guid,
         parent=parent,
         pkey="0x%04x" % pkey if pkey is not None else link.pkey,
         mode=mode,
         connected_capable=capable,
         connected_reason=reason,
     )
+    return _on(found, port)
 
 
 def _ethernet(tree: _Tree, netdev: Netdev) -> Netdev:
@@ -178,7 +183,7 @@ def _ethernet(tree: _Tree, netdev: Netdev) -> Netdev:
         matching = [port for port in tree.device_ports(netdev.name) if not port.infiniband and port.port - 1 == dev_port]
         port = matching[0] if matching else None
     kind = "ethernet" if tree.has_device(netdev.name) else _KINDS.get(tree.link(netdev.name).kind, "other")
-    return netdev._replace(kind=kind, port=port.name if port else "", port_guid=port.port_guid if port else "", parent=tree.link(netdev.name).parent)
+    return _on(netdev._replace(kind=kind, parent=tree.link(netdev.name).parent), port)
 
 
 def _read(tree: _Tree, name: str, *, members: tuple[str, ...], refused: str) -> Netdev:
@@ -197,11 +202,8 @@ def _read(tree: _Tree, name: str, *, members: tuple[str, ...], refused: str) -> 
         connected_reason="it is not an IPoIB interface",
     )
     if tree.is_bond(name):
-        port = tree.roce.get(name)
-        return netdev._replace(
-            kind="bond", port=port.name if port else "", port_guid=port.port_guid if port else "", connected_reason="it is a bond: its members decide"
-        )
-    if tree.get(name, "type") == str(_INFINIBAND):
+        return _on(netdev._replace(kind="bond", connected_reason="it is a bond: its members decide"), tree.roce.get(name))
+    if tree.get(name, "type") == INFINIBAND:
         return _infiniband(tree, netdev, refused)
     return _ethernet(tree, netdev)
 
@@ -219,7 +221,7 @@ def _relevant(netdevs: t.Sequence[Netdev]) -> set[str]:
 def read_netdevs(root: str = "/", ports: t.Sequence[Port] = (), *, links: t.Mapping[str, Link] | None = None, refused: str = "") -> tuple[Netdev, ...]:
     """The interfaces of RDMA ports, other hardware, and bonds, VLANs and bridges of these, by name.
 
-    `links` comes from `_links.read_links`, which is where addresses are. `refused` is `_stack.connected_refused`:
+    `links` comes from `_ip.read_links`, which is where addresses are. `refused` is `_stack.connected_refused`:
     why this stack does not do connected mode, whatever the hardware says.
     """
     tree = _Tree(root, ports, links or {})
@@ -251,4 +253,4 @@ def below(name: str, netdevs: t.Sequence[Netdev]) -> tuple[Netdev, ...]:
 
 def over_rdma(name: str, netdevs: t.Sequence[Netdev]) -> bool:
     """Whether the interface stands on an RDMA adapter. An Ethernet function counts: its driver goes when the stack is unloaded."""
-    return any(netdev.port or netdev.kind in ("ipoib", "ipoib_child") or netdev.driver in _HCA_DRIVERS for netdev in below(name, netdevs))
+    return any(netdev.port or netdev.kind in ("ipoib", "ipoib_child") or netdev.driver in HCA_DRIVERS for netdev in below(name, netdevs))

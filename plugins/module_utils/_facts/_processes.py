@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 
 _DEVICES = "/dev/infiniband/"
+_SOCKET = "socket:["
 
 
 class Process(t.NamedTuple):
@@ -26,27 +27,45 @@ class Process(t.NamedTuple):
     """What it has open below /dev/infiniband, without the directory."""
 
 
-def _devices(root: str, pid: str) -> tuple[str, ...]:
+class Scan(t.NamedTuple):
+    """What processes have open."""
+
+    processes: tuple[Process, ...]
+    """Those with an RDMA device, and every opensm, which counts even before it opens one."""
+    sockets: t.Mapping[str, Process]
+    """The process that has a socket open, by the socket's inode; of several the one with the lowest number."""
+
+
+def _open(root: str, pid: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The RDMA devices and the inodes of the sockets that a process has open."""
     directory = os.path.join(root, "proc", pid, "fd")
-    found = set()
+    devices, sockets = set(), []
     for descriptor in entries(directory):
         try:
             target = os.readlink(os.path.join(directory, descriptor))
         except OSError:
             continue
         if target.startswith(_DEVICES):
-            found.add(target[len(_DEVICES) :])
-    return tuple(sorted(found))
+            devices.add(target[len(_DEVICES) :])
+        elif target.startswith(_SOCKET):
+            sockets.append(target[len(_SOCKET) : -1])
+    return tuple(sorted(devices)), tuple(sockets)
+
+
+def scan_processes(root: str = "/") -> Scan:
+    """Every process is looked at once."""
+    found: list[Process] = []
+    holders: dict[str, Process] = {}
+    for name in sorted((name for name in entries(root, "proc") if name.isdecimal()), key=int):
+        devices, sockets = _open(root, name)
+        process = Process(int(name), attribute(root, "proc", name, "comm"), devices)
+        if devices or process.comm == "opensm":
+            found.append(process)
+        for inode in sockets:
+            holders.setdefault(inode, process)
+    return Scan(tuple(found), holders)
 
 
 def read_processes(root: str = "/") -> tuple[Process, ...]:
-    """The processes with an open RDMA device, and every opensm, which counts even before it opens one."""
-    found = []
-    for name in entries(root, "proc"):
-        if not name.isdigit():
-            continue
-        devices = _devices(root, name)
-        comm = attribute(root, "proc", name, "comm")
-        if devices or comm == "opensm":
-            found.append(Process(int(name), comm, devices))
-    return tuple(sorted(found))
+    """The processes with an open RDMA device, and every opensm."""
+    return scan_processes(root).processes

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 import sys
 import typing as t
 
@@ -17,9 +16,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 
 _UP = 0x0001
 _REJECT = 0x0200
-_HEX4 = re.compile(r"^[0-9A-Fa-f]{8}$")
-_HEX6 = re.compile(r"^[0-9A-Fa-f]{32}$")
-_SHORT = re.compile(r"^[0-9A-Fa-f]{1,8}$")
 
 Network = t.Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
@@ -32,60 +28,80 @@ class Route(t.NamedTuple):
     metric: int = 0
 
 
+def _usable(text: str, parse: t.Callable[[list[str]], tuple[Route, int]]) -> tuple[Route, ...]:
+    """The routes of all lines that are up and lead somewhere; `parse` makes a route and its flags of the fields of a line."""
+    found = []
+    for line in text.splitlines():
+        try:
+            route, flags = parse(line.split())
+        except (ValueError, IndexError):
+            # The headings.
+            continue
+        if flags & _UP and not flags & _REJECT:
+            found.append(route)
+    return tuple(found)
+
+
 def parse_route4(text: str, byteorder: str = sys.byteorder) -> tuple[Route, ...]:
     """/proc/net/route: addresses are printed as numbers in the byte order of the machine."""
-    routes = []
-    for line in text.splitlines():
-        fields = line.split()
-        if len(fields) < 8 or not (_HEX4.match(fields[1]) and _HEX4.match(fields[7]) and _SHORT.match(fields[3]) and fields[6].isdigit()):
-            continue
-        flags = int(fields[3], 16)
-        if not flags & _UP or flags & _REJECT:
-            continue
-        destination, mask = (_ipv4(fields[index], byteorder) for index in (1, 7))
-        try:
-            routes.append(Route(ipaddress.IPv4Network("%s/%s" % (destination, mask), strict=False), fields[0], _metric(fields[6], 10)))
-        except ValueError:
-            continue
-    return tuple(routes)
 
+    def address(word: str) -> ipaddress.IPv4Address:
+        raw = bytes.fromhex(word)
+        return ipaddress.IPv4Address(raw[::-1] if byteorder == "little" else raw)
 
-def _ipv4(word: str, byteorder: str) -> ipaddress.IPv4Address:
-    raw = bytes.fromhex(word)
-    return ipaddress.IPv4Address(raw[::-1] if byteorder == "little" else raw)
+    def parse(fields: list[str]) -> tuple[Route, int]:
+        network = ipaddress.IPv4Network("%s/%s" % (address(fields[1]), address(fields[7])), strict=False)
+        return Route(network, fields[0], int(fields[6])), int(fields[3], 16)
 
-
-def _metric(text: str, base: int) -> int:
-    try:
-        return int(text, base)
-    except ValueError:
-        return 0
+    return _usable(text, parse)
 
 
 def parse_route6(text: str) -> tuple[Route, ...]:
     """/proc/net/ipv6_route."""
-    routes = []
-    for line in text.splitlines():
-        fields = line.split()
-        if len(fields) < 10 or not (_HEX6.match(fields[0]) and _SHORT.match(fields[1]) and _SHORT.match(fields[5]) and _SHORT.match(fields[8])):
-            continue
-        flags, length = int(fields[8], 16), int(fields[1], 16)
-        if not flags & _UP or flags & _REJECT or length > 128:
-            continue
-        network = ipaddress.IPv6Network((int(fields[0], 16), length), strict=False)
-        routes.append(Route(network, fields[9], int(fields[5], 16)))
-    return tuple(routes)
+
+    def parse(fields: list[str]) -> tuple[Route, int]:
+        network = ipaddress.IPv6Network((int(fields[0], 16), int(fields[1], 16)), strict=False)
+        return Route(network, fields[9], int(fields[5], 16)), int(fields[8], 16)
+
+    return _usable(text, parse)
+
+
+class Table:
+    """Routes, by the lengths of their prefixes: the way to an address is found in the same time whatever their number."""
+
+    def __init__(self, routes: t.Iterable[Route]) -> None:
+        found: dict[tuple[int, int], dict[int, Route]] = {}
+        for route in routes:
+            prefixes = found.setdefault((route.network.version, route.network.prefixlen), {})
+            number = int(route.network.network_address)
+            if number not in prefixes or route.metric < prefixes[number].metric:
+                prefixes[number] = route
+        self._lengths = {version: sorted((length for family, length in found if family == version), reverse=True) for version in (4, 6)}
+        self._found = found
+        self._known: dict[str, str] = {}
+
+    def device_of(self, address: str) -> str:
+        """The device of the longest matching prefix with the lowest metric; "" where nothing matches or it is no address."""
+        if address not in self._known:
+            self._known[address] = self._look_up(address)
+        return self._known[address]
+
+    def _look_up(self, address: str) -> str:
+        try:
+            wanted = ipaddress.ip_address(address.partition("%")[0].strip("[]"))
+        except ValueError:
+            return ""
+        for length in self._lengths[wanted.version]:
+            rest = wanted.max_prefixlen - length
+            route = self._found[wanted.version, length].get(int(wanted) >> rest << rest)
+            if route is not None:
+                return route.device
+        return ""
 
 
 def device_of(address: str, routes: t.Sequence[Route]) -> str:
-    """The device of the longest matching prefix with the lowest metric; "" where nothing matches or it is no address."""
-    try:
-        wanted = ipaddress.ip_address(address.partition("%")[0].strip("[]"))
-    except ValueError:
-        return ""
-    matching = [route for route in routes if route.network.version == wanted.version and wanted in route.network]
-    best = min(matching, key=lambda route: (-route.network.prefixlen, route.metric), default=None)
-    return best.device if best else ""
+    """The device that one address is reached through; "" where nothing leads there or it is no address."""
+    return Table(routes).device_of(address)
 
 
 def read_routes(root: str = "/") -> tuple[Route, ...]:

@@ -12,9 +12,9 @@ import ipaddress
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import route_device
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, over_rdma
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import route_device
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev

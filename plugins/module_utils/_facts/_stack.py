@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import typing as t
@@ -17,11 +18,20 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ofed_info
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 DOCA = ("doca-ofed", "doca-all", "doca-networking", "doca-roce", "doca-host-basic")
+# The profile doca-ofed in two, for kernels that DOCA has no modules for.
+DOCA_PARTS = ("doca-ofed-userspace", "doca-kernel")
+# It declares the repository of DOCA, and installs nothing by itself.
+DOCA_HOST = "doca-host"
+# The metapackages of MLNX_OFED; the installer installs none of them.
+_SETS = ("all", "basic", "bluefield", "dpdk", "eth-only", "guest", "hpc", "hypervisor", "kernel-only", "vma", "vma-eth", "vma-vpi")
+MLNX_OFED = tuple("mlnx-ofed-%s%s" % (name, kind) for name in _SETS for kind in ("", "-user-only", "-exact"))
 OFED_KERNEL = (
     "kmod-mlnx-ofa_kernel",
     "mlnx-ofa_kernel",
@@ -33,10 +43,10 @@ OFED_KERNEL = (
     "mlnx-ofed-kernel-utils",
 )
 INBOX = ("rdma-core", "libibverbs1", "libibverbs")
-PACKAGES = (*DOCA, *OFED_KERNEL, *INBOX)
+PACKAGES = (*DOCA, *DOCA_PARTS, DOCA_HOST, *MLNX_OFED, *OFED_KERNEL, *INBOX)
+# The selection that the collection installed last.
+RECORD = "var/lib/rdma.ofed/stack.json"
 
-# The installer from a tarball writes the first spelling, packages from a repository and DOCA keep the second.
-_OFED_INFO = re.compile(r"^\s*(MLNX_OFED_LINUX|OFED-internal|MLNX_EN|mlnx-en)-(\d+(?:\.\d+)+(?:-\d+(?:\.\d+)*)*)")
 _UPSTREAM = re.compile(r"^(?:\d+:)?([^-]+)")
 _RELEASE = re.compile(r"^(?:\d+:)?(\d+)\.(\d+)")
 
@@ -58,12 +68,14 @@ class Stack(t.NamedTuple):
     """Whose drivers the running kernel holds: `inbox`, `ofed`, or "" for none."""
     ulps: tuple[str, ...] = ()
     """The upper-layer protocols that the collection has turned on."""
+    complete: bool = True
+    """Whether the installation of a vendor's stack came to its end."""
 
-
-def parse_ofed_info(text: str) -> tuple[str, str]:
-    """`ofed_info -s` -> spelling and version: `("OFED-internal", "23.07-0.5.0")`; two empty texts for anything else."""
-    match = _OFED_INFO.match(text)
-    return (match.group(1), match.group(2)) if match else ("", "")
+    @property
+    def words(self) -> str:
+        """`mlnx_ofed 23.10-0.5.5.0`, "" for none."""
+        half = "" if self.complete else ", half installed"
+        return "" if self.kind == "none" else ("%s %s" % (self.kind, self.version)).strip() + half
 
 
 def parse_pacman_names(names: t.Iterable[str], wanted: t.Collection[str]) -> dict[str, str]:
@@ -86,9 +98,39 @@ def _release(version: str) -> tuple[int, ...]:
     return (int(match.group(1)), int(match.group(2))) if match else ()
 
 
-def decide_stack(packages: t.Mapping[str, str], ofed_info: str, loaded: str = "") -> Stack:
-    """The stack, from installed packages and the output of `ofed_info -s` ("" where there is no such tool)."""
-    spelling, ofed_version = parse_ofed_info(ofed_info)
+def parse_record(text: str) -> dict[str, t.Any]:
+    """The selection of the last run that succeeded; empty where there was none."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def read_selection(root: str = "/") -> dict[str, t.Any]:
+    """The selection that is on record on the node."""
+    return parse_record(read_text(os.path.join(root, RECORD)))
+
+
+def _without_profile(packages: t.Mapping[str, str], spelling: str, record: t.Mapping[str, t.Any]) -> tuple[str, str] | None:
+    """Evidence and version of DOCA-OFED where no profile of it is installed; None where it is something else.
+
+    A profile goes with any package that it needs, such as opensm. What it brought stays, and is the same as in MLNX_OFED.
+    """
+    part, version = _first(DOCA_PARTS, packages)
+    if part:
+        return "package %s %s" % (part, version), _upstream(version)
+    if not spelling.startswith(_ofed_info.INTERNAL) or any(name in packages for name in MLNX_OFED):
+        return None
+    if record.get("source") == "doca":
+        return "the record of its installation", str(record.get("version") or "")
+    # What the repository has by now need not be what is installed.
+    return ("package %s, which declares its repository" % DOCA_HOST, "") if DOCA_HOST in packages else None
+
+
+def decide_stack(packages: t.Mapping[str, str], ofed_info: tuple[str, str], loaded: str = "", *, record: t.Mapping[str, t.Any] | None = None) -> Stack:
+    """The stack, from installed packages, from spelling and version of the release that `ofed_info` names, and from the record of the collection."""
+    spelling, ofed_version = ofed_info
     doca, doca_version = _first(DOCA, packages)
     kernel, kernel_version = _first(OFED_KERNEL, packages)
     inbox, inbox_version = _first(INBOX, packages)
@@ -97,10 +139,14 @@ def decide_stack(packages: t.Mapping[str, str], ofed_info: str, loaded: str = ""
         ofed_version = "%s.%s" % match.groups() if match else ""
     if doca:
         return Stack("doca", _upstream(doca_version), "package %s %s" % (doca, doca_version), ofed_version, loaded)
-    if spelling:
-        return Stack("mlnx_ofed", ofed_version, "ofed_info says %s-%s" % (spelling, ofed_version), ofed_version, loaded)
-    if kernel:
-        return Stack("mlnx_ofed", ofed_version, "package %s %s" % (kernel, kernel_version), ofed_version, loaded)
+    without = _without_profile(packages, spelling, record or {})
+    if without is not None:
+        return Stack("doca", without[1], without[0], ofed_version, loaded)
+    if spelling or kernel:
+        evidence = "ofed_info says %s-%s" % (spelling, ofed_version) if spelling else "package %s %s" % (kernel, kernel_version)
+        # The installer changes the spelling at its end. What comes from a repository keeps it, and has a metapackage.
+        complete = (bool(spelling) and not spelling.startswith(_ofed_info.INTERNAL)) or any(name in packages for name in MLNX_OFED)
+        return Stack("mlnx_ofed", ofed_version, evidence, ofed_version, loaded, complete=complete)
     if inbox:
         return Stack("inbox", _upstream(inbox_version), "package %s %s" % (inbox, inbox_version), "", loaded)
     return Stack("none", "", "none of the packages %s is installed" % "rdma-core, libibverbs, mlnx-ofa_kernel, doca-ofed", "", loaded)
@@ -121,8 +167,8 @@ def read_stack(run: Runner, root: str = "/") -> Stack:
     """The stack; at most two short processes."""
     modules = os.path.join(root, "sys/module")
     loaded = "ofed" if os.path.exists(modules + "/mlx_compat") else "inbox" if os.path.exists(modules + "/ib_core") else ""
-    ofed_info = run(["ofed_info", "-s"], ok=None, timeout=10).stdout if run.has("ofed_info") else ""
     packages = installed_packages(run, by_name(read_os(root).family), PACKAGES, root=root) or parse_pacman_names(
         entries(root, "var/lib/pacman/local"), PACKAGES
     )
-    return decide_stack(packages, ofed_info, loaded)._replace(ulps=tuple(sorted(read_record(root).protocols)))
+    found = decide_stack(packages, _ofed_info.read(run), loaded, record=read_selection(root))
+    return found._replace(ulps=tuple(sorted(read_record(root).protocols)))

@@ -24,10 +24,11 @@ class Session(t.NamedTuple):
     """One connection to a storage target, or one exported to others."""
 
     name: str
-    """`nvme1`, `host5`, `nvmet port 1`."""
+    """`nvme1`, `host5`, `nvmet port 1`, `rbd0`."""
     protocol: str
-    """`NVMe over RDMA`, `iSER`, `SRP`."""
+    """`NVMe over RDMA`, `iSER`, `SRP`, `RBD`."""
     address: str = ""
+    """The target's, or where only that is known the node's own for it."""
 
 
 def nvme_address(text: str) -> str:
@@ -76,7 +77,7 @@ def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -
         seen.add(name)
         real = os.path.realpath(os.path.join(base, name))
         nvme = _NVME.match(name)
-        holders = [_scsi_host(real)]
+        holders = [name, _scsi_host(real)]
         if nvme:
             # With multipath the number is the subsystem's, and its controllers stand beside the namespace.
             holders += ["nvme" + nvme.group(1), *entries(root, "sys/class/nvme-subsystem", "nvme-subsys" + nvme.group(1))]

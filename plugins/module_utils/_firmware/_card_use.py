@@ -58,11 +58,11 @@ def read_places(root: str, netdevs: t.Sequence[Netdev]) -> Places:
 
 
 def users_of(functions: t.Collection[str], users: t.Sequence[User], places: Places) -> tuple[str, ...]:
-    """The users of one card in words; `functions` are its PCI functions. Subnet managers are left out: `Host.opensm` tells of them."""
+    """The users of one card in words; `functions` are its PCI functions. Subnet managers and virtual functions are told of elsewhere."""
     found = []
     for user in users:
         known = places.of(user.via)
-        if user.kind != "sm" and (not known or known & set(functions)):
+        if user.kind not in ("sm", "vf") and (not known or known & set(functions)):
             found.append("%s (%s)" % (user.name, user.detail) if user.detail else user.name)
     return tuple(found)
 

@@ -8,28 +8,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import (
-    ConfigPlan,
-    differences,
-    plan,
-    refused,
-    refused_together,
-    sound_assignments,
-    whole_arrays,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan, differences, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._enclosed import need_host
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each, outcomes
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import TOOLS
 
@@ -39,18 +32,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
-
-
-@contextlib.contextmanager
-def _locked(adapters: t.Iterable[str], patience: float, root: str) -> t.Iterator[None]:
-    """Hold several adapters. They are always taken in one order, so that two runs can't wait for each other."""
-    with contextlib.ExitStack() as stack:
-        try:
-            for pci in sorted(adapters):
-                stack.enter_context(card_lock(pci, patience, root))
-        except OSError as exc:
-            raise Unsupported("the adapters can't be locked: %s. Run the task as root" % exc) from exc
-        yield
 
 
 def _is_there(name: str, rows: t.Mapping[str, Row]) -> bool:
@@ -79,7 +60,7 @@ def look(session: Session, wanted: Wanted) -> dict[str, Row]:
         except Missing:
             pass
     rows = session.query()
-    elements = whole_arrays(rows) if wanted.reset_all else [name for name in names if _is_there(name, rows)]
+    elements = planning.whole_arrays(rows) if wanted.reset_all else [name for name in names if _is_there(name, rows)]
     if elements:
         rows.update(_marked(session.query(elements), lambda: rows))
     return rows
@@ -92,7 +73,7 @@ def examine(session: Session, wanted: Wanted) -> ConfigPlan:
     if problems or awaited(wanted, rows):
         problems = check(wanted, rows, session.confs())
     found = plan(wanted, rows)._replace(problems=tuple(problems))
-    assignments = sound_assignments(found)
+    assignments = planning.sound_assignments(found)
     if not assignments:
         return found
     new, refusal = session.rehearse(assignments)
@@ -108,8 +89,8 @@ def _blame(session: Session, found: ConfigPlan, assignments: t.Mapping[str, str]
         refusals = {name: session.rehearse({name: spelt})[1] for name, spelt in assignments.items()}
     culprits = {name: said for name, said in refusals.items() if said}
     if not culprits:
-        return [refused_together(found.wanted, assignments, said=refusal, tool=session.tool.name)]
-    return refused(found, culprits, confs=session.confs(), tool=session.tool.name)
+        return [planning.refused_together(found.wanted, assignments, said=refusal, tool=session.tool)]
+    return planning.refused(found, culprits, confs=session.confs(), tool=session.tool)
 
 
 def _waves(plans: t.Sequence[ConfigPlan]) -> tuple[list[ConfigPlan], list[ConfigPlan]]:
@@ -220,8 +201,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         reason = "nothing can be predicted: the tools are not installed on this node; a real run would stop here, or install them before"
         return {**Plan().result(reasons=[reason]), "devices": [], "backup_files": []}
     tools = find_tools(run, options["tool"]) if all_wanted else ()
-    sessions = {one.device.pci: Session(run, tools, one.device.pci, folder=module.tmpdir, title=title(one.device)) for one in all_wanted}
-    with _locked(sessions, options["lock_timeout"], root):
+    sessions = {one.device.pci: Session(run, tools, one.device.pci, title=title(one.device)) for one in all_wanted}
+    with card_locks(sessions, options["lock_timeout"], root):
         plans = each(lambda one: examine(sessions[one.device.pci], one), all_wanted)
         problems = [problem for one in plans for problem in one.problems]
         if problems:
@@ -229,13 +210,15 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         found = {one.pci: one.rows for one in plans}
         todo = [one for one in plans if one.changes()]
         backups: list[str] = []
+        if todo:
+            need_host(options, root)
         if todo and not module.check_mode:
             backups = save(sessions, todo, options["backup_dir"]) if options["backup"] else []
             found.update(apply_all(sessions, todo, backups))
     pending = [entry for one in plans for entry in one.pending()]
     return {
         **Plan(tuple(change for one in plans for change in one.changes())).result(pending, [entry.words() for entry in pending]),
-        "devices": [describe(one, found[one.pci], sessions[one.pci].tool.name) for one in plans],
+        "devices": [describe(one, found[one.pci], sessions[one.pci].tool) for one in plans],
         "backup_files": backups,
     }
 

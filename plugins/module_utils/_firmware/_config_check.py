@@ -15,15 +15,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, is_boolean, name_of, number_of, readable, same
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Setting, Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import Conf
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Conf, Row
 
 # Parameters that exist only while another one has a value (for the next start). From the dependencies in the database of
 # mstflint 4.21 and 4.31.
-PREREQUISITES: Mapping[str, tuple[str, int]] = {
+PREREQUISITES: t.Mapping[str, tuple[str, int]] = {
     "MAX_ACC_OUT_READ": ("ADVANCED_PCI_SETTINGS", 1),
     "FORCE_ETH_PCI_SUBCLASS": ("ADVANCED_PCI_SETTINGS", 1),
     "IBM_CAPI_EN": ("ADVANCED_PCI_SETTINGS", 1),
@@ -47,7 +44,7 @@ def value_wanted(setting: Setting | None, row: Row) -> str | None:
     return row.default if setting is None or setting.value is None else setting.value
 
 
-def _meets(name: str, value: int, *, wanted: Wanted, rows: Mapping[str, Row]) -> bool:
+def _meets(name: str, value: int, *, wanted: Wanted, rows: t.Mapping[str, Row]) -> bool:
     """Whether a parameter has a value after the run."""
     row, setting = rows.get(name), wanted.settings.get(name)
     if row is None:
@@ -62,7 +59,7 @@ def _meets(name: str, value: int, *, wanted: Wanted, rows: Mapping[str, Row]) ->
     return number == value if number is not None else number_of(row.next) != value
 
 
-def awaited(wanted: Wanted, rows: Mapping[str, Row]) -> list[str]:
+def awaited(wanted: Wanted, rows: t.Mapping[str, Row]) -> list[str]:
     """Parameters that are not there yet, and will be once another declared one is set."""
     return [
         name
@@ -71,7 +68,7 @@ def awaited(wanted: Wanted, rows: Mapping[str, Row]) -> list[str]:
     ]
 
 
-def _gone(name: str, setting: Setting, *, wanted: Wanted, rows: Mapping[str, Row]) -> bool:
+def _gone(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str, Row]) -> bool:
     """Whether a parameter that goes to its default is unavailable because of the one that it depends on."""
     return setting.value is None and name in PREREQUISITES and PREREQUISITES[name][0] in rows and not _meets(*PREREQUISITES[name], wanted=wanted, rows=rows)
 
@@ -80,7 +77,7 @@ def _likeness(one: str, other: str) -> float:
     return difflib.SequenceMatcher(None, one, other).ratio()
 
 
-def _near(base: str, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> tuple[list[str], str]:
+def _near(base: str, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> tuple[list[str], str]:
     """The names most like an unknown one among those of the card, and the one that only the tool's database has, if it is closer still."""
     there = sorted({base_name(row) for row in rows})
     ports = [row for row in there if row.rpartition("_P")[0] == base]
@@ -93,7 +90,7 @@ def _near(base: str, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> tupl
     return [name for name in near if _likeness(name, base) >= _CLOSE], known[0]
 
 
-def _missing(name: str, setting: Setting, *, wanted: Wanted, rows: Mapping[str, Row], confs: Mapping[str, Conf]) -> Problem:
+def _missing(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> Problem:
     """`name` is an element; the problem is that of the key which the author wrote."""
     where = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)
     written = setting.key or name
@@ -122,7 +119,7 @@ def once(problems: t.Iterable[Problem]) -> list[Problem]:
     return list(found.values())
 
 
-def check(wanted: Wanted, rows: Mapping[str, Row], confs: Mapping[str, Conf] | None = None) -> list[Problem]:
+def check(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf] | None = None) -> list[Problem]:
     """Everything declared that this adapter can't have. `rows` are all of the adapter where one of the declared ones is missing."""
     found: list[Problem] = []
     later = awaited(wanted, rows)
@@ -155,7 +152,7 @@ def check(wanted: Wanted, rows: Mapping[str, Row], confs: Mapping[str, Conf] | N
     return once(found)
 
 
-def allowed_value(name: str, row: Row, confs: Mapping[str, Conf]) -> str:
+def allowed_value(name: str, row: Row, confs: t.Mapping[str, Conf]) -> str:
     conf = confs.get(base_name(name))
     return conf.allowed() if conf else "a value like %s" % row.next
 

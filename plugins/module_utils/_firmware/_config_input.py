@@ -13,13 +13,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, select, selection_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, number_of, parse_key, text_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, base_name, elements_of, number_of, text_of
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._hca_firmware import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 
 _OPTIONS = ("state", "parameters", "names")
@@ -47,7 +45,7 @@ class Wanted(t.NamedTuple):
     """The wanted configuration of one adapter."""
 
     device: Device
-    settings: Mapping[str, Setting] = {}
+    settings: t.Mapping[str, Setting] = {}
     """By parameter; ranges are spelt out."""
     reset_all: bool = False
     """Whether all other parameters go to their defaults."""
@@ -73,20 +71,20 @@ def _entry_problems(variable: str, entry: t.Any) -> list[Problem]:
         found.append(Problem(variable, sorted(map(label, given)), "names, or parameters that keep a value while all others go to their default"))
     for name, value in parameters.items():
         found.extend(_value_problems(variable + ".parameters", name, value))
-    found.extend(Problem("%s.names[%d]" % (variable, at), name, _KEY) for at, name in enumerate(names) if not isinstance(name, str) or not parse_key(name))
+    found.extend(Problem("%s.names[%d]" % (variable, at), name, _KEY) for at, name in enumerate(names) if not isinstance(name, str) or not elements_of(name))
     return found
 
 
 def _value_problems(within: str, name: t.Any, value: t.Any) -> list[Problem]:
     variable = "%s.%s" % (within, label(name))
-    key = parse_key(name) if isinstance(name, str) else None
-    if key is None:
+    elements = elements_of(name) if isinstance(name, str) else []
+    if not elements:
         return [Problem(within, name, _KEY)]
     if isinstance(value, list):
-        if key.first is None:
-            return [Problem(variable, value, "one value", "a list needs the indices: %s[0..%d]" % (key.name, len(value) - 1))]
-        if len(value) != len(key.elements()):
-            return [Problem(variable, value, "%d values, one for each element, or one value for all" % len(key.elements()))]
+        if base_name(name) == name:
+            return [Problem(variable, value, "one value", "a list needs the indices: %s[0..%d]" % (name, len(value) - 1))]
+        if len(value) != len(elements):
+            return [Problem(variable, value, "%d values, one for each element, or one value for all" % len(elements))]
         return [problem for index, item in enumerate(value) for problem in _scalar_problems("%s[%d]" % (variable, index), item)]
     return _scalar_problems(variable, value)
 
@@ -120,22 +118,20 @@ def entry_problems(variable: str, entries: t.Any) -> list[Problem]:
     return found
 
 
-def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role hca_firmware, except for those that declare images."""
     found = value_problems(VARIABLES, variables)
     return found + entry_problems("hca_firmware_config", variables["hca_firmware_config"]) if "hca_firmware_config" in variables else found
 
 
-def _settings(variable: str, entry: Mapping[str, t.Any]) -> t.Iterator[tuple[str, Setting]]:
+def _settings(variable: str, entry: t.Mapping[str, t.Any]) -> t.Iterator[tuple[str, Setting]]:
     for name, value in (entry.get("parameters") or {}).items():
-        key = parse_key(name)
-        elements = key.elements() if key else []
+        elements = elements_of(name)
         values = value if isinstance(value, list) else [value] * len(elements)
         for element, item in zip(elements, values):
             yield element, Setting(text_of(item), "%s.parameters.%s" % (variable, name), isinstance(item, bool), name, variable + ".parameters")
     for index, name in enumerate(entry.get("names") or []):
-        key = parse_key(name)
-        for element in key.elements() if key else []:
+        for element in elements_of(name):
             where = "%s.names[%d]" % (variable, index)
             yield element, Setting(None, where, False, name, where)
 
@@ -146,7 +142,7 @@ def _agree(one: Setting, other: Setting) -> bool:
     return agree(one.value, other.value)
 
 
-def wanted_of(variable: str, entries: t.Sequence[Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Wanted], list[Problem]]:
+def wanted_of(variable: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Wanted], list[Problem]]:
     """The wanted configuration of each selected adapter, and where selectors fit none or contradict each other.
 
     `missing` is `fail` or `ignore`, for an entry that no adapter of this node fits.
@@ -155,9 +151,9 @@ def wanted_of(variable: str, entries: t.Sequence[Mapping[str, t.Any]], devices: 
     chosen: dict[str, tuple[dict[str, Setting], list[bool]]] = {device.pci: ({}, []) for device in devices}
     for index, entry in enumerate(entries):
         where = "%s[%d]" % (variable, index)
-        selection = select(where, entry, devices, required=missing == "fail", must_agree=True)
-        found += filter(None, [selection.problem])
-        for device in selection.devices:
+        selected, wrong = select(where, entry, devices, required=missing == "fail", must_agree=True)
+        found += wrong
+        for device in selected:
             settings, resets = chosen[device.pci]
             resets.append(entry.get("state") == "default" and not entry.get("names"))
             for element, setting in _settings(where, entry):

@@ -21,11 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import allowed_by
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import Conf
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Conf, Row
 
 ABSENT = "not available"
 UNKNOWN = "unknown"
@@ -43,7 +40,7 @@ def sound_assignments(found: ConfigPlan) -> dict[str, str]:
     return {name: spelt for name, spelt in found.assignments.items() if _place(name, found.wanted) not in told}
 
 
-def refused(found: ConfigPlan, refusals: Mapping[str, str], *, confs: Mapping[str, Conf], tool: str) -> list[Problem]:
+def refused(found: ConfigPlan, refusals: t.Mapping[str, str], *, confs: t.Mapping[str, Conf], tool: str) -> list[Problem]:
     """The assignments that the tool does not take, by name with its words, of which many name neither parameter nor limit."""
     problems = []
     for name, said in refusals.items():
@@ -54,14 +51,14 @@ def refused(found: ConfigPlan, refusals: Mapping[str, str], *, confs: Mapping[st
     return once(problems)
 
 
-def refused_together(wanted: Wanted, assignments: Mapping[str, str], *, said: str, tool: str) -> Problem:
+def refused_together(wanted: Wanted, assignments: t.Mapping[str, str], *, said: str, tool: str) -> Problem:
     """The tool takes each of the assignments, but not all of them at once."""
     settings = [wanted.settings[name] for name in assignments if name in wanted.settings]
     where = "%s (%s)" % (settings[0].within or settings[0].where, wanted.device.pci) if settings else wanted.device.pci
     return Problem(where, " ".join("%s=%s" % item for item in assignments.items()), "values that go together", "%s says: %s" % (tool, said))
 
 
-def differences(wanted: Wanted, rows: Mapping[str, Row]) -> dict[str, str]:
+def differences(wanted: Wanted, rows: t.Mapping[str, Row]) -> dict[str, str]:
     """What must be set, as the tool reads it; empty where the next start brings all that is declared."""
     names = [*wanted.settings, *(sorted(set(rows) - set(wanted.settings)) if wanted.reset_all else [])]
     found = {}
@@ -78,7 +75,7 @@ def differences(wanted: Wanted, rows: Mapping[str, Row]) -> dict[str, str]:
     return found
 
 
-def whole_arrays(rows: Mapping[str, Row]) -> list[str]:
+def whole_arrays(rows: t.Mapping[str, Row]) -> list[str]:
     """The arrays among all parameters, as a query for their elements names them."""
     limits = {name: bounds(row.next) for name, row in rows.items()}
     return ["%s[%d..%d]" % (name, limit[0], limit[1]) for name, limit in sorted(limits.items()) if limit]
@@ -88,12 +85,12 @@ class ConfigPlan(t.NamedTuple):
     """The changes of one adapter."""
 
     wanted: Wanted
-    rows: Mapping[str, Row]
-    assignments: Mapping[str, str]
+    rows: t.Mapping[str, Row]
+    assignments: t.Mapping[str, str]
     """For the first set."""
     later: tuple[str, ...] = ()
     """What can be set only after it."""
-    new: Mapping[str, str] = {}
+    new: t.Mapping[str, str] = {}
     """The values after it, as the tool itself shows them."""
     problems: tuple[Problem, ...] = ()
     """What this adapter can't have."""
@@ -109,8 +106,7 @@ class ConfigPlan(t.NamedTuple):
         return found
 
     def changes(self) -> tuple[Change, ...]:
-        before = {name: self.rows[name].next if name in self.rows else ABSENT for name in self.after()}
-        return tuple(self._change(name, before[name], value) for name, value in self.after().items())
+        return tuple(self._change(name, self.rows[name].next if name in self.rows else ABSENT, value) for name, value in self.after().items())
 
     def _change(self, name: str, before: str, after: str) -> Change:
         return Change(Kind.FIRMWARE_PARAMETER, self.pci, name, before, after, "reboot")
@@ -136,7 +132,7 @@ class ConfigPlan(t.NamedTuple):
         return tuple(found)
 
 
-def plan(wanted: Wanted, rows: Mapping[str, Row], new: Mapping[str, str] | None = None) -> ConfigPlan:
+def plan(wanted: Wanted, rows: t.Mapping[str, Row], new: t.Mapping[str, str] | None = None) -> ConfigPlan:
     """`new` are the values that the tool showed in a dry run: a value that it does not change is left out."""
     shown = new or {}
     assignments = {name: spelt for name, spelt in differences(wanted, rows).items() if name not in shown or not same(shown[name], rows[name].next)}

@@ -143,40 +143,34 @@ def selection_problems(where: str, given: t.Mapping[t.Any, t.Any], options: t.Se
     return problems
 
 
-class Selection(t.NamedTuple):
-    """The adapters that an entry selects."""
-
-    devices: list[Device]
-    problem: Problem | None = None
-    """Why it selects none, where that is an error."""
-
-
-def select(where: str, entry: t.Mapping[str, t.Any], devices: t.Sequence[Device], *, required: bool, must_agree: bool = False) -> Selection:
-    """All selectors of an entry must fit an adapter.
+def select(
+    where: str, entry: t.Mapping[str, t.Any], devices: t.Sequence[Device], *, required: bool, must_agree: bool = False
+) -> tuple[list[Device], list[Problem]]:
+    """The adapters that all selectors of an entry fit, and the problem where there are none.
 
     It is an error if none does and one is `required`, or, with `must_agree`, if adapters fit some of the selectors only.
     """
     selectors = {kind: entry[kind] for kind in SELECTORS if entry.get(kind) is not None}
     selected = [device for device in devices if all(matches(device, kind, value) for kind, value in selectors.items())]
     if selected:
-        return Selection(selected)
+        return selected, []
     said = ", ".join("%s: %s" % item for item in selectors.items()) or "all: true"
     partly = [device for device in devices if any(matches(device, kind, value) for kind, value in selectors.items())]
     if must_agree and partly and len(selectors) > 1:
-        return Selection([], Problem(where, said, "selectors that agree", "%s fits some of them only" % "; ".join(map(describe_device, partly))))
+        return [], [Problem(where, said, "selectors that agree", "%s fits some of them only" % "; ".join(map(describe_device, partly)))]
     if not required:
-        return Selection([])
+        return [], []
     have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
     unknown = "psid" in selectors and not all(device.psid for device in devices)
     hint = "this node has: %s%s" % (have, ". The PSID is known only once the driver is loaded" if unknown else "")
-    return Selection([], Problem(where, said, "an adapter of this node, or missing: ignore, of the role hca_firmware_missing", hint))
+    return [], [Problem(where, said, "an adapter of this node, or missing: ignore, of the role hca_firmware_missing", hint)]
 
 
 def select_devices(name: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Device], list[Problem]]:
     """The adapters that any entry selects, each once. `missing` is `fail` or `ignore`, for selectors that no adapter fits."""
     selections = [select("%s[%d]" % (name, index), entry, devices, required=missing == "fail" and not entry.get("all")) for index, entry in enumerate(entries)]
-    chosen = {device.pci for selection in selections for device in selection.devices}
-    return [device for device in devices if device.pci in chosen], [selection.problem for selection in selections if selection.problem]
+    chosen = {device.pci for selected, _problems in selections for device in selected}
+    return [device for device in devices if device.pci in chosen], [problem for _selected, problems in selections for problem in problems]
 
 
 def matches(device: Device, kind: str, value: str) -> bool:

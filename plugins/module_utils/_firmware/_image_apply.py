@@ -12,28 +12,14 @@ import os
 import typing as t
 
 from ansible.module_utils.urls import open_url
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as looking
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._enclosed import need_host
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
-    OVERRIDE_PSID,
-    Adapter,
-    Burn,
-    ImagePlan,
-    Wanted,
-    after,
-    describe,
-    is_due,
-    is_settled,
-    name_of,
-    pending,
-    plan,
-    psids_of,
-    unusable,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Burn, ImagePlan, Wanted, is_due, name_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
@@ -102,22 +88,14 @@ def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], *, parameters: t.M
 def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> ImagePlan:
     """The plan; the images that are to be burned are verified."""
     wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"])
-    psids = {psid for adapter in adapters if not is_settled(adapter, wanted) for psid in psids_of(adapter, wanted)}
+    psids = {psid for adapter in adapters if not planning.is_settled(adapter, wanted) for psid in planning.psids_of(adapter, wanted)}
     source = looking.find_images(run, tool, parameters["images"], psids=psids, cache=cache, download=download)
-    found = plan(adapters, source, wanted)
+    found = planning.plan(adapters, source, wanted)
     checked = [looking.verify_image(run, tool, image) for image in sorted({burn.image for burn in found.burns})]
-    faulty = [unusable(image) for image in checked if image.fault]
-    problems = [*found.problems, *faulty]
+    problems = [*found.problems, *(planning.unusable(image) for image in checked if image.fault)]
     if problems:
         raise InvalidInput(problems)
     return found
-
-
-def _need_hardware(parameters: t.Mapping[str, t.Any], root: str) -> None:
-    kind = read_machine(root).kind
-    if kind in ("container", "chroot") and not parameters["allow_in_container"]:
-        way_out = "allow_in_container, of the role hca_firmware_allow_container, burns them nevertheless."
-        raise Refused("this is a %s: its adapters belong to the host, which may be using them. %s" % (kind, way_out))
 
 
 def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: Download = open_url) -> dict[str, t.Any]:
@@ -129,18 +107,20 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: D
     tool = looking.tool_of(run)
     if not tool and module.check_mode:
         return {**Plan().result(reasons=[_NO_TOOL]), "adapters": []}
-    adapters = looking.look(run, looking.need_tool(tool), read_devices(root), parameters=parameters)
+    if not tool:
+        raise Unsupported("neither mstflint nor flint is installed on this node; the package is called mstflint")
+    adapters = looking.look(run, tool, read_devices(root), parameters=parameters)
     todo = ImagePlan()
     if parameters["state"] == "present":
         # Check mode keeps nothing, but has to see the images that a run would burn.
         cache = module.tmpdir if module.check_mode else os.path.join(root, CACHE)
         todo = _prepare(run, tool, adapters, parameters=parameters, cache=cache, download=download)
     if todo.burns:
-        _need_hardware(parameters, root)
-        adapters = after(adapters, todo.burns)
+        need_host(parameters, root)
+        adapters = planning.after(adapters, todo.burns)
     if todo.burns and not module.check_mode:
         done = burn_all(run, tool, todo.burns, parameters=parameters, root=root)
         adapters = tuple(done.get(adapter.pci, adapter) for adapter in adapters)
-    due = pending(adapters)
+    due = planning.pending(adapters)
     reasons = [*("%s: activated by a firmware reset or a reboot" % entry.change.words() for entry in due), *todo.notes]
-    return {**todo.plan.result(due, reasons), "adapters": [describe(adapter, todo.chosen.get(adapter.pci)) for adapter in adapters]}
+    return {**todo.plan.result(due, reasons), "adapters": [planning.describe(adapter, todo.chosen.get(adapter.pci)) for adapter in adapters]}

@@ -24,29 +24,25 @@ _CHECKSUM = re.compile(r"^(sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})\Z")
 _CHECKSUMS = "sha256: or sha512: and hexadecimal digits"
 
 
-def _is_path(value: t.Any) -> bool:
-    return isinstance(value, str) and _PATH.match(value) is not None
-
-
-def _is_psid(value: t.Any) -> bool:
-    return isinstance(value, str) and _PSID.match(value) is not None
+def _is(form: re.Pattern[str], value: t.Any) -> bool:
+    return isinstance(value, str) and form.match(value) is not None
 
 
 def _location_problems(name: str, value: t.Any) -> list[Problem]:
     """A path, or a mapping of path or url, and checksum."""
     if not isinstance(value, t.Mapping):
-        return [] if _is_path(value) else [Problem(name, value, "the absolute path of an image on the node, or a mapping of path or url, and checksum")]
+        return [] if _is(_PATH, value) else [Problem(name, value, "the absolute path of an image on the node, or a mapping of path or url, and checksum")]
     path, url, checksum = (value.get(key) for key in _LOCATION)
     problems = [Problem("%s.%s" % (name, label(key)), value[key], ", ".join(_LOCATION), "no such option") for key in value if key not in _LOCATION]
     if (path is None) == (url is None):
         problems.append(Problem(name, dict(value), "either path or url"))
-    if path is not None and not _is_path(path):
+    if path is not None and not _is(_PATH, path):
         problems.append(Problem(name + ".path", path, "an absolute path on the node"))
-    if url is not None and not (isinstance(url, str) and _URL.match(url)):
+    if url is not None and not _is(_URL, url):
         problems.append(Problem(name + ".url", url, "an address that begins with https:// or http://"))
     if checksum is None and url is not None:
         problems.append(Problem(name + ".checksum", None, _CHECKSUMS, "images from a network are burned only if their checksum is right"))
-    if checksum is not None and not (isinstance(checksum, str) and _CHECKSUM.match(checksum)):
+    if checksum is not None and not _is(_CHECKSUM, checksum):
         problems.append(Problem(name + ".checksum", checksum, _CHECKSUMS))
     return problems
 
@@ -55,10 +51,10 @@ def _images(name: str, value: t.Any) -> list[Problem]:
     if value is None:
         return []
     if not isinstance(value, t.Mapping):
-        return [] if _is_path(value) else [Problem(name, value, "the absolute path of an image or of a directory, or a mapping of PSIDs to images")]
+        return [] if _is(_PATH, value) else [Problem(name, value, "the absolute path of an image or of a directory, or a mapping of PSIDs to images")]
     problems = []
     for psid, path in value.items():
-        if not _is_psid(psid):
+        if not _is(_PSID, psid):
             problems.append(Problem(name, psid, "a PSID such as MT_0000000008"))
         problems += _location_problems("%s[%s]" % (name, label(psid)), path)
     return problems
@@ -69,9 +65,9 @@ def _versions(name: str, value: t.Any) -> list[Problem]:
         return []
     if not isinstance(value, t.Mapping):
         return [Problem(name, value, "a mapping of PSIDs to versions")]
-    problems = [Problem(name, psid, "a PSID such as MT_0000000008") for psid in value if not _is_psid(psid)]
+    problems = [Problem(name, psid, "a PSID such as MT_0000000008") for psid in value if not _is(_PSID, psid)]
     for psid, version in value.items():
-        if not (isinstance(version, str) and _VERSION.match(version)):
+        if not _is(_VERSION, version):
             hint = "" if isinstance(version, str) else "put it in quotes"
             problems.append(Problem("%s[%s]" % (name, label(psid)), version, "a version such as '16.35.3006'", hint))
     return problems

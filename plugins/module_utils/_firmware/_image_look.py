@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, location_of, mismatch
@@ -124,9 +124,3 @@ def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any] | Non
     if not files:
         raise InvalidInput([Problem("images", where, "a directory with image files (%s)" % ", ".join(_SUFFIXES))])
     return Source(candidates=tuple(each(lambda path: look_at_image(run, tool, path), files)))
-
-
-def need_tool(tool: str) -> str:
-    if not tool:
-        raise Unsupported("neither mstflint nor flint is installed on this node; the package is called mstflint")
-    return tool

@@ -243,10 +243,6 @@ def pending(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
     return tuple(Pending(change) for change in changes_of(*due))
 
 
-def _runs(found: Query) -> bool:
-    return same_version(found.version, found.running) and found.running_psid in ("", found.psid)
-
-
 def describe(adapter: Adapter, image: Image | None) -> dict[str, t.Any]:
     """An adapter as the module returns it."""
     found = adapter.query
@@ -261,7 +257,7 @@ def describe(adapter: Adapter, image: Image | None) -> dict[str, t.Any]:
         "image_type": found.image_type,
         "burned": found.version,
         "running": found.running,
-        "activated_by": "" if _runs(found) else ACTIVATION,
+        "activated_by": ACTIVATION if pending([adapter]) else "",
         "release_date": found.release_date,
         "security": list(found.security),
         "firmware_checks_images": firmware_checks(found),

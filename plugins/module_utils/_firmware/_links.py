@@ -37,7 +37,7 @@ class Limits(t.NamedTuple):
     """The speed that cables and links must have; "" for the fastest that port and cable support."""
 
 
-class Target(t.NamedTuple):
+class QueriedPort(t.NamedTuple):
     """One port to query."""
 
     name: str
@@ -101,10 +101,10 @@ def problems_of(link: Link, limits: Limits) -> list[str]:
     return ["%s%s" % (text, "; cable: %s" % cable if cable else "") for text in found]
 
 
-def targets(root: str, names: t.Sequence[str]) -> tuple[Target, ...]:
+def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     """The ports to query: the named ones, or all of the node's own adapters. Raises InvalidInput with every unknown name."""
     hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not hca.virtual}
-    known = {port.name: Target(port.name, port.device, port.port, hcas[port.device].pci) for port in read_ports(root) if port.device in hcas}
+    known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci) for port in read_ports(root) if port.device in hcas}
     allowed = "one of %s" % ", ".join(known) if known else "nothing: this node has no port of an adapter"
     problems = [Problem("ports[%d]" % index, name, allowed) for index, name in enumerate(names) if name not in known]
     if problems:
@@ -119,7 +119,7 @@ def _plain(link: Link) -> dict[str, t.Any]:
     return {**plain, "cable": dict(link.cable._asdict()), "counters": counters}
 
 
-def ask(run: Runner, name: str, target: Target, *, limits: Limits) -> dict[str, t.Any]:
+def ask(run: Runner, name: str, target: QueriedPort, *, limits: Limits) -> dict[str, t.Any]:
     """One port: its link, or in `error` the message of the tool."""
     entry: dict[str, t.Any] = {"name": target.name, "device": target.device, "port": target.port, "pci": target.pci, "error": "", "problems": []}
     try:
@@ -138,7 +138,7 @@ def look(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/"
     if wanted and not name:
         raise Unsupported("neither %s is installed on this node: install the package mstflint" % " nor ".join(_mlxlink.TOOLS))
     # Cards are asked side by side, the functions of one card one after the other: they share a semaphore.
-    cards: dict[str, list[Target]] = {}
+    cards: dict[str, list[QueriedPort]] = {}
     for target in wanted:
         cards.setdefault(target.pci.rpartition(".")[0], []).append(target)
     answers = each(lambda targets: {target: ask(run, name, target, limits=limits) for target in targets}, list(cards.values()))

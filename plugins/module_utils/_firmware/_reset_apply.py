@@ -8,16 +8,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look_around, look_at
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Host, ResetPlan, Wanted, aftermath, plan, refuse_blocked, resets, result
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset
 
@@ -62,8 +60,7 @@ def reset_card(run: Runner, todo: ResetPlan, *, wait: float, root: str = "/") ->
     before = drivers(root, card.functions)
     outcome = _mlxfwreset.reset(run, _mlxfwreset.tool(run), card.pci, level=todo.level, sync=todo.sync)
     lost = _await_drivers(card, before, timeout=wait, root=root)
-    hint = _mlxfwreset.hint_of(outcome.message)
-    message = "%s%s" % (outcome.message, " (%s)" % hint if hint else "") if not outcome.loaded else ""
+    message = "" if outcome.loaded else _mlxfwreset.with_hint(outcome.message)
     if lost:
         said = "; the reset tool said: %s" % message if message else ""
         text = "%s was reset, and %s has no driver after %g s%s. Look at dmesg, bind the driver, or reboot"
@@ -76,7 +73,6 @@ class _Node(t.NamedTuple):
 
     run: Runner
     devices: t.Sequence[Device]
-    folder: str
     environ: t.Mapping[str, str]
     root: str
 
@@ -86,22 +82,17 @@ class _Node(t.NamedTuple):
         With `failing`, the beginning of the message, a card that could be reset and can't be read is an error, and so is one of
         `reset`, which were reset. What is unknown of a card that no tool can reset, such as a ConnectX-3, is only a finding.
         """
-        around = look_around(self.run, self.environ, root=self.root)
-        looked = each(lambda device: look_at(self.run, device, around, folder=self.folder, root=self.root), self.devices)
-        failures = [failure for card, found in looked if card.query or card.pci in reset for failure in found]
+        host, cards = look(self.run, self.devices, self.environ, root=self.root)
+        failures = ["%s: %s" % (card.pci, failure) for card in cards if card.query or card.pci in reset for failure in card.failures]
         if failures and failing:
             raise CommandFailed("%s: %s" % (failing, "; ".join(failures)), errors=failures, changed=bool(reset))
-        return [plan(card, around.host, wanted) for card, _failures in looked]
+        return [plan(card, host, wanted) for card in cards]
 
 
 def _planned_again(after: t.Sequence[ResetPlan], reset: t.Collection[str]) -> tuple[ResetPlan, ...]:
     """A card that was reset and still has pending changes needs more than another reset; the others are as they were."""
     again = Wanted(tried="reset")
     return tuple(plan(todo.card, Host(), again) if todo.card.pci in reset else todo for todo in after)
-
-
-def _aftermath(plans: t.Sequence[ResetPlan]) -> tuple[str, ...]:
-    return tuple(text for todo in plans for text in aftermath(todo))
 
 
 def apply(node: _Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: float) -> Done:
@@ -113,7 +104,7 @@ def apply(node: _Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: fl
     reset = tuple(pci for pci, message in messages.items() if not message)
     changes = [change for todo in due for change in todo.changes if todo.card.pci in reset and change.key() not in still]
     failures = tuple("%s: the reset did not load the firmware: %s" % item for item in messages.items() if item[1])
-    return Done(tuple(changes), reset, _planned_again(after, messages), failures, _aftermath(due))
+    return Done(tuple(changes), reset, _planned_again(after, messages), failures, aftermath(due))
 
 
 def predict(plans: t.Sequence[ResetPlan]) -> Done:
@@ -121,7 +112,7 @@ def predict(plans: t.Sequence[ResetPlan]) -> Done:
     reset = resets(plans)
     left = tuple(ResetPlan(todo.card._replace(pending=())) if todo in reset else todo for todo in plans)
     changes = tuple(change for todo in reset for change in todo.changes)
-    return Done(changes, tuple(todo.card.pci for todo in reset), left, aftermath=_aftermath(reset))
+    return Done(changes, tuple(todo.card.pci for todo in reset), left, aftermath=aftermath(reset))
 
 
 def describe(todo: ResetPlan, device: Device, reset: bool) -> dict[str, t.Any]:
@@ -136,7 +127,7 @@ def describe(todo: ResetPlan, device: Device, reset: bool) -> dict[str, t.Any]:
         "pending": [Pending(change).result() for change in todo.changes],
         "needs": todo.needs,
         "why": list(todo.why),
-        "can_reset": bool(card.query and (card.query.can(_mlxfwreset.LIVE_PATCH) or card.query.can(_mlxfwreset.PCI_RESET))),
+        "can_reset": bool(card.query and {_mlxfwreset.LIVE_PATCH, _mlxfwreset.PCI_RESET} & set(card.query.levels)),
         "level": todo.level,
         "blocked_by": list(todo.blocked_by),
         "blocked_when_drained": list(todo.lasting),
@@ -149,21 +140,12 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], *
     """Look, plan, reset where that is wanted, look again; returns the result of the module."""
     parameters = module.params
     devices = choose(read_devices(root), parameters["adapters"])
-    node = _Node(run, devices, module.tmpdir, environ, root)
-    wanted = Wanted(
-        reset=parameters["state"] == "reset",
-        tried=parameters["tried"],
-        disconnect_rdma_users=parameters["disconnect_rdma_users"],
-        cut_ssh_connection=parameters["cut_ssh_connection"],
-        allow_container=parameters["allow_container"],
-    )
-    if not wanted.reset:
+    node = _Node(run, devices, environ, root)
+    wanted = Wanted(**{name: parameters[name] for name in Wanted._fields})
+    if parameters["state"] == "query":
         done = Done(left=tuple(node.look(wanted)))
     else:
-        with contextlib.ExitStack() as stack:
-            # Always in one order, so that two runs can't wait for each other.
-            for device in sorted(devices) if not module.check_mode else ():
-                stack.enter_context(card_lock(device.pci, _LOCK_SECONDS, root))
+        with card_locks([device.pci for device in devices if not module.check_mode], _LOCK_SECONDS, root):
             plans = node.look(wanted, "nothing was reset")
             refuse_blocked(plans)
             real = resets(plans) and not module.check_mode

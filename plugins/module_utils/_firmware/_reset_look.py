@@ -13,40 +13,30 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _card_use as use
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import whole_arrays
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, matches
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter, tool_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, Tool, find_tools
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _mlxconfig, _mlxfwreset
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 
 # The reset tools call them after they told the card to restart; both are in the package pciutils.
 _HELPERS = ("lspci", "setpci")
-
-
-class Surroundings(t.NamedTuple):
-    """The node around its cards."""
-
-    host: Host
-    users: tuple[User, ...]
-    ssh: SshPath
-    places: use.Places
-    config_tools: tuple[Tool, ...] = ()
 
 
 def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device, ...]:
@@ -69,8 +59,8 @@ def in_hypervisor(run: Runner) -> bool:
     return run.has("lscpu") and "Hypervisor vendor" in run(["lscpu"], ok=None, timeout=10).stdout
 
 
-def look_around(run: Runner, environ: t.Mapping[str, str], *, root: str = "/", pid: int | None = None) -> Surroundings:
-    """Users of RDMA, the way back to the controller, and the properties of the node that matter for resets."""
+def look(run: Runner, devices: t.Sequence[Device], environ: t.Mapping[str, str], *, root: str = "/") -> tuple[Host, list[Card]]:
+    """The properties of the node that matter for resets, and each card with its users."""
     ports = read_ports(root)
     try:
         links = read_links(run)
@@ -78,7 +68,9 @@ def look_around(run: Runner, environ: t.Mapping[str, str], *, root: str = "/", p
         # Bonds and children show in sysfs too.
         links = {}
     netdevs = read_netdevs(root, ports, links=links)
-    users = read_usage(root, netdevs)
+    users = read_usage(root, netdevs, ssh_connection(environ, root, os.getpid()))
+    ssh = read_ssh(run, netdevs, environ, root=root)
+    places = use.read_places(root, netdevs)
     machine = read_machine(root)
     host = Host(
         hypervisor=in_hypervisor(run),
@@ -88,7 +80,17 @@ def look_around(run: Runner, environ: t.Mapping[str, str], *, root: str = "/", p
         missing=tuple(name for name in _HELPERS if not run.has(name)),
     )
     tools = find_tools(run, "auto") if any(run.has(name) for name in _mlxconfig.TOOLS) else ()
-    return Surroundings(host, users, read_ssh(run, netdevs, environ, root=root, pid=pid), use.read_places(root, netdevs), tools)
+    cards = [
+        card._replace(
+            users=use.users_of(card.functions, users, places),
+            ssh=use.ssh_over(card.functions, ssh, places),
+            interfaces=use.interfaces_of(card.functions, places),
+            virtual_functions=use.read_virtual_functions(root, card.functions),
+            foreign_drivers=use.read_foreign_drivers(root, card.functions),
+        )
+        for card in each(lambda device: _ask(run, device, tools), devices)
+    ]
+    return host, cards
 
 
 def _differs(row: Row) -> bool:
@@ -98,22 +100,14 @@ def _differs(row: Row) -> bool:
     return not same(row.next, row.current)
 
 
-def pending_rows(pci: str, rows: t.Mapping[str, Row]) -> tuple[Change, ...]:
-    """The parameters whose next value is not the current one."""
-    return tuple(Change(Kind.FIRMWARE_PARAMETER, pci, row.name, row.current or "", row.next) for row in rows.values() if _differs(row))
-
-
-def _configuration(run: Runner, tools: t.Sequence[Tool], pci: str, *, folder: str) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+def _configuration(run: Runner, tools: t.Sequence[str], device: Device) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """The parameters whose next value is not the current one, and what is unknown of them."""
     if not tools:
         raise RdmaError("neither %s is installed" % " nor ".join(_mlxconfig.TOOLS))
-    session = Session(run, tools, pci, folder=folder)
-    rows = session.query()
-    arrays = whole_arrays(rows)
-    if arrays:
-        rows = {**rows, **session.query(arrays)}
-    if rows and all(row.current is None for row in rows.values()):
+    rows = look_at_parameters(Session(run, tools, device.pci), Wanted(device, reset_all=True)).values()
+    if rows and all(row.current is None for row in rows):
         return (), ("its firmware doesn't tell the configuration that it runs with, so what is pending of that is unknown",)
-    return pending_rows(pci, rows), ()
+    return tuple(Change(Kind.FIRMWARE_PARAMETER, device.pci, row.name, row.current or "", row.next) for row in rows if _differs(row)), ()
 
 
 def _image(run: Runner, pci: str) -> tuple[Change, ...]:
@@ -126,8 +120,8 @@ def _image(run: Runner, pci: str) -> tuple[Change, ...]:
     return (Change(Kind.FIRMWARE, pci, "running_version", found.running, found.version),)
 
 
-def look_at(run: Runner, device: Device, around: Surroundings, *, folder: str, root: str = "/") -> tuple[Card, tuple[str, ...]]:
-    """One card, and the failures of the look at it."""
+def _ask(run: Runner, device: Device, tools: t.Sequence[str]) -> Card:
+    """What the tools say of one card."""
     pending: tuple[Change, ...] = ()
     unknown: tuple[str, ...] = ()
     failures = []
@@ -136,7 +130,7 @@ def look_at(run: Runner, device: Device, around: Surroundings, *, folder: str, r
     except RdmaError as exc:
         failures.append("whether firmware is pending is unknown: %s" % exc.msg)
     try:
-        configuration, unknown = _configuration(run, around.config_tools, device.pci, folder=folder)
+        configuration, unknown = _configuration(run, tools, device)
         pending += configuration
     except RdmaError as exc:
         failures.append("whether configuration is pending is unknown: %s" % exc.msg)
@@ -147,21 +141,7 @@ def look_at(run: Runner, device: Device, around: Surroundings, *, folder: str, r
         obstacle = "" if tool else "neither %s is installed" % " nor ".join(_mlxfwreset.TOOLS)
     except RdmaError as exc:
         obstacle = exc.msg
-    card = Card(
-        pci=device.pci,
-        functions=device.functions,
-        type=device.model,
-        pending=pending,
-        query=query,
-        obstacle=obstacle,
-        unknown=(*unknown, *failures),
-        users=use.users_of(device.functions, around.users, around.places),
-        ssh=use.ssh_over(device.functions, around.ssh, around.places),
-        interfaces=use.interfaces_of(device.functions, around.places),
-        virtual_functions=use.read_virtual_functions(root, device.functions),
-        foreign_drivers=use.read_foreign_drivers(root, device.functions),
-    )
-    return card, tuple("%s: %s" % (device.pci, failure) for failure in failures)
+    return Card(device.pci, device.functions, device.model, pending, query, obstacle, (*unknown, *failures), tuple(failures))
 
 
 def drivers(root: str, functions: t.Sequence[str]) -> dict[str, bool]:

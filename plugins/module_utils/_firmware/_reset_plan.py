@@ -20,8 +20,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset impor
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query
 
-TRIED = ("nothing", "reset", "reboot")
-
 # Settings of how the board presents itself on the bus, which are read when power comes on.
 _COLD = ("INTERNAL_CPU_", "PCI_SWITCH_EMULATION_", "PF_BAR2_")
 
@@ -41,6 +39,8 @@ class Card(t.NamedTuple):
     obstacle: str = ""
     unknown: tuple[str, ...] = ()
     """What could not be read, and why."""
+    failures: tuple[str, ...] = ()
+    """Those of `unknown` that are failures of the look."""
     users: tuple[str, ...] = ()
     ssh: str = ""
     """The interface by which the node is managed over this card."""
@@ -69,9 +69,8 @@ class Host(t.NamedTuple):
 class Wanted(t.NamedTuple):
     """The options."""
 
-    reset: bool = False
     tried: str = "nothing"
-    """One of TRIED: what was already done to activate the pending changes."""
+    """`nothing`, `reset` or `reboot`: what was already done to activate the pending changes."""
     disconnect_rdma_users: bool = False
     cut_ssh_connection: bool = False
     allow_container: bool = False
@@ -109,15 +108,15 @@ def _level(card: Card) -> int | None:
     if card.query is None:
         return None
     only_firmware = all(change.kind == Kind.FIRMWARE for change in card.pending)
-    if only_firmware and card.query.level == LIVE_PATCH and card.query.can(LIVE_PATCH):
+    if only_firmware and card.query.levels[:1] == (LIVE_PATCH,):
         return LIVE_PATCH
-    return PCI_RESET if card.query.can(PCI_RESET) else None
+    return PCI_RESET if PCI_RESET in card.query.levels else None
 
 
 def _sync(query: Query, host: Host) -> int | None:
     """The part that steers a reset over PCI; None leaves the choice to the tool."""
-    by_tool = query.can_sync(SYNC_BY_TOOL) and not host.secure_boot
-    return SYNC_BY_DRIVER if not by_tool and query.can_sync(SYNC_BY_DRIVER) else None
+    by_tool = SYNC_BY_TOOL in query.syncs and not host.secure_boot
+    return SYNC_BY_DRIVER if not by_tool and SYNC_BY_DRIVER in query.syncs else None
 
 
 def _no_reset(card: Card, host: Host) -> str:
@@ -186,7 +185,7 @@ def plan(card: Card, host: Host, wanted: Wanted) -> ResetPlan:
     if reason or card.query is None or level is None:
         if card.bluefield:
             return ResetPlan(card, "cold_boot", (reason, "a BlueField keeps running through a reboot of its host"))
-        warm = card.query is None or card.query.can(WARM_REBOOT)
+        warm = card.query is None or WARM_REBOOT in card.query.levels
         return ResetPlan(card, "reboot" if warm else "cold_boot", (reason,))
     sync = _sync(card.query, host) if level == PCI_RESET else None
     return ResetPlan(card, "device_reset", (), level, sync, _lasting(card, host, wanted, level=level), _in_use(card, wanted, level))
@@ -204,12 +203,10 @@ def resets(plans: t.Sequence[ResetPlan]) -> tuple[ResetPlan, ...]:
     return tuple(todo for todo in plans if todo.needs == "device_reset")
 
 
-def aftermath(todo: ResetPlan) -> list[str]:
-    """What a reset of this card takes down, in words."""
-    if todo.level != PCI_RESET or not todo.card.interfaces:
-        return []
+def aftermath(plans: t.Iterable[ResetPlan]) -> tuple[str, ...]:
+    """What resets of these cards take down, in words."""
     text = "%s: a reset takes %s down, and addresses, P_Key children and virtual functions have to be made again"
-    return [text % (todo.card.pci, ", ".join(todo.card.interfaces))]
+    return tuple(text % (todo.card.pci, ", ".join(todo.card.interfaces)) for todo in plans if todo.level == PCI_RESET and todo.card.interfaces)
 
 
 def reasons(plans: t.Sequence[ResetPlan]) -> list[str]:
@@ -217,7 +214,7 @@ def reasons(plans: t.Sequence[ResetPlan]) -> list[str]:
     found = ["%s: %s" % (todo.card.pci, text) for todo in plans for text in (*todo.card.unknown, *todo.why)]
     for todo in resets(plans):
         found += ["%s: a reset is refused now: %s" % (todo.card.pci, blocker) for blocker in todo.blocked_by]
-        found += aftermath(todo)
+        found += aftermath([todo])
     return found
 
 

@@ -8,34 +8,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, UnexpectedOutput, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import (
-    ABORTED,
-    DONE,
-    TOOLS,
-    backup_command,
-    confs_command,
-    errors_of,
-    is_busy,
-    is_missing,
-    needs_other_tool,
-    parse_json,
-    parse_query,
-    query_command,
-    set_command,
-    version_command,
-    writes_json,
-)
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import Conf, parse_confs
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Conf, Row
 
 # A semaphore that a dead process left costs up to 35 s until the tool gives up.
 QUERY_TIMEOUT = 120.0
@@ -64,21 +45,13 @@ class Missing(RdmaError):
     """The adapter or the tool lacks some of the queried parameters."""
 
 
-class Tool(t.NamedTuple):
-    """A program on this node."""
-
-    name: str
-    json: bool
-    """Whether it writes JSON."""
-
-
-def find_tools(run: Runner, choice: str) -> tuple[Tool, ...]:
+def find_tools(run: Runner, choice: str) -> tuple[str, ...]:
     """The programs to try, best first: MFT's knows the newest cards. `choice` is `auto` or one of TOOLS."""
-    found = [name for name in TOOLS if choice in ("auto", name) and run.has(name)]
+    found = tuple(name for name in mlxconfig.TOOLS if choice in ("auto", name) and run.has(name))
     if not found:
-        wanted = " or ".join(TOOLS) if choice == "auto" else choice
+        wanted = " or ".join(mlxconfig.TOOLS) if choice == "auto" else choice
         raise Unsupported("%s is not installed on this node: install the package mstflint (mstconfig) or MFT (mlxconfig)" % wanted)
-    return tuple(Tool(name, writes_json(run(version_command(name), ok=None).stdout)) for name in found)
+    return found
 
 
 def _hint(texts: t.Sequence[str]) -> str:
@@ -87,7 +60,7 @@ def _hint(texts: t.Sequence[str]) -> str:
 
 
 def _said(output: Output) -> str:
-    texts = errors_of(output.stdout) or [(output.stderr or output.stdout).strip() or "exit status %d" % output.rc]
+    texts = mlxconfig.errors_of(output.stdout) or [(output.stderr or output.stdout).strip() or "exit status %d" % output.rc]
     hint = _hint(texts)
     return "; ".join(texts) + (" (%s)" % hint if hint else "")
 
@@ -95,19 +68,18 @@ def _said(output: Output) -> str:
 class Session:
     """One adapter; `device` is the PCI address of its first function, `title` its name in errors. Not for several threads at once."""
 
-    def __init__(self, run: Runner, tools: t.Sequence[Tool], device: str, *, folder: str, title: str = "") -> None:
+    def __init__(self, run: Runner, tools: t.Sequence[str], device: str, *, title: str = "") -> None:
         self._run = run
-        self._tools = tuple(tools)
-        self._folder = folder
+        self._tools = tools
         self.device = device
         self.title = title or device
-        self.tool = self._tools[0]
+        self.tool = tools[0]
 
     def _ask(self, argv: t.Sequence[str], timeout: float) -> Output:
         """Run, and again while the card is busy: a refused access changed nothing, and a set means the same twice."""
         for wait in WAITS:
             output = self._run(argv, ok=None, timeout=timeout)
-            if output.rc in (DONE, ABORTED) or not is_busy(errors_of(output.stdout)):
+            if output.rc in (mlxconfig.DONE, mlxconfig.ABORTED) or not mlxconfig.is_busy(mlxconfig.errors_of(output.stdout)):
                 return output
             time.sleep(wait)
         return self._run(argv, ok=None, timeout=timeout)
@@ -115,72 +87,56 @@ class Session:
     def _failed(self, doing: str, argv: t.Sequence[str], output: Output) -> CommandFailed:
         return CommandFailed("%s: %s: %s" % (self.title, doing, _said(output)), cmd=list(argv), rc=output.rc, stdout=output.stdout, stderr=output.stderr)
 
-    def _query(self, tool: Tool, names: t.Sequence[str]) -> tuple[Output, list[str], dict[str, Row]]:
-        path = ""
-        if tool.json:
-            handle, path = tempfile.mkstemp(prefix="mlxconfig-", suffix=".json", dir=self._folder)
-            os.close(handle)
-        argv = query_command(tool.name, self.device, names, json_file=path)
-        try:
-            output = self._ask(argv, QUERY_TIMEOUT)
-            if output.rc != DONE:
-                return output, argv, {}
-            if path:
-                with open(path, encoding="utf-8", errors="replace") as stream:
-                    answers = parse_json(stream.read())
-            else:
-                answers = parse_query(output.stdout)
-        finally:
-            if path:
-                os.unlink(path)
-        if len(answers) != 1 or answers[0].device not in ("", self.device):
-            raise UnexpectedOutput("%s: %s was run for one adapter, and answered for %s" % (self.title, tool.name, [answer.device for answer in answers]))
-        return output, argv, dict(answers[0].rows)
+    def _rows(self, output: Output) -> dict[str, Row]:
+        answer = mlxconfig.parse_query(output.stdout)
+        if answer.device != self.device and (answer.device or not answer.rows):
+            raise UnexpectedOutput("%s: %s answered for another adapter: %s" % (self.title, self.tool, answer.device or "none"))
+        return dict(answer.rows)
 
     def query(self, names: t.Sequence[str] = ()) -> dict[str, Row]:
         """The three states of some parameters, or of all; raises Missing where one of them is not there."""
-        output, argv, rows = self._query(self.tool, names)
-        if output.rc == DONE:
-            return rows
-        errors = errors_of(output.stdout)
+        argv = mlxconfig.query_command(self.tool, self.device, names)
+        output = self._ask(argv, QUERY_TIMEOUT)
+        if output.rc == mlxconfig.DONE:
+            return self._rows(output)
+        errors = mlxconfig.errors_of(output.stdout)
         for tool in self._tools:
-            if tool is not self.tool and needs_other_tool(errors):
-                other, _argv, rows = self._query(tool, names)
-                if other.rc == DONE:
+            if tool != self.tool and mlxconfig.needs_other_tool(errors):
+                other = self._ask(mlxconfig.query_command(tool, self.device, names), QUERY_TIMEOUT)
+                if other.rc == mlxconfig.DONE:
                     self.tool = tool
-                    return rows
-        if is_missing(errors):
+                    return self._rows(other)
+        if mlxconfig.is_missing(errors):
             raise Missing("; ".join(errors))
-        raise self._failed("%s can't query it" % self.tool.name, argv, output)
+        raise self._failed("%s can't query it" % self.tool, argv, output)
 
     def confs(self) -> dict[str, Conf]:
         """What the tool's database knows; nothing where the tool can't say."""
-        return parse_confs(self._ask(confs_command(self.tool.name, self.device), QUERY_TIMEOUT).stdout)
+        return mlxconfig.parse_confs(self._ask(mlxconfig.confs_command(self.tool, self.device), QUERY_TIMEOUT).stdout)
 
     def rehearse(self, assignments: t.Mapping[str, str]) -> tuple[dict[str, str], str]:
         """Let the tool judge a set without making it: the new values, or why it refuses. A card that can't be reached refuses nothing."""
-        argv = set_command(self.tool.name, self.device, assignments, dry_run=True)
+        argv = mlxconfig.set_command(self.tool, self.device, assignments, dry_run=True)
         output = self._ask(argv, QUERY_TIMEOUT)
-        if output.rc != ABORTED and _hint(errors_of(output.stdout)):
-            raise self._failed("%s can't tell whether it takes what is to be set" % self.tool.name, argv, output)
-        if output.rc != ABORTED:
+        if output.rc != mlxconfig.ABORTED and _hint(mlxconfig.errors_of(output.stdout)):
+            raise self._failed("%s can't tell whether it takes what is to be set" % self.tool, argv, output)
+        if output.rc != mlxconfig.ABORTED:
             return {}, _said(output)
-        answers = parse_query(output.stdout)
-        return {row.name: row.new for answer in answers for row in answer.rows.values() if row.new is not None}, ""
+        return {row.name: row.new for row in mlxconfig.parse_query(output.stdout).rows.values() if row.new is not None}, ""
 
     def set(self, assignments: t.Mapping[str, str]) -> None:
         """Write for the next start. On failure any part of it may have been written."""
-        argv = set_command(self.tool.name, self.device, assignments, dry_run=False)
+        argv = mlxconfig.set_command(self.tool, self.device, assignments, dry_run=False)
         output = self._ask(argv, SET_TIMEOUT)
-        if output.rc != DONE:
-            raise self._failed("%s failed to set %s" % (self.tool.name, " ".join(argv[argv.index("set") + 1 :])), argv, output)
+        if output.rc != mlxconfig.DONE:
+            raise self._failed("%s failed to set %s" % (self.tool, " ".join(argv[argv.index("set") + 1 :])), argv, output)
 
     def backup(self, path: str) -> bool:
         """Save what is set; False where all is at its default and there is nothing to save."""
-        argv = backup_command(self.tool.name, self.device, path)
+        argv = mlxconfig.backup_command(self.tool, self.device, path)
         output = self._ask(argv, SET_TIMEOUT)
-        if output.rc == DONE:
+        if output.rc == mlxconfig.DONE:
             return True
-        if any(_NOTHING_TO_SAVE in text.lower() for text in errors_of(output.stdout)):
+        if any(_NOTHING_TO_SAVE in text.lower() for text in mlxconfig.errors_of(output.stdout)):
             return False
-        raise self._failed("%s can't save its configuration, and nothing was set" % self.tool.name, argv, output)
+        raise self._failed("%s can't save its configuration, and nothing was set" % self.tool, argv, output)

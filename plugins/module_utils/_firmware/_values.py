@@ -30,30 +30,13 @@ _UNREADABLE = "N/A"
 RESERVED = 0xFFFFFFFF
 
 
-class Key(t.NamedTuple):
-    """A parameter as people write it: `SRIOV_EN`, `NAME[2]` or `NAME[0..3]`."""
-
-    name: str
-    first: int | None = None
-    last: int | None = None
-
-    def elements(self) -> list[str]:
-        """The single parameters that it stands for."""
-        if self.first is None or self.last is None:
-            return [self.name]
-        return ["%s[%d]" % (self.name, index) for index in range(self.first, self.last + 1)]
-
-
-def parse_key(text: str) -> Key | None:
-    """None for what can't be a parameter, such as `NAME[3..1]`."""
-    match = _KEY.match(text)
+def elements_of(key: str) -> list[str]:
+    """The single parameters that `SRIOV_EN`, `NAME[2]` or `NAME[0..3]` stands for; none for what can't be a parameter, such as `NAME[3..1]`."""
+    match = _KEY.match(key)
     if match is None:
-        return None
-    if match.group("first") is None:
-        return Key(match.group("name"))
-    first = int(match.group("first"))
-    last = int(match.group("last") or first)
-    return Key(match.group("name"), first, last) if first <= last else None
+        return []
+    name, first, last = match.group("name", "first", "last")
+    return [name] if first is None else ["%s[%d]" % (name, index) for index in range(int(first), int(last or first) + 1)]
 
 
 def base_name(element: str) -> str:
@@ -98,6 +81,11 @@ def is_boolean(shown: str) -> bool:
     return name_of(shown).lower() in ("true", "false")
 
 
+def _flag(declared_text: str) -> int | None:
+    """1 or 0 for a declared text that is a boolean, by name or number; None for others."""
+    return _BOOLEANS.get(name_of(declared_text).lower() or str(number_of(declared_text)))
+
+
 def text_of(value: t.Any) -> str:
     """A declared value as text. Booleans of YAML come out as the tools print them."""
     if isinstance(value, bool):
@@ -127,7 +115,7 @@ def same(declared_text: str, shown: str) -> bool:
     if not readable(shown):
         return False
     if is_boolean(shown):
-        wanted = _BOOLEANS.get(name_of(declared_text).lower() or str(number_of(declared_text)))
+        wanted = _flag(declared_text)
         return wanted is not None and wanted == number_of(shown)
     declared, found = number_of(declared_text), number_of(shown)
     if declared is not None and found is not None:
@@ -139,10 +127,8 @@ def same(declared_text: str, shown: str) -> bool:
 
 def argument(declared_text: str, shown: str) -> str:
     """The declared text in the one spelling that every version of the tools reads alike."""
-    if is_boolean(shown):
-        wanted = _BOOLEANS.get(name_of(declared_text).lower() or str(number_of(declared_text)))
-        if wanted is not None:
-            return "True" if wanted else "False"
+    if is_boolean(shown) and _flag(declared_text) is not None:
+        return "True" if _flag(declared_text) else "False"
     declared = number_of(declared_text)
     if declared is None:
         return declared_text

@@ -88,8 +88,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         # In an upgrade by rpm, the scripts of the old package run last, and unload and disable what those of the new one loaded.
         # On Debian, the name of a module that was not there before is known only now.
         found, left = carry_out(left, found)
-    if left:
-        raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
+    left.require_empty()
     return {**result, "loaded": _loaded(found)}
 
 

@@ -13,7 +13,8 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SYMBOL
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import parse_versions, path_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import parse_versions
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
 if t.TYPE_CHECKING:
@@ -30,7 +31,7 @@ UNLOADED = "unloaded"
 def wants_peer_memory(run: Runner, name: str, release: str, *, root: str) -> bool:
     """Whether the module was built on peer memory, of whatever stack. One that was not is empty with any stack."""
     base = os.path.join(root, "lib/modules", release)
-    path = path_of(read_text(base + "/modules.dep"), name)
+    path = module_files(read_text(base + "/modules.dep")).get(name, "")
     return bool(path) and _has_symbol(run, "--dump-modversions", os.path.join(base, path))
 
 

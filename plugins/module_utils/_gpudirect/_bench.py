@@ -37,10 +37,6 @@ class Endpoint(t.NamedTuple):
     """Of ib_write_bw."""
 
 
-def _words(problem: str, step: str) -> str:
-    return "%s; %s" % (problem, step)
-
-
 def _ports(facts: t.Mapping[str, t.Any], device: str) -> list[t.Mapping[str, t.Any]]:
     """The ports that carry traffic; of that device, if one is named."""
     return [port for port in facts.get("ports") or () if port.get("state") == "ACTIVE" and device in ("", port.get("device"))]
@@ -62,11 +58,11 @@ def _way(gpu: t.Mapping[str, t.Any], wanted: str) -> str:
 def _lacks(help_text: str, way: str) -> list[str]:
     """What perftest has to have."""
     if not help_text.strip():
-        return [_words("ib_write_bw is not installed", "install perftest with CUDA: that of MLNX_OFED or DOCA-OFED, or your own build")]
+        return ["ib_write_bw is not installed; install perftest with CUDA: that of MLNX_OFED or DOCA-OFED, or your own build"]
     if "--use_cuda=" not in help_text:
-        return [_words("ib_write_bw was built without CUDA, so it can't reach GPU memory (no --use_cuda in its --help)", _BUILD)]
+        return ["ib_write_bw was built without CUDA, so it can't reach GPU memory (no --use_cuda in its --help); %s" % _BUILD]
     if way == DMABUF and "--use_cuda_dmabuf" not in help_text:
-        return [_words("ib_write_bw knows no DMA-BUF (no --use_cuda_dmabuf in its --help), and no module for GPU memory is loaded", _BUILD)]
+        return ["ib_write_bw knows no DMA-BUF (no --use_cuda_dmabuf in its --help), and no module for GPU memory is loaded; %s" % _BUILD]
     return []
 
 
@@ -79,18 +75,18 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, d
     devices = sorted(str(row["pci"]) for row in gpu.get("devices") or ())
     problems = []
     if not devices:
-        problems.append(_words("there is no NVIDIA GPU", "name another host in gpudirect_test_hosts"))
+        problems.append("there is no NVIDIA GPU; name another host in gpudirect_test_hosts")
     elif number >= len(devices):
         problems.append("gpudirect_test_gpu is %d; allowed: 0 to %d, for the GPUs %s" % (number, len(devices) - 1, ", ".join(devices)))
     elif not (gpu.get("driver") or {}).get("loaded"):
-        problems.append(_words("NVIDIA's driver is not loaded", "load it, or see what the role gpudirect says"))
+        problems.append("NVIDIA's driver is not loaded; load it, or see what the role gpudirect says")
     ports = _ports(facts, device)
     if not ports:
         what = "of gpudirect_test_device %s " % device if device else ""
-        problems.append(_words("no port %sis ACTIVE" % what, "see rdma.ofed.verify"))
+        problems.append("no port %sis ACTIVE; see rdma.ofed.verify" % what)
     chosen = _way(gpu, way)
     if chosen == DMABUF and not problems:
-        problems += ["%s: %s" % (obstacle.method, _words(obstacle.cause, obstacle.next_step)) for obstacle in obstacles(DMABUF, found_of(facts))]
+        problems += ["%s: %s; %s" % (obstacle.method, obstacle.cause, obstacle.next_step) for obstacle in obstacles(DMABUF, found_of(facts))]
     problems += _lacks(help_text, chosen)
     if problems:
         return Endpoint(tuple(problems))

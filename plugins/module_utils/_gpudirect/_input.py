@@ -15,9 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE, lasting_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import timeout_problems
 
 NONE = "none"
 # The last one that is known to work with MLNX_OFED 4.9 and before.
@@ -28,7 +28,6 @@ _COMMIT = re.compile(r"^[0-9a-f]{40}\Z")
 _CHECKSUM = re.compile(r"^sha256:[0-9a-f]{64}\Z")
 _URL = re.compile(r"^(https|ssh|git|file)://[^\s]+\Z")
 _ARCHIVE = re.compile(r"^/\S*\.(tar|tar\.gz|tgz|tar\.xz|tar\.bz2)\Z")
-_LONGEST = 86400
 
 
 def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
@@ -58,10 +57,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     """
     method = variables.get(VARIABLE, NONE)
     found = value_problems(VARIABLES, variables)
-    timeout = variables.get("gpudirect_timeout", 3600)
-    seconds = read_int(timeout)
-    if seconds is None or not 60 <= seconds <= _LONGEST:
-        found.append(Problem("gpudirect_timeout", timeout, "seconds, 60 to %d" % _LONGEST))
+    found += timeout_problems("gpudirect_timeout", variables.get("gpudirect_timeout", 3600))
     found += _source_problems(variables)
     if found or facts is None or variables.get("gpudirect_state", "present") == "absent":
         return found

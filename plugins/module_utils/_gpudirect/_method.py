@@ -13,12 +13,12 @@ driver of an adapter has to take such memory (`reg_user_mr_dmabuf`), which mlx4 
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 
 DMABUF = "dmabuf"
 AUTO = "auto"
@@ -68,12 +68,6 @@ def branch_of(version: str) -> int:
     """`535.104.05` -> 535; 0 where it is unknown."""
     head = version.partition(".")[0]
     return int(head) if head.isdigit() else 0
-
-
-def kernel_of(release: str) -> tuple[int, int]:
-    """`6.1.0-50-amd64` -> (6, 1)."""
-    match = re.match(r"^(\d+)\.(\d+)", release)
-    return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
 
 
 def _no_driver(method: str, found: Found) -> list[Obstacle]:
@@ -155,7 +149,7 @@ def _dmabuf(found: Found) -> list[Obstacle]:
     elif not causes and driver.flavour == "proprietary":
         cause = "GPU driver %s has the proprietary kernel modules" % driver.version
         lasting("proprietary", cause, "the open kernel modules", step="install the open flavour of the GPU driver")
-    if kernel_of(found.kernel) < _DMABUF_SINCE:
+    if release(found.kernel) < _DMABUF_SINCE:
         cause = "kernel %s does not share memory with RDMA this way" % found.kernel
         lasting("kernel_without_dmabuf", cause, "a kernel from %d.%d on" % _DMABUF_SINCE, step="boot a newer one")
     if found.adapters and set(found.adapters) <= set(_WITHOUT_DMABUF):

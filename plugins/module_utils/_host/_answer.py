@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""How a module ends."""
+"""How a module begins and ends."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import os
 import traceback
 import typing as t
 
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-
-if t.TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 
 _BUG = (
     "this is a fault in the module, not in the input: %s: %s (%s). The node may be changed in part; the next run continues from there. "
@@ -23,15 +22,25 @@ _BUG = (
 )
 
 
-def answer(module: AnsibleModule, work: t.Callable[[], t.Mapping[str, t.Any]]) -> None:
-    """Do the work and end the module with its result, with the RdmaError that it raised, or with a request to report the fault."""
+def answer(
+    options: t.Mapping[str, t.Any],
+    work: t.Callable[[AnsibleModule, ModuleRunner], t.Mapping[str, t.Any]],
+    *,
+    runner: type[ModuleRunner] = ModuleRunner,
+    **settings: t.Any,
+) -> None:
+    """Run the module that takes `options`. It ends with the result of the work, with the RdmaError that it raised, or with a request to report the fault.
+
+    `settings` are further ones of AnsibleModule. A result without `changed` comes of work that changes nothing.
+    """
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True, **settings)
     try:
-        result = work()
+        result = work(module, runner(module))
     except RdmaError as exc:
         module.fail_json(msg=exc.msg, **exc.details)
     except Exception as exc:
         module.fail_json(msg=_BUG % (type(exc).__name__, exc, _place(exc)), exception=traceback.format_exc())
-    module.exit_json(**result)
+    module.exit_json(**{"changed": False, **result})
 
 
 def _place(exc: BaseException) -> str:

@@ -20,18 +20,18 @@ if t.TYPE_CHECKING:
 HEADER = "# Managed by the Ansible collection rdma.ofed: local changes are overwritten.\n"
 
 
-def read_text(path: str, missing: str = "") -> str:
-    """The content of a file, or `missing` where there is none. Undecodable bytes survive a round trip."""
+def read_text(path: str) -> str:
+    """The content of a file, "" where there is none. Undecodable bytes survive a round trip."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as stream:
             return stream.read()
     except (FileNotFoundError, NotADirectoryError):
-        return missing
+        return ""
 
 
-def file_change(path: str, found: str, wanted: str, *, needs: str = "") -> Change | None:
+def file_change(path: str, found: str, wanted: str) -> Change | None:
     """The change that makes `path` hold `wanted`; "" means that the file shall not exist."""
-    return Change(Kind.FILE, path, "", found, wanted, needs) if found != wanted else None
+    return Change(Kind.FILE, path, "", found, wanted) if found != wanted else None
 
 
 def temporary_of(path: str) -> str:
@@ -48,9 +48,7 @@ def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, back
     not look at the permissions. Owner and permissions of an existing file are kept.
     """
     path = os.path.join(root, change.subject.lstrip("/"))
-    saved: str | None = None
-    if backup and os.path.isfile(path):
-        saved = module.backup_local(path)
+    saved: str | None = module.backup_local(path) if backup and os.path.isfile(path) else None
     if not change.after:
         if os.path.lexists(path):
             os.unlink(path)

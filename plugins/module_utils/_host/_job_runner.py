@@ -39,6 +39,12 @@ def save(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.rename(temporary, path)
 
 
+def _note(log: t.IO[bytes], text: str) -> None:
+    """Write to the log, as far as it goes: on a full file system, what makes room again has yet to run."""
+    with contextlib.suppress(OSError):
+        log.write(text.encode("utf-8", "surrogateescape"))
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
@@ -53,21 +59,20 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 def perform(step: t.Mapping[str, t.Any], log: t.IO[bytes], limit: float) -> int:
     """Run one step with an empty standard input; its exit status, or TIMED_OUT after `limit` seconds."""
-    log.write(("\n==> %s: %s\n" % (step["stage"], " ".join(step["argv"]))).encode("utf-8", "surrogateescape"))
-    log.flush()
+    _note(log, "\n==> %s: %s\n" % (step["stage"], " ".join(step["argv"])))
     environment = {**os.environ, **step["environment"]}
     try:
         process = subprocess.Popen(
             step["argv"], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=step["directory"] or "/", start_new_session=True
         )
     except OSError as exc:
-        log.write(("%s\n" % exc).encode("utf-8", "replace"))
+        _note(log, "%s\n" % exc)
         return NOT_STARTED
     try:
         return process.wait(max(limit, 0.01))
     except subprocess.TimeoutExpired:
         _stop(process)
-        log.write(("ended after %d s\n" % limit).encode())
+        _note(log, "ended after %d s\n" % limit)
         return TIMED_OUT
 
 
@@ -84,7 +89,7 @@ def work(directory: str) -> None:
     started = time.time()
     end = time.monotonic() + job["timeout"]
     state: dict[str, t.Any] = {"id": job["id"], "started": started, "finished": 0, "rc": 0, "failed": "", "stage": "", "step": 0}
-    with open(os.path.join(directory, "log"), "ab") as log:
+    with open(os.path.join(directory, "log"), "ab", buffering=0) as log:
         for number, step in enumerate(job["steps"], 1):
             if state["failed"] and not step["always"]:
                 continue
@@ -101,8 +106,8 @@ def work(directory: str) -> None:
             _forget(progress)
             if rc not in step["ok"] and not state["failed"]:
                 state.update(rc=rc, failed=step["stage"])
-        log.flush()
-        os.fsync(log.fileno())
+        with contextlib.suppress(OSError):
+            os.fsync(log.fileno())
     state.update(finished=time.time())
     save(path, state)
 

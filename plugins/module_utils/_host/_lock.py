@@ -53,3 +53,15 @@ def card_lock(pci: str, patience: float, root: str = "/") -> t.Iterator[None]:
         stream.write("%d\n" % os.getpid())
         stream.flush()
         yield
+
+
+@contextlib.contextmanager
+def card_locks(functions: t.Iterable[str], patience: float, root: str = "/") -> t.Iterator[None]:
+    """Hold the locks of several cards. They are always taken in one order, so that two runs can't wait for each other."""
+    with contextlib.ExitStack() as stack:
+        try:
+            for pci in sorted(functions):
+                stack.enter_context(card_lock(pci, patience, root))
+        except OSError as exc:
+            raise Unsupported("the adapters can't be locked: %s. Run the task as root" % exc) from exc
+        yield

@@ -33,6 +33,10 @@ class Systemd:
     def start(self, *units: str) -> None:
         self._call("start", units, False)
 
+    def allow_start(self, *units: str) -> None:
+        """Forget earlier failures and starts, which count towards the limit of starts."""
+        self._call("reset-failed", units, True)
+
     def stop(self, *units: str) -> None:
         self._call("stop", units, False)
 

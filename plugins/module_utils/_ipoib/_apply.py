@@ -11,6 +11,7 @@ come before what is made of them.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import typing as t
 
@@ -18,16 +19,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernelpart import KernelPart
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
@@ -39,68 +38,56 @@ SETTLE_STEP = 0.25
 NUDGE_AFTER = 3.0
 
 
+@dataclasses.dataclass
 class Applier:
     """One run of one plan. `sleep` and `clock` are for tests."""
 
-    def __init__(
-        self,
-        module: AnsibleModule,
-        run: Runner,
-        found: Found,
-        *,
-        backend: Backend,
-        look: t.Callable[[], Found],
-        replan: t.Callable[[Found], IpoibPlan],
-        root: str = "/",
-        backup: bool = False,
-        sleep: t.Callable[[float], None] = time.sleep,
-        clock: t.Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._module = module
-        self._run = run
-        self._found = found
-        self._backend = backend
-        self._look = look
-        self._replan = replan
-        self._root = root
-        self._backup = backup
-        self._sleep = sleep
-        self._clock = clock
-        self._kernel = Kernel(run, root)
-        self._tools = Tools(run, self._kernel, self._put_aside, self._put_back)
-        self.backups: list[str] = []
+    module: AnsibleModule
+    run: Runner
+    found: Found
+    backend: Backend
+    look: t.Callable[[], Found]
+    replan: t.Callable[[Found], IpoibPlan]
+    root: str = "/"
+    backup: bool = False
+    sleep: t.Callable[[float], None] = time.sleep
+    clock: t.Callable[[], float] = time.monotonic
+    backups: list[str] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.kernel = Kernel(self.run, self.root)
+        self.tools = Tools(self.run, self.kernel, self._put_aside, self._put_back)
 
     def apply(self, todo: IpoibPlan) -> IpoibPlan:
         """Returns the plan for the node as it is then: it is empty, and may have other reasons."""
         self._refuse_unborn(todo)
-        driver = self._backend.drive(self._tools, self._found, todo.interfaces)
+        driver = self.backend.drive(self.tools, self.found, todo.interfaces)
         handed_over = self._release(todo)
         # systemd, too, has such files written again when it reads its units.
         self._put_aside()
         changed = self._files(todo)
         self._unit(todo, changed)
         self._forget(todo)
-        found = self._found
+        found = self.found
         if todo.removed or handed_over:
             # What went has taken other things along.
-            found = self._look()
-            todo = self._replan(found)
-        part = KernelPart(self._kernel, self._look)
-        found = part.prepare(todo, found, driver)
+            found = self.look()
+            todo = self.replan(found)
+        found = self._prepare(todo, found, driver)
         driver.apply(todo, changed, found)
         self._put_back()
         return self._settle(todo, driver)
 
     def _put_aside(self) -> None:
         for backend in _registry.BACKENDS:
-            backend.put_aside(self._root)
+            backend.put_aside(self.root)
 
     def _put_back(self) -> None:
         for backend in _registry.BACKENDS:
-            backend.put_back(self._root)
+            backend.put_back(self.root)
 
     def _refuse_unborn(self, todo: IpoibPlan) -> None:
-        there = {*self._found.netdevs, *(naming.name for naming in todo.renames)}
+        there = {*self.found.netdevs, *(naming.name for naming in todo.renames)}
         missing = [interface.name for interface in todo.live if not interface.is_child and interface.bond is None and interface.name not in there]
         if missing:
             raise Refused(
@@ -113,31 +100,28 @@ class Applier:
 
         Returns the interfaces that another back-end had so far and that are wanted.
         """
-        found, gone = self._found, [record.name for record in todo.removed]
-        records = {backend: backend.records(found.files) for backend in _registry.BACKENDS}
+        found, gone = self.found, [record.name for record in todo.removed]
+        records = {backend: backend.format.records(found.files) for backend in _registry.BACKENDS}
         known = {name for names in records.values() for name in names}
         handed_over: list[str] = []
         for backend in _registry.BACKENDS:
             # A bond before its ports: they go with it.
             names = sorted(records[backend], key=lambda name: name in found.netdevs and found.netdevs[name].kind != "bond")
-            others = [name for name in names if backend.strips and backend is not self._backend and name not in gone]
+            others = [name for name in names if backend.strips and backend is not self.backend and name not in gone]
             leaving = [name for name in gone if name in names or (backend.lists_active and name not in known)]
             if leaving or others:
-                backend.drive(self._tools, found, todo.interfaces).give_up([*leaving, *others], found)
+                backend.drive(self.tools, found, todo.interfaces).give_up([*leaving, *others], found)
             handed_over += others
         self._release_links(todo)
         return handed_over
 
     def _release_links(self, todo: IpoibPlan) -> None:
         """Bonds go first; their ports look different after that."""
-        netdevs = self._look().netdevs if todo.removed else {}
-        bonds = [record for record in todo.removed if record.name in netdevs and netdevs[record.name].kind == "bond"]
-        for record in bonds:
-            self._kernel.release(record, netdevs[record.name])
-        netdevs = self._look().netdevs if bonds else netdevs
-        for record in todo.removed:
-            if record not in bonds and record.name in netdevs:
-                self._kernel.release(record, netdevs[record.name])
+        for bonds in (True, False) if todo.removed else ():
+            netdevs = self.look().netdevs
+            for record in todo.removed:
+                if record.name in netdevs and (netdevs[record.name].kind == "bond") == bonds:
+                    self.kernel.release(record, netdevs[record.name])
 
     def _files(self, todo: IpoibPlan) -> list[str]:
         """The paths that were changed. Only files that others write to as well are worth a backup."""
@@ -147,8 +131,8 @@ class Applier:
             path = change.subject
             # The unit is disabled while systemd can still read what it is wanted by.
             if path == _boot.UNIT_PATH and not change.after:
-                Systemd(self._run).disable(_boot.UNIT)
-            saved = apply_file(self._module, change, mode=_registry.file_mode(path), backup=self._backup and path in shared, root=self._root)
+                Systemd(self.run).disable(_boot.UNIT)
+            saved = apply_file(self.module, change, mode=_registry.file_mode(path), backup=self.backup and path in shared, root=self.root)
             if saved:
                 self.backups.append(saved)
             changed.append(path)
@@ -156,44 +140,77 @@ class Applier:
 
     def _unit(self, todo: IpoibPlan, changed: t.Sequence[str]) -> None:
         if _boot.UNIT_PATH in changed:
-            Systemd(self._run).daemon_reload()
+            Systemd(self.run).daemon_reload()
         if any(change.is_about(Kind.UNIT, _boot.UNIT) and change.after == _boot.ENABLED for change in todo.plan.changes):
-            Systemd(self._run).enable(_boot.UNIT)
+            Systemd(self.run).enable(_boot.UNIT)
 
     def _forget(self, todo: IpoibPlan) -> None:
         """Tell former back-ends that their files have gone, before the one in use is told of its own."""
-        found = self._found
+        found = self.found
         gone = [change.subject for change in todo.plan.about(Kind.FILE) if not change.after]
-        told = self._backend.tells(found)
+        told = self.backend.tells(found)
         for backend in _registry.BACKENDS:
-            paths = [path for path in gone if backend.name not in told and backend.is_ours(path, found.files.get(path, ""))]
+            paths = [path for path in gone if backend.name not in told and backend.format.is_ours(path, found.files.get(path, ""))]
             if paths and backend.listens(found):
-                backend.drive(self._tools, found).forget(paths)
+                backend.drive(self.tools, found).forget(paths)
         for backend in _registry.BACKENDS:
             if backend.leftover in todo.plan.changes:
-                backend.drive(self._tools, found).finish()
+                backend.drive(self.tools, found).finish()
+
+    def _prepare(self, todo: IpoibPlan, found: Found, driver: Driver) -> Found:
+        """What is done before the back-end is told: names, modes, MTUs and bonds. Returns the node as it is after that."""
+        for naming in todo.renames:
+            self.kernel.set_link(naming.current, "name", naming.name)
+        if todo.renames:
+            found = self.look()
+        if not driver.kernel_first:
+            return found
+        if self._leave(todo, found) or (not driver.makes_bonds and self._children(todo, found)):
+            found = self.look()
+        # Ports before bonds: a bond can have the MTU that all of its ports can have.
+        for interface in todo.live:
+            if interface.bond is None and interface.name in found.netdevs:
+                self.kernel.mode_and_mtu(interface, found.netdevs[interface.name])
+        bonds = [each for each in todo.live if each.bond is not None and (each.name in found.netdevs or not driver.makes_bonds) and todo.touches(each.name)]
+        for interface in bonds:
+            self.kernel.bond(interface, found)
+        return self.look() if bonds else found
+
+    def _leave(self, todo: IpoibPlan, found: Found) -> bool:
+        """Take ports out of bonds that they shall leave."""
+        leaving = [each.name for each in todo.live if each.name in found.netdevs and found.netdevs[each.name].master not in ("", each.master)]
+        for name in leaving:
+            self.kernel.set_link(name, "nomaster")
+        return bool(leaving)
+
+    def _children(self, todo: IpoibPlan, found: Found) -> bool:
+        """Children that a bond needs, of parents whose mode does not matter to them."""
+        missing = [interface for interface in todo.live if interface.is_child and interface.master and interface.name not in found.netdevs]
+        for interface in missing:
+            self.kernel.add_child(interface)
+        return bool(missing)
 
     def _settle(self, todo: IpoibPlan, driver: Driver) -> IpoibPlan:
         """Look until nothing is left to do."""
-        start = self._clock()
+        start = self.clock()
         nudged = False
         while True:
-            found = self._look()
-            again = self._replan(found)
+            found = self.look()
+            again = self.replan(found)
             if not again.plan:
                 return again
-            passed = self._clock() - start
+            passed = self.clock() - start
             if not nudged and passed >= NUDGE_AFTER and not driver.busy(found):
                 nudged = True
                 driver.nudge(again, found)
                 # It has all the time again: what it was told now may take long by itself.
-                start = self._clock()
+                start = self.clock()
                 continue
             if passed >= SETTLE_TIMEOUT:
                 left = [change.words() for change in again.plan.changes]
                 raise CommandFailed(
                     "%s did not do within %g s what it was told to; left: %s; see %s"
-                    % (self._backend.name or "the node", SETTLE_TIMEOUT, "; ".join(left), self._backend.see),
+                    % (self.backend.name or "the node", SETTLE_TIMEOUT, "; ".join(left), self.backend.see),
                     left=left,
                 )
-            self._sleep(SETTLE_STEP)
+            self.sleep(SETTLE_STEP)

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What the rest of the package asks of a network back-end.
+"""What the rest of the package asks of a network back-end, and how that is driven once its files are written.
 
 A new one is files of its own below _backends and a line in _registry. All methods but `look`, `put_aside` and `put_back`
 are pure; what acts on a node is the driver that `drive` returns.
@@ -14,17 +14,22 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
 Files = t.Mapping[str, str]
-Interfaces = t.Sequence[Interface]
+Interfaces = t.Sequence["Interface"]
+
+# How long bringing up an interface may take, in seconds.
+UP_TIMEOUT = 120
 
 
 class Evidence(t.NamedTuple):
@@ -40,8 +45,54 @@ class Evidence(t.NamedTuple):
         return unit is not None and unit.active in ("active", "activating", "reloading")
 
 
+class Tools(t.NamedTuple):
+    """What drivers act with."""
+
+    run: Runner
+    kernel: Kernel
+    put_aside: t.Callable[[], None] = lambda: None
+    put_back: t.Callable[[], None] = lambda: None
+    """Those of all back-ends, see Backend."""
+
+
+class Driver:
+    """Drives one back-end. Every step is safe to repeat. The driver of no back-end leaves everything to the kernel part."""
+
+    kernel_first = True
+    """Modes, MTUs and bonds are set before the back-end is told, because it can't, or needs them so."""
+    makes_bonds = True
+    """The back-end makes bonds itself, so only those that exist already are changed before it is told."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._run = tools.run
+        self._kernel = tools.kernel
+
+    def give_up(self, names: t.Sequence[str], found: Found) -> None:
+        """Let go of these interfaces, while the files that describe them still exist."""
+
+    def forget(self, paths: t.Sequence[str]) -> None:
+        """Files of this back-end have gone, and it is not the one in use."""
+
+    def finish(self) -> None:
+        """Carry out the `leftover` of the back-end."""
+
+    def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
+        """Make the interfaces what the files say. `changed` are the paths that were written or removed."""
+
+    def busy(self, found: Found) -> bool:
+        """Whether it is at work on an interface, so that telling it again would make it start over."""
+        return False
+
+    def nudge(self, again: IpoibPlan, found: Found) -> None:
+        """What to try once more when something is left to do after a while."""
+
+
 class Format(t.Protocol):
     """The files of a back-end: a module of functions."""
+
+    def render(self, interfaces: Interfaces) -> dict[str, str]:
+        """The files, whole, by path."""
 
     def is_ours(self, path: str, text: str) -> bool:
         """Whether a file belongs to this collection: by its name and its first line."""
@@ -49,15 +100,15 @@ class Format(t.Protocol):
     def records(self, files: Files) -> dict[str, Record]:
         """What the files of this collection say, by interface."""
 
-    def conflicts(self, name: str, files: Files) -> tuple[str, ...]:
-        """The foreign files that configure an interface."""
+    def conflicts(self, interface: Identity, files: Files) -> tuple[str, ...]:
+        """The foreign files that configure an interface, by whatever they call it."""
 
 
 class Backend:
-    """A network back-end. This class itself stands for none: it renders nothing and holds nothing."""
+    """A network back-end."""
 
     name = ""
-    format: Format | None = None
+    format: Format
     see = "'ip address' and 'journalctl'"
     """Where it says why something did not work."""
     service = ""
@@ -120,19 +171,7 @@ class Backend:
 
     def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
         """The files, whole, by path."""
-        return {}
-
-    def is_ours(self, path: str, text: str) -> bool:
-        """Whether a file belongs to this collection."""
-        return self.format is not None and self.format.is_ours(path, text)
-
-    def records(self, files: Files) -> dict[str, Record]:
-        """What the files of this collection say, by interface."""
-        return self.format.records(files) if self.format is not None else {}
-
-    def conflicts(self, name: str, files: Files) -> tuple[str, ...]:
-        """The foreign files that configure an interface."""
-        return self.format.conflicts(name, files) if self.format is not None else ()
+        return self.format.render(interfaces)
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
         """The `shared` files as they shall be once `written` are the files of this collection."""
@@ -152,13 +191,13 @@ class Backend:
         """What may turn out otherwise at boot, in words."""
         return ()
 
-    def boots(self, interfaces: Interfaces, found: Found) -> tuple[Interface, ...]:
-        """The interfaces whose mode it can't set at boot: _boot does."""
-        return ()
+    def needs_boot_unit(self, found: Found) -> bool:
+        """Whether it can't set connected mode at boot: _boot does."""
+        return False
 
     def held(self, found: Found) -> frozenset[str] | None:
         """The interfaces that it has up by files of this collection; None where that is not known."""
-        return None
+        return frozenset(name for name in self.format.records(found.files) if name in found.netdevs and found.netdevs[name].up)
 
     # Acting
 
@@ -181,13 +220,9 @@ class Backend:
 
     # The rollback, as lines for a shell
 
-    def shell_before(self, touched: t.Collection[str]) -> list[str]:
-        """Before files change. `touched` are the back-ends of these files."""
-        return []
-
-    def shell_generate(self, touched: t.Collection[str]) -> list[str]:
-        """After files have changed: what writes further files."""
-        return []
+    def shell_files(self, lines: list[str], touched: t.Collection[str]) -> list[str]:
+        """The lines that put files back, with what goes around them. `touched` are the back-ends of these files."""
+        return lines
 
     def shell_reload(self, touched: t.Collection[str], found: Found) -> list[str]:
         """After that: what reads the files."""

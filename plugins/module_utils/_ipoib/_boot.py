@@ -16,7 +16,6 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 UNIT = "rdma-ofed-ipoib-mode.service"
@@ -104,13 +103,9 @@ WantedBy=multi-user.target
 _RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", PROGRAM=="%s --only $name %%k %s"\n'
 
 
-def connected_parents(interfaces: t.Sequence[Interface]) -> tuple[Interface, ...]:
-    return tuple(interface for interface in interfaces if interface.mode == "connected" and not interface.is_child and interface.bond is None)
-
-
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """The three files by path; none where no interface needs them."""
-    connected = connected_parents(_bonds.levelled(interfaces))
+    connected = [interface for interface in interfaces if interface.mode == "connected" and not interface.is_child and interface.bond is None]
     if not connected:
         return {}
     arguments = " ".join("%s=%d" % (interface.name, interface.mtu) for interface in connected)

@@ -12,7 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import MTU_MAX, Interface
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import KERNEL_MTU, MTU_MAX, Interface
 
 # Drivers that have the classic IPoIB data path. mlx5 uses enhanced IPoIB, which is datagram only.
 CAPABLE_DRIVERS = ("mlx4_core", "mlx4_ib", "ib_qib", "qib", "ib_mthca")
@@ -44,10 +44,6 @@ def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]
     return [port for port in facts.get("ports") or () if port.get("link_layer") == "InfiniBand"]
 
 
-def _refused(stack: t.Mapping[str, t.Any]) -> str:
-    return connected_refused(Stack(str(stack.get("kind") or ""), ofed_version=str(stack.get("ofed_version") or "")))
-
-
 def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
     """The capability on the port that `name` will be on.
 
@@ -55,16 +51,13 @@ def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
     so there every port has to be capable.
     """
     ports = infiniband_ports(facts)
-    refused = _refused(facts.get("stack") or {})
-    if refused:
-        return Capability(False, refused)
+    stack = facts.get("stack") or {}
+    refused = connected_refused(Stack(str(stack.get("kind") or ""), ofed_version=str(stack.get("ofed_version") or "")))
+    if refused or not ports:
+        return Capability(False, refused or "the node has no InfiniBand port")
     hcas = {hca.get("name"): hca for hca in facts.get("hcas") or ()}
-    if not ports:
-        return Capability(False, "the node has no InfiniBand port")
-    capabilities = []
-    for port in ports:
-        hca = hcas.get(port.get("device"), {})
-        capabilities.append(by_driver(str(hca.get("driver") or ""), str(hca.get("type") or "")))
+    cards = [hcas.get(port.get("device"), {}) for port in ports]
+    capabilities = [by_driver(str(hca.get("driver") or ""), str(hca.get("type") or "")) for hca in cards]
     numbered = re.match(r"^ib(\d+)$", name)
     if numbered and int(numbered.group(1)) < len(capabilities):
         return capabilities[int(numbered.group(1))]
@@ -84,7 +77,8 @@ def capability_of(name: str, parent: str, facts: t.Mapping[str, t.Any]) -> Capab
 def settled(declared: t.Sequence[Interface], facts: t.Mapping[str, t.Any]) -> tuple[Interface, ...]:
     """The declared interfaces with their open choices made: `auto` is connected where the port can; a connected interface gets the largest MTU.
 
-    `auto` of a bond is connected where each of its ports can.
+    `auto` of a bond is connected where each of its ports can. A bond always gets an MTU, which is that of its ports too: the kernel
+    would make it with Ethernet's 1500 and force that on them.
     """
     by_name = {item.name: item for item in declared}
     ports = {item.name: tuple(by_name[port] for port in item.bond.ports) for item in declared if item.bond is not None}
@@ -103,4 +97,6 @@ def _settled(item: Interface, capability: Capability) -> Interface:
         mode, reason = ("connected" if capability.capable else "datagram"), "auto: " + capability.reason
     else:
         mode, reason = item.mode, "declared"
-    return item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or (MTU_MAX["connected"] if mode == "connected" else 0))
+    bonded = item.bond is not None or bool(item.master)
+    mtu = MTU_MAX["connected"] if mode == "connected" else (KERNEL_MTU if bonded else 0)
+    return item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or mtu)

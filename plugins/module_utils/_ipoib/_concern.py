@@ -10,19 +10,38 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import levelled
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import settled
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._choice import choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unborn
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, interfaces_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import choose
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, child_name, interfaces_of, is_guid, is_name, parse_pkey
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+
+
+VARIABLES = ("ipoib_interfaces",)
+
+
+def hints(variables: t.Mapping[str, t.Any]) -> dict[str, dict[str, str]]:
+    """The `names` of the declared interfaces with their port GUIDs or "", for the look. What has another form is left to the validation."""
+    entries = variables.get(VARIABLES[0])
+    names: dict[t.Any, str] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, dict):
+            continue
+        pkey, parent, bond, guid = parse_pkey(entry.get("pkey")), entry.get("parent"), entry.get("bond"), entry.get("port_guid")
+        ports = bond.get("ports") if isinstance(bond, dict) else ()
+        names.update({port: names.get(port, "") for port in (ports if isinstance(ports, list) else ()) if isinstance(port, str)})
+        if isinstance(entry.get("name"), str):
+            names[entry["name"]] = str(guid).lower() if is_guid(guid) else ""
+        elif pkey is not None and isinstance(parent, str):
+            names[child_name(parent, pkey)] = ""
+    return {"names": {name: guid for name, guid in names.items() if is_name(name)}}
 
 
 class Options(t.NamedTuple):
@@ -34,6 +53,8 @@ class Options(t.NamedTuple):
     backup: bool = False
     rollback_timeout: int = 0
     """Seconds; 0: what disturbs the connection of the run is refused."""
+    allow_removal: bool = False
+    """Whether all interfaces of earlier runs may go because none is declared."""
     confirm: str = ""
     """The timer to stop; nothing else is done."""
 
@@ -45,11 +66,14 @@ def wanted_of(options: Options, found: Found) -> Wanted:
     if wrong:
         raise InvalidInput(wrong)
     resolution = resolve([("", item) for item in options.interfaces if options.state != "absent"], facts)
-    declared = [item for item in interfaces_of(resolution.interfaces) if item.present]
-    interfaces = levelled(settled(declared, facts))
+    entries = interfaces_of(resolution.interfaces)
+    declared = [item for item in entries if item.present]
+    everything = options.state == "absent" or options.allow_removal
+    dismissed = None if everything else frozenset(item.name for item in entries if not item.present)
+    interfaces = settled(declared, facts)
     # Removing needs no back-end, and must work where the one that was used is gone.
     backend = choose(options.backend, found.backends).name if interfaces else ""
-    return Wanted(interfaces, backend, resolution.namings, options.rollback_timeout > 0)
+    return Wanted(interfaces, backend, resolution.namings, rollback=options.rollback_timeout > 0, dismissed=dismissed)
 
 
 def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], *, predicted: bool) -> dict[str, t.Any]:
@@ -81,3 +105,14 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
     except (RdmaError, Undecided):
         return None
     return None if todo.plan or found.armed else result_of(wanted, todo, found.netdevs, predicted=False)
+
+
+def refusals(options: t.Mapping[str, t.Any], found: Found) -> list[str]:
+    """What the module would refuse to do on the node, as far as a look tells. `options` are those of the module."""
+    try:
+        plan(wanted_of(Options(**options), found), found)
+    except Undecided:
+        return []
+    except RdmaError as exc:
+        return [exc.msg]
+    return []

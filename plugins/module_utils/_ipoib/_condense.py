@@ -16,13 +16,19 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import Hca
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _guard, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend
 
 
-def condensed(found: Found) -> Found:
+def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Found:
+    """`declared` are the interfaces that a plan will be about, also those that are not there yet, with their port GUIDs or ""."""
+    declared = declared or {}
     own = {name for name, netdev in found.netdevs.items() if _is_own(netdev)}
-    names = sorted({*own, *_registry.recorded(found.files)})
+    names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found)})
     return found._replace(
         netdevs={name: _netdev(netdev) for name, netdev in found.netdevs.items()},
         files=_files(found),
@@ -36,7 +42,8 @@ def condensed(found: Found) -> Found:
         ),
         stack=Stack(found.stack.kind, ofed_version=found.stack.ofed_version),
         ipv6_refused={name: reason for name, reason in found.ipv6_refused.items() if name in own or name not in found.netdevs},
-        foreign={backend.name: _conflicts(backend.conflicts, names, found.files) for backend in _registry.BACKENDS},
+        examined=frozenset(names),
+        foreign={backend.name: _conflicts(backend, names, found, guids=declared) for backend in _registry.BACKENDS},
     )
 
 
@@ -63,9 +70,7 @@ def _presence(presence: Presence, names: t.Collection[str]) -> Presence:
     return presence._replace(active={name: active for name, active in presence.active.items() if name in names})
 
 
-def _conflicts(
-    conflicts: t.Callable[[str, t.Mapping[str, str]], tuple[str, ...]], names: t.Iterable[str], files: t.Mapping[str, str]
-) -> dict[str, tuple[str, ...]]:
+def _conflicts(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Those that there are."""
-    found = {name: conflicts(name, files) for name in names}
-    return {name: paths for name, paths in found.items() if paths}
+    conflicts = {name: _guard.conflicts(backend, name, found, guids=guids) for name in names}
+    return {name: paths for name, paths in conflicts.items() if paths}

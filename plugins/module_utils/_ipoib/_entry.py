@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import re
 import typing as t
@@ -15,7 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_bond import bond_problems, route_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_bond import bond_problems, listed, route_problems, unknown_keys
 
 ADDRESS_FORM = "an address of this host with its prefix length, such as 10.20.0.1/24 or fd00::1/64"
 PKEY_FORM = "1 to 0x7fff (limited member) or 0x8001 to 0xffff (full member), as a number or as hexadecimal text"
@@ -28,38 +27,19 @@ def entry_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | None =
     """One interface on its own; the facts only tell what to recommend."""
     if not isinstance(item, t.Mapping):
         return [Problem(path, item, "a mapping with at least a name", "for example {name: ib0, addresses: [10.20.0.1/24]}")]
-    found = []
-    for key in sorted(str(key) for key in item if key not in _wanted.KEYS):
-        near = difflib.get_close_matches(key, _wanted.KEYS, n=1)
-        found.append(Problem("%s.%s" % (path, key), item.get(key), "one of the keys " + ", ".join(_wanted.KEYS), "did you mean %s?" % near[0] if near else ""))
-    found.extend(_name_problems(path, item))
+    found = [*unknown_keys(path, item, _wanted.KEYS), *_name_problems(path, item)]
     for key, choices in (("mode", _wanted.MODES), ("state", _wanted.STATES)):
-        value = item.get(key)
-        if value is not None and not (isinstance(value, str) and value in choices):
-            found.append(Problem("%s.%s" % (path, key), value, " or ".join(choices)))
-    found.extend(_address_problems(path + ".addresses", item.get("addresses")))
-    found.extend(_mtu_problems(path + ".mtu", item, facts))
-    found.extend(_ipv6_mtu_problems(path, item))
-    found.extend(_child_problems(path, item))
-    found.extend(_identity_problems(path, item))
-    found.extend(bond_problems(path, item))
-    found.extend(route_problems(path + ".routes", item))
-    return found
+        if item.get(key) not in (None, *choices):
+            found.append(Problem("%s.%s" % (path, key), item[key], " or ".join(choices)))
+    found += listed(path + ".addresses", item.get("addresses"), form=ADDRESS_FORM, check=_address_problems)
+    found += [*_mtu_problems(path + ".mtu", item, facts), *_ipv6_mtu_problems(path, item), *_child_problems(path, item)]
+    return [*found, *_identity_problems(path, item), *bond_problems(path, item), *route_problems(path + ".routes", item)]
 
 
 def _name_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     name = item.get("name")
-    known = item.get("parent") is not None and item.get("pkey") is not None
-    if name is None and (known or item.get("port_guid") is not None or item.get("pci") is not None):
-        return []
-    if not _wanted.is_name(name):
-        return [Problem(path + ".name", name, NAME_FORM)]
-    return []
-
-
-def is_reference(value: t.Any) -> bool:
-    """A name, or the port GUID that stands for one."""
-    return _wanted.is_name(value) or _wanted.is_guid(value)
+    known = item.get("port_guid") is not None or item.get("pci") is not None or (item.get("parent") is not None and item.get("pkey") is not None)
+    return [] if _wanted.is_name(name) or (name is None and known) else [Problem(path + ".name", name, NAME_FORM)]
 
 
 def _identity_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
@@ -79,40 +59,32 @@ def _identity_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-def _address_problems(path: str, addresses: t.Any) -> list[Problem]:
-    if addresses is None:
-        return []
-    if not isinstance(addresses, (list, tuple)):
-        return [Problem(path, addresses, "a list, each entry " + ADDRESS_FORM)]
-    found = []
-    for index, address in enumerate(addresses):
-        allowed, hint = _address_fault(address)
-        if allowed:
-            found.append(Problem("%s[%d]" % (path, index), address, allowed, hint))
-    return found
+def _address_problems(path: str, address: t.Any) -> list[Problem]:
+    fault = _address_fault(address)
+    return [] if fault is None else [Problem(path, address, ADDRESS_FORM, fault)]
 
 
-def _address_fault(address: t.Any) -> tuple[str, str]:
-    """What would be accepted instead, and why; two empty texts for a good address."""
+def _address_fault(address: t.Any) -> str | None:
+    """Why it is refused; "" where that is plain, and None for a good address."""
     if not isinstance(address, str):
-        return ADDRESS_FORM, ""
+        return ""
     if "/" not in address:
-        return ADDRESS_FORM, "the prefix length is missing"
+        return "the prefix length is missing"
     # Netmasks behind the slash would be understood by the library and by nothing else here.
     if not address.split("/", 1)[1].isdigit():
-        return ADDRESS_FORM, "behind the slash stands the number of network bits"
+        return "behind the slash stands the number of network bits"
     try:
         interface = ipaddress.ip_interface(address)
     except ValueError as exc:
-        return ADDRESS_FORM, str(exc)
+        return str(exc)
     network, bits = interface.network, interface.max_prefixlen
     if interface.ip.is_multicast or interface.ip.is_unspecified or interface.ip.is_loopback:
-        return ADDRESS_FORM, "it is not a unicast address of a host"
+        return "it is not a unicast address of a host"
     if network.prefixlen < bits - 1 and interface.ip == network.network_address:
-        return ADDRESS_FORM, "it is the address of the network %s itself" % network
+        return "it is the address of the network %s itself" % network
     if interface.version == 4 and network.prefixlen < bits - 1 and interface.ip == network.broadcast_address:
-        return ADDRESS_FORM, "it is the broadcast address of %s" % network
-    return "", ""
+        return "it is the broadcast address of %s" % network
+    return None
 
 
 def mtu_range(mode: str) -> str:
@@ -124,7 +96,7 @@ def _mtu_problems(path: str, item: t.Mapping[str, t.Any], facts: t.Mapping[str, 
     if mtu is None:
         return []
     mode = "datagram" if item.get("mode") == "datagram" else "connected"
-    number = _wanted.parse_mtu(mtu)
+    number = _wanted.parse_number(mtu)
     if number is not None and _wanted.MTU_MIN <= number <= _wanted.MTU_MAX[mode]:
         return []
     name, parent = (str(item[key]) if _wanted.is_name(item.get(key)) else "" for key in ("name", "parent"))
@@ -137,10 +109,10 @@ def _mtu_problems(path: str, item: t.Mapping[str, t.Any], facts: t.Mapping[str, 
 
 def _ipv6_mtu_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     """The kernel takes IPv6 away from an interface whose MTU is below the least of IPv6, and gives no error."""
-    number, addresses = _wanted.parse_mtu(item.get("mtu")), item.get("addresses")
-    if number is None or not _wanted.MTU_MIN <= number < _wanted.MTU_MIN_IPV6 or not isinstance(addresses, (list, tuple)):
+    number, addresses = _wanted.parse_number(item.get("mtu")), item.get("addresses")
+    if number is None or not _wanted.MTU_MIN <= number < _wanted.MTU_MIN_IPV6:
         return []
-    if not any(is_ipv6(address) for address in addresses):
+    if not isinstance(addresses, (list, tuple)) or not any(is_ipv6(address) for address in addresses):
         return []
     return [Problem(path + ".mtu", item.get("mtu"), "%d or more on an interface with an IPv6 address" % _wanted.MTU_MIN_IPV6, "that is the least of IPv6")]
 
@@ -154,7 +126,7 @@ def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     if parent is None and pkey is None:
         return []
     found = []
-    if not is_reference(parent):
+    if not _wanted.is_reference(parent):
         found.append(Problem(path + ".parent", parent, "the name of the interface on which the P_Key child is", "a pkey needs a parent"))
     number = _wanted.parse_pkey(pkey)
     if number is None or not 0 < number <= 0xFFFF or number == 0x8000:

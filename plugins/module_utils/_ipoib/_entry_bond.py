@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
@@ -28,7 +27,7 @@ def bond_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
         return []
     if not isinstance(bond, t.Mapping):
         return [Problem(path, bond, BOND_FORM)]
-    found = _unknown(path, bond, _wanted.BOND_KEYS)
+    found = unknown_keys(path, bond, _wanted.BOND_KEYS)
     if item.get("parent") is not None or item.get("pkey") is not None:
         hint = "the kernel makes P_Key children on ports only: make them there, and bond the children"
         found.append(Problem(path, bond, "an interface that is no P_Key child", hint))
@@ -41,7 +40,7 @@ def bond_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
         hint = "an IPoIB interface can't take over the hardware address of another, so the kernel allows nothing else"
         found.append(Problem(path + ".fail_over_mac", bond["fail_over_mac"], _wanted.BOND_POLICY, hint))
     miimon = bond.get("miimon")
-    if miimon is not None and not 1 <= (_wanted.parse_mtu(miimon) or 0) <= MIIMON_MAX:
+    if miimon is not None and not 1 <= (_wanted.parse_number(miimon) or 0) <= MIIMON_MAX:
         hint = "without it, nothing notices that a port has lost its link" if miimon in (0, "0") else ""
         found.append(Problem(path + ".miimon", miimon, "1 to %d ms" % MIIMON_MAX, hint))
     return found
@@ -54,7 +53,7 @@ def _port_problems(path: str, bond: t.Mapping[str, t.Any], name: t.Any) -> list[
     found = []
     for position, port in enumerate(ports):
         where = "%s.ports[%d]" % (path, position)
-        if not _is_reference(port):
+        if not _wanted.is_reference(port):
             found.append(Problem(where, port, "the name of a network interface, or its port GUID"))
         elif port == name:
             found.append(Problem(where, port, "an interface other than the bond itself"))
@@ -65,32 +64,21 @@ def _port_problems(path: str, bond: t.Mapping[str, t.Any], name: t.Any) -> list[
     return found
 
 
-def _is_reference(value: t.Any) -> bool:
-    return _wanted.is_name(value) or _wanted.is_guid(value)
-
-
 def route_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
-    routes = item.get("routes")
-    if routes is None:
-        return []
-    if not isinstance(routes, (list, tuple)):
-        return [Problem(path, routes, "a list, each entry " + ROUTE_FORM)]
-    found = []
-    for position, route in enumerate(routes):
-        found += _route_problems("%s[%d]" % (path, position), route, item.get("addresses"))
-    return found
+    return listed(path, item.get("routes"), form=ROUTE_FORM, check=lambda where, route: _route_problems(where, route, item.get("addresses")))
 
 
 def _route_problems(path: str, route: t.Any, addresses: t.Any) -> list[Problem]:
     if not isinstance(route, t.Mapping):
         return [Problem(path, route, ROUTE_FORM)]
-    found = _unknown(path, route, _wanted.ROUTE_KEYS)
+    found = unknown_keys(path, route, _wanted.ROUTE_KEYS)
     to, via, metric = route.get("to"), route.get("via"), route.get("metric")
     network = gateway = None
     if to != "default":
-        allowed, hint, network = _network(to)
-        if allowed:
-            found.append(Problem(path + ".to", to, allowed, hint))
+        try:
+            network = _network(to)
+        except ValueError as exc:
+            found.append(Problem(path + ".to", to, "a network such as 10.30.0.0/16, or default", str(exc)))
     if via is not None:
         gateway = _gateway(via)
         if gateway is None:
@@ -101,24 +89,16 @@ def _route_problems(path: str, route: t.Any, addresses: t.Any) -> list[Problem]:
         found.append(Problem(path + ".via", via, "an IPv%d address, as %s" % (network.version, to)))
     elif gateway is not None and not _reachable(gateway, addresses):
         found.append(Problem(path + ".via", via, "an address in a network of this interface", "the kernel takes no gateway that it can't reach over it"))
-    number = _metric(metric)
-    if metric is not None and (number is None or not 1 <= number <= METRIC_MAX):
+    if metric is not None and not 1 <= (_wanted.parse_number(metric) or 0) <= METRIC_MAX:
         found.append(Problem(path + ".metric", metric, "1 to %d" % METRIC_MAX))
     return found
 
 
-def _metric(value: t.Any) -> int | None:
-    return int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,10}\Z", value) else _wanted.parse_mtu(value)
-
-
-def _network(to: t.Any) -> tuple[str, str, ipaddress.IPv4Network | ipaddress.IPv6Network | None]:
-    form = "a network such as 10.30.0.0/16, or default"
+def _network(to: t.Any) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    """Raises ValueError, with the reason where that is not plain."""
     if not isinstance(to, str) or ("/" in to and not to.split("/", 1)[1].isdigit()):
-        return form, "", None
-    try:
-        return "", "", ipaddress.ip_network(to)
-    except ValueError as exc:
-        return form, str(exc), None
+        raise ValueError
+    return ipaddress.ip_network(to)
 
 
 def _gateway(via: t.Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -142,7 +122,16 @@ def _reachable(gateway: ipaddress.IPv4Address | ipaddress.IPv6Address, addresses
     return False
 
 
-def _unknown(path: str, item: t.Mapping[str, t.Any], keys: t.Sequence[str]) -> list[Problem]:
+def listed(path: str, value: t.Any, *, form: str, check: t.Callable[[str, t.Any], list[Problem]]) -> list[Problem]:
+    """A list, where there is one, with what `check` says of each entry and its place."""
+    if value is None:
+        return []
+    if not isinstance(value, (list, tuple)):
+        return [Problem(path, value, "a list, each entry " + form)]
+    return [problem for position, entry in enumerate(value) for problem in check("%s[%d]" % (path, position), entry)]
+
+
+def unknown_keys(path: str, item: t.Mapping[str, t.Any], keys: t.Sequence[str]) -> list[Problem]:
     found = []
     for key in sorted(str(key) for key in item if key not in keys):
         near = difflib.get_close_matches(key, keys, n=1)

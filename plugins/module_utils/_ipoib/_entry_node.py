@@ -25,7 +25,7 @@ def node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> l
     existing = sorted(name for name, netdev in netdevs.items() if netdev.get("kind") in IPOIB_KINDS)
     loaded = any(module.get("name") == "ib_ipoib" for module in facts.get("modules") or ())
     ports = infiniband_ports(facts)
-    found = []
+    found: list[Problem] = []
     absent = 0
     for entry in entries:
         path, wanted = entry.path, entry.wanted
@@ -33,26 +33,24 @@ def node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> l
             continue
         netdev = netdevs.get(wanted.name)
         if wanted.bond is not None:
-            found.extend(_bond_problems(entry, netdev, netdevs))
-            found.extend(_ipv6_problems(path, wanted, exists=netdev is not None, refused=facts.get("ipv6_refused") or {}))
-            continue
-        if netdev is None and entry.naming:
+            found += _bond_problems(entry, netdev, netdevs)
+        elif netdev is None and entry.naming:
             # It exists under another name, or comes with the driver and gets this one then.
-            found.extend(_mode_problems(path, wanted._replace(name=entry.naming.current or wanted.name), facts))
+            found += _mode_problems(path, wanted._replace(name=entry.naming.current or wanted.name), facts)
             continue
-        if netdev is not None and netdev.get("kind") not in IPOIB_KINDS:
+        elif netdev is not None and netdev.get("kind") not in IPOIB_KINDS:
             allowed = "an IPoIB interface of this node: " + (", ".join(existing) or "it has none")
             found.append(Problem(entry.name_path, wanted.name, allowed, "%s is not an IPoIB interface, but of kind %s" % (wanted.name, netdev.get("kind"))))
             continue
-        if netdev is None and not wanted.is_child:
-            absent += 1
-            fault = _missing_fault(absent + len([name for name in existing if not netdevs[name].get("parent")]), existing, loaded=loaded, ports=ports)
-            if fault:
-                found.append(Problem(entry.name_path, wanted.name, *fault))
-                continue
-        found.extend(_mode_problems(path, wanted, facts))
-        found.extend(_partition_problems(path, wanted, netdevs.get(wanted.parent)))
-        found.extend(_ipv6_problems(path, wanted, exists=netdev is not None, refused=facts.get("ipv6_refused") or {}))
+        else:
+            if netdev is None and not wanted.is_child:
+                absent += 1
+                fault = _missing_fault(absent + len([name for name in existing if not netdevs[name].get("parent")]), existing, loaded=loaded, ports=ports)
+                if fault:
+                    found.append(Problem(entry.name_path, wanted.name, *fault))
+                    continue
+            found += [*_mode_problems(path, wanted, facts), *_partition_problems(path, wanted, netdevs.get(wanted.parent))]
+        found += _ipv6_problems(path, wanted, (facts.get("ipv6_refused") or {}).get(wanted.name if netdev is not None else _ipv6.DEFAULT, ""))
     return found
 
 
@@ -78,10 +76,9 @@ def _partition_problems(path: str, wanted: _wanted.Interface, parent: t.Mapping[
     return [Problem(path + ".pkey", "0x%04x" % wanted.pkey, "a partition other than that of %s" % wanted.parent, hint)]
 
 
-def _ipv6_problems(path: str, wanted: _wanted.Interface, *, exists: bool, refused: t.Mapping[str, str]) -> list[Problem]:
-    reason = refused.get(wanted.name if exists else _ipv6.DEFAULT, "")
-    versions = [address for address in wanted.addresses if is_ipv6(address)]
-    return [Problem(path + ".addresses", versions[0], "IPv4 addresses on this node", reason)] if reason and versions else []
+def _ipv6_problems(path: str, wanted: _wanted.Interface, refusal: str) -> list[Problem]:
+    addresses = [address for address in wanted.addresses if is_ipv6(address)]
+    return [Problem(path + ".addresses", addresses[0], "IPv4 addresses on this node", refusal)] if refusal and addresses else []
 
 
 def _missing_fault(count: int, existing: t.Sequence[str], *, loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[str, str] | None:

@@ -34,30 +34,28 @@ class Entry(t.NamedTuple):
 
 
 def duplicates(entries: t.Sequence[Entry]) -> list[Problem]:
-    """An interface, a partition of a parent, or an address that is declared twice."""
+    """An interface, a partition of a parent, an address or a destination that is declared twice."""
     found = []
     seen: dict[tuple[str, ...], str] = {}
-
-    def once(key: tuple[str, ...], path: str, *, value: t.Any, what: str) -> None:
+    for key, path, value, allowed in (unique for entry in entries for unique in _unique(entry)):
         if key in seen:
-            found.append(Problem(path, value, what, "%s says the same" % seen[key]))
+            found.append(Problem(path, value, allowed, "%s says the same" % seen[key]))
         seen.setdefault(key, path)
-
-    for entry in entries:
-        path, wanted = entry.path, entry.wanted
-        once(("name", wanted.name), path + ".name", value=wanted.name, what="each interface once")
-        if wanted.is_child:
-            once(("partition", wanted.parent, str(wanted.pkey & 0x7FFF)), path + ".pkey", value=entry.item.get("pkey"), what="each partition once on a parent")
-        for position, address in enumerate(wanted.addresses if wanted.present else ()):
-            once(("address", address.split("/")[0]), "%s.addresses[%d]" % (path, position), value=address, what="each address once on a node")
-        for position, route in enumerate(wanted.routes if wanted.present else ()):
-            once(
-                ("route", route.to, str(route.metric)),
-                "%s.routes[%d]" % (path, position),
-                value=route.to,
-                what="each destination once on a node, or with another metric",
-            )
     return found
+
+
+def _unique(entry: Entry) -> t.Iterator[tuple[tuple[str, ...], str, t.Any, str]]:
+    """What can be declared once only: what makes it the same, where it stands, how it is written, and what is allowed."""
+    path, wanted = entry.path, entry.wanted
+    yield ("name", wanted.name), path + ".name", wanted.name, "each interface once"
+    if wanted.is_child:
+        yield ("partition", wanted.parent, str(wanted.pkey & 0x7FFF)), path + ".pkey", entry.item.get("pkey"), "each partition once on a parent"
+    if wanted.present:
+        for position, address in enumerate(wanted.addresses):
+            yield ("address", address.split("/")[0]), "%s.addresses[%d]" % (path, position), address, "each address once on a node"
+        for position, route in enumerate(wanted.routes):
+            where, allowed = "%s.routes[%d]" % (path, position), "each destination once on a node, or with another metric"
+            yield ("route", route.to, str(route.metric)), where, route.to, allowed
 
 
 def family_problems(entries: t.Sequence[Entry], names: t.Sequence[t.Any]) -> list[Problem]:

@@ -104,6 +104,8 @@ class Found(t.NamedTuple):
     """An earlier run has armed a rollback that neither went off nor was confirmed."""
     foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None
     """In a condensed state, instead of the foreign files: by back-end and interface, those that configure it."""
+    examined: frozenset[str] = frozenset()
+    """The interfaces that `foreign` was made for, whether there are such files or not."""
 
     @property
     def facts(self) -> dict[str, t.Any]:
@@ -116,10 +118,6 @@ class Found(t.NamedTuple):
             "stack": self.stack._asdict(),
             "ipv6_refused": self.ipv6_refused,
         }
-
-    @property
-    def up(self) -> frozenset[str]:
-        return frozenset(netdev.name for netdev in self.netdevs.values() if netdev.up)
 
     @property
     def raised(self) -> bool:

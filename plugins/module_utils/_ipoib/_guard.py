@@ -12,27 +12,34 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import identify
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming
 
 
 class Undecided(Exception):
     """A condensed state does not tell."""
 
 
-def conflicts(backend: Backend, name: str, found: Found) -> tuple[str, ...]:
+def conflicts(backend: Backend, name: str, found: Found, *, guids: t.Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The foreign files of a back-end that configure an interface. Raises Undecided where the state does not tell."""
     if found.foreign is None:
-        return backend.conflicts(name, found.files)
-    if name not in found.netdevs and name not in _registry.recorded(found.files):
+        return backend.format.conflicts(identify(name, found, guids), found.files)
+    if name not in found.examined:
         raise Undecided
     return found.foreign[backend.name].get(name, ())
 
 
-def foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.Iterable[str]) -> list[str]:
+def foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.Iterable[str], namings: t.Sequence[Naming] = ()) -> list[str]:
     """Files of others that configure a wanted interface, or lie where ours shall be."""
+    guids = {naming.name: naming.guid for naming in namings}
     conflicting = []
     for rival in _rivals(backend, found):
-        conflicting += ["%s configures %s" % (path, interface.name) for interface in interfaces for path in conflicts(rival, interface.name, found)]
+        conflicting += [
+            "%s configures %s" % (path, interface.name) for interface in interfaces for path in conflicts(rival, interface.name, found, guids=guids)
+        ]
     shared = {path for each in _registry.BACKENDS for path in each.shared}
     for path in sorted(paths):
         text = found.files.get(path, "")
@@ -61,7 +68,7 @@ def masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) ->
 def cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:
     """Changes that would cut the connection of this run. `touched`: the interfaces of which anything changes."""
     cuts = ["%s would be taken down" % record.name for record in removed if record.name in found.ssh_path]
-    strange = {name for each in _registry.BACKENDS if each.strips and each is not backend for name in each.records(found.files)}
+    strange = {name for each in _registry.BACKENDS if each.strips and each is not backend for name in each.format.records(found.files)}
     held = backend.held(found)
     for interface in interfaces:
         netdev = found.netdevs.get(interface.name)

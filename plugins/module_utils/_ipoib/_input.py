@@ -36,24 +36,22 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     for index, item in enumerate(interfaces):
         path = "%s[%d]" % (LIST, index)
         own = entry_problems(path, item, facts)
-        found.extend(own)
+        found += own
         if not own:
             sound.append((path, item))
-    on_node = facts is not None and variables.get("ipoib_state") != "absent"
-    entries, faults = _entries(sound, facts if on_node else None)
-    found.extend(faults)
-    found.extend(duplicates(entries))
-    found.extend(family_problems(entries, [item.get("name") for item in interfaces if isinstance(item, t.Mapping)]))
+    node = None if variables.get("ipoib_state") == "absent" else facts
+    entries, faults = _entries(sound, node)
+    found += [*faults, *duplicates(entries), *family_problems(entries, [item.get("name") for item in interfaces if isinstance(item, t.Mapping)])]
     of_bonds = bond_problems(entries)
-    found.extend(of_bonds)
-    if facts is not None and on_node:
-        found.extend(node_problems(entries if of_bonds else together(entries), facts))
+    found += of_bonds
+    if node is not None:
+        found += node_problems(entries if of_bonds else together(entries), node)
     return found
 
 
 def _scalars(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     found = value_problems(VARIABLES, variables)
-    seconds = _wanted.parse_mtu(variables.get("ipoib_rollback_timeout", 0))
+    seconds = _wanted.parse_number(variables.get("ipoib_rollback_timeout", 0))
     if seconds is None or not (seconds == 0 or ROLLBACK_MIN <= seconds <= ROLLBACK_MAX):
         allowed = "0 (refuse what would cut the connection), or %d to %d seconds" % (ROLLBACK_MIN, ROLLBACK_MAX)
         found.append(Problem("ipoib_rollback_timeout", variables["ipoib_rollback_timeout"], allowed))

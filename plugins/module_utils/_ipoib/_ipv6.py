@@ -32,11 +32,7 @@ def refused(root: str, names: t.Iterable[str], enabled: bool = False) -> dict[st
     if os.path.isdir(os.path.join(root, _SYSCTL)) and not os.path.isdir(os.path.join(root, _SYSCTL, "ipv6/conf")):
         reason = "the kernel of this node has no IPv6: take ipv6.disable=1 off its command line, or leave the address out"
         return dict.fromkeys([*names, DEFAULT], reason)
-    found: dict[str, str] = {}
-    if enabled:
-        return found
-    for name in [*names, DEFAULT]:
-        # os.access also knows of a /proc/sys that is mounted read-only, as in containers.
-        if is_off(root, name) and not os.access(switch(root, name), os.W_OK):
-            found[name] = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside" % name
-    return found
+    reason = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside"
+    # os.access also knows of a /proc/sys that is mounted read-only, as in containers.
+    off = [name for name in [*names, DEFAULT] if not enabled and is_off(root, name) and not os.access(switch(root, name), os.W_OK)]
+    return {name: reason % name for name in off}

@@ -14,13 +14,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._ipv6 import is_off, switch
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, family, reset_mtu, route_text, unequal_routes
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, reset_mtu, unequal_routes
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Record
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
 
 
 class Kernel:
@@ -39,11 +40,9 @@ class Kernel:
             return
         self._write(path, mode + "\n", "set %s to mode %s" % (name, mode))
 
-    def set_mtu(self, name: str, mtu: int) -> None:
-        self._run(["ip", "link", "set", "dev", name, "mtu", str(mtu)])
-
-    def set_link(self, name: str, state: str) -> None:
-        self._run(["ip", "link", "set", "dev", name, state])
+    def set_link(self, name: str, *words: str) -> None:
+        """One setting of an interface, in the words of `ip link set`."""
+        self._run(["ip", "link", "set", "dev", name, *words])
 
     def add_address(self, name: str, address: str) -> None:
         if ":" in address and is_off(self._root, name):
@@ -55,9 +54,6 @@ class Kernel:
     def delete_address(self, name: str, address: str) -> None:
         # 2: it went with the primary address of its network before.
         self._run(["ip", "address", "del", address, "dev", name], ok=(0, 2))
-
-    def rename(self, current: str, name: str) -> None:
-        self._run(["ip", "link", "set", "dev", current, "name", name])
 
     def add_child(self, interface: Interface) -> None:
         """Through netlink: back-ends that make children this way take such a child for their own."""
@@ -97,7 +93,7 @@ class Kernel:
             self.set_mode(interface.name, interface.mode)
             mtu = 0
         if interface.mtu and interface.mtu != mtu:
-            self.set_mtu(interface.name, interface.mtu)
+            self.set_link(interface.name, "mtu", str(interface.mtu))
 
     def addresses(self, interface: Interface, netdev: Netdev) -> None:
         """New addresses before old ones go, so that the interface is never without."""
@@ -116,10 +112,22 @@ class Kernel:
         """New routes before old ones go."""
         missing, left = unequal_routes(found, interface.routes)
         for route in missing:
-            self._run(["ip", family(route), "route", "replace", *route_text(route).split(), "dev", interface.name])
+            self._run(["ip", route.family, "route", "replace", *route.words(interface.name)])
         for route in left:
             # 2: it went with its gateway's network before.
-            self._run(["ip", family(route), "route", "del", *route_text(route).split(), "dev", interface.name], ok=(0, 2))
+            self._run(["ip", route.family, "route", "del", *route.words(interface.name)], ok=(0, 2))
+
+    def alter(self, interface: Interface, netdev: Netdev, found: Found) -> None:
+        """Change an interface without a bounce."""
+        self.addresses(interface, netdev)
+        if not netdev.up:
+            self.set_link(interface.name, "up")
+        self.routes(interface, found.routes.get(interface.name, ()))
+
+    def clear(self, netdev: Netdev) -> None:
+        """Take all addresses off an interface."""
+        for address in netdev.addresses:
+            self.delete_address(netdev.name, address)
 
     def release(self, record: Record, netdev: Netdev) -> None:
         """Take off what was ours: a child goes, a parent returns to how the kernel makes it."""
@@ -130,49 +138,53 @@ class Kernel:
             self.delete_child(netdev)
             return
         if netdev.master:
-            self.leave(netdev.name)
+            self.set_link(netdev.name, "nomaster")
         ours = canonical(record.addresses)
         for address in canonical(netdev.addresses):
             if address in ours:
                 self.delete_address(record.name, address)
         if netdev.mode == "connected":
             self.set_mode(record.name, _wanted.KERNEL_MODE)
-        if netdev.mode == "connected" or reset_mtu(record, netdev):
-            self.set_mtu(record.name, _wanted.KERNEL_MTU)
+        if reset_mtu(record, netdev):
+            self.set_link(record.name, "mtu", str(_wanted.KERNEL_MTU))
         if netdev.up and all(address in ours for address in canonical(netdev.addresses)):
             self.set_link(record.name, "down")
 
-    def leave(self, port: str) -> None:
-        self._run(["ip", "link", "set", "dev", port, "nomaster"])
-
-    def bond(self, interface: Interface, netdev: Netdev | None, *, state: BondState | None, netdevs: t.Mapping[str, Netdev]) -> None:
+    def bond(self, interface: Interface, found: Found) -> None:
         """The bond with its options and its ports, whose modes are set by now. Its MTU before the ports: they get it when they enter."""
-        bond = interface.bond
+        bond, name = interface.bond, interface.name
         if bond is None:
             return
-        name, options = interface.name, ["miimon", str(bond.miimon)]
-        if netdev is not None and state is not None and (state.mode, state.fail_over_mac) != (_wanted.BOND_MODE, _wanted.BOND_POLICY):
-            # Neither can be changed while the bond is up or has ports, and IPoIB ports are in no such bond.
+        netdev, state = found.netdevs.get(name), found.bonds.get(name, BondState())
+        if netdev is not None and not self._is_fit(interface, netdev, state):
             self._run(["ip", "link", "delete", "dev", name])
             netdev = None
-        if netdev is not None and interface.mtu and netdev.mtu != interface.mtu and not self._took_mtu(name, interface.mtu):
-            self._run(["ip", "link", "delete", "dev", name])
-            netdev = None
+        options = ["miimon", str(bond.miimon)]
         if netdev is None:
+            state = BondState()
             self._add_bond(name, ["mode", _wanted.BOND_MODE, "fail_over_mac", _wanted.BOND_POLICY, *options])
-        elif state is not None and state.miimon != bond.miimon:
-            self._run(["ip", "link", "set", "dev", name, "type", "bond", *options])
-        if interface.mtu and netdev is None:
-            self.set_mtu(name, interface.mtu)
+            if interface.mtu:
+                self.set_link(name, "mtu", str(interface.mtu))
+        elif state.miimon != bond.miimon:
+            self.set_link(name, "type", "bond", *options)
         members = netdev.members if netdev is not None else ()
         for port in members:
             if port not in bond.ports:
-                self.leave(port)
+                self.set_link(port, "nomaster")
         for port in bond.ports:
             # A port that is still to come enters when its back-end brings it.
-            if port not in members and port in netdevs:
-                self._enter(port, name, netdevs[port])
-        self._prefer(name, bond, found=state.primary if state is not None and netdev is not None else "", present=netdevs)
+            if port not in members and port in found.netdevs:
+                self._enter(port, name, found.netdevs[port])
+        if not bond.primary and state.primary:
+            self._write(self._attribute(name, "bonding/primary"), "\n", "take back the primary port of %s" % name)
+        elif bond.primary != state.primary and bond.primary in found.netdevs:
+            self.set_link(name, "type", "bond", "primary", bond.primary)
+
+    def _is_fit(self, interface: Interface, netdev: Netdev, state: BondState) -> bool:
+        """Whether the bond can become what it shall be. Neither option can be changed while it is up or has ports, and IPoIB ports are in no such bond."""
+        if (state.mode, state.fail_over_mac) != (_wanted.BOND_MODE, _wanted.BOND_POLICY):
+            return False
+        return not interface.mtu or netdev.mtu == interface.mtu or self._took_mtu(interface.name, interface.mtu)
 
     def _took_mtu(self, name: str, mtu: int) -> bool:
         """Gives the bond the MTU, if it takes it. One that the first port was refused by is an Ethernet bond from then on, with 1500 as its largest MTU,
@@ -195,15 +207,6 @@ class Kernel:
 
     def _enter(self, port: str, bond: str, netdev: Netdev) -> None:
         """The kernel takes in no interface that is up, and what is in a bond has no addresses of its own."""
-        for address in canonical(netdev.addresses):
-            self.delete_address(port, address)
+        self.clear(netdev)
         self.set_link(port, "down")
-        self._run(["ip", "link", "set", "dev", port, "master", bond])
-
-    def _prefer(self, name: str, bond: Bond, *, found: str, present: t.Container[str]) -> None:
-        if bond.primary == found or (bond.primary and bond.primary not in present):
-            return
-        if bond.primary:
-            self._run(["ip", "link", "set", "dev", name, "type", "bond", "primary", bond.primary])
-        else:
-            self._write(self._attribute(name, "bonding/primary"), "\n", "take back the primary port of %s" % name)
+        self.set_link(port, "master", bond)

@@ -11,7 +11,7 @@ import glob
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _links, _modules, _netdevs, _ports, _ssh, _stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _modules, _netdevs, _ports, _ssh, _stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, number
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
@@ -19,21 +19,22 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _co
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Evidence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
-def look(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Found:
+def look(run: Runner, environ: t.Mapping[str, str], root: str = "/", *, declared: t.Mapping[str, str] | None = None) -> Found:
     """The state in the form in which it may leave the node, see _condense."""
-    return _condense.condensed(look_whole(run, environ, root))
+    return _condense.condensed(look_whole(run, environ, root), declared)
 
 
 def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Found:
     """The state with all files whole. A few processes: `ip` three times and `systemctl`, and one or two more for ssh, OFED and back-ends."""
     ports = _ports.read_ports(root)
     stack = _stack.read_stack(run, root)
-    netdevs = _netdevs.read_netdevs(root, ports, links=_links.read_links(run), refused=_stack.connected_refused(stack))
+    netdevs = _netdevs.read_netdevs(root, ports, links=_ip.read_links(run), refused=_stack.connected_refused(stack))
     names = {_boot.UNIT, *(name for backend in _registry.BACKENDS for name in (backend.service, *backend.units) if name)}
     units = show_units(run, sorted(names)) if run.has("systemctl") else {}
     files = read_files(root)
@@ -62,7 +63,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
 
 def _routes(run: Runner) -> dict[str, tuple[Route, ...]]:
     found: dict[str, tuple[Route, ...]] = {}
-    for row in _links.read_static_routes(run):
+    for row in _ip.read_static_routes(run):
         found[row.device] = (*found.get(row.device, ()), Route(row.to, row.via, row.metric))
     return found
 

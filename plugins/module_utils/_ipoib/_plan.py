@@ -52,8 +52,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     Raises _guard.Undecided where a condensed state is not enough.
     """
     backend, interfaces = _registry.named(wanted.backend), wanted.interfaces
-    namings = _rename.current(wanted.namings, found.netdevs)
-    renames, later, netdevs = _rename.sort_out(namings, found.netdevs, found.ssh_path)
+    renames, later, netdevs = _rename.sort_out(wanted.namings, found)
     found = found._replace(netdevs=netdevs)
     deferred = _rename.waiting(later, interfaces)
     live = [interface for interface in interfaces if interface.name not in deferred]
@@ -61,11 +60,12 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     names = {interface.name for interface in interfaces}
     gone = [record for name, record in records.items() if name not in names]
     removed = tuple(sorted(gone, key=lambda record: (_rank(found, record.name), record.name)))
-    files = wanted_files(found, interfaces, backend, namings=namings)
-    _refuse(found, interfaces, backend, records=records, paths=files)
+    files = wanted_files(found, interfaces, backend, namings=wanted.namings)
+    _refuse_giving_up(wanted, removed)
+    _refuse(found, wanted, backend, records=records, paths=files)
     changes = [change for record in removed for change in removal_changes(record, found.netdevs.get(record.name))]
     changes += _file_changes(found, files)
-    changes += _unit_changes(found, interfaces, backend)
+    changes += _unit_changes(found, files)
     changes += [_rename.change_of(naming) for naming in renames]
     ending = {record.name for record in removed}
     for interface in live:
@@ -88,7 +88,8 @@ def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, nami
     written = tuple(files)
     for each in _registry.BACKENDS:
         files.update(each.edit(found.files, written))
-    files.update(_boot.render(backend.boots(interfaces, found)))
+    if backend.needs_boot_unit(found):
+        files.update(_boot.render(interfaces))
     files.update(_rename.render(namings))
     return files
 
@@ -102,11 +103,25 @@ def _file_changes(found: Found, wanted: t.Mapping[str, str]) -> tuple[Change, ..
     )
 
 
-def _refuse(found: Found, interfaces: Interfaces, backend: Backend, *, records: t.Collection[str], paths: t.Iterable[str]) -> None:
+def _refuse_giving_up(wanted: Wanted, removed: t.Sequence[Record]) -> None:
+    """A declaration without interfaces is more often a slip, such as a file of variables that no longer applies, than a wish."""
+    if wanted.interfaces or wanted.dismissed is None:
+        return
+    going = sorted(record.name for record in removed if record.name not in wanted.dismissed)
+    if going:
+        raise Refused(
+            "ipoib_interfaces declares no interface, and the node would lose all that it has from earlier runs: %s; declare them under ipoib_interfaces, "
+            "or consent with rdma_allow_removal: true" % ", ".join(going),
+            removed=going,
+        )
+
+
+def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collection[str], paths: t.Iterable[str]) -> None:
+    interfaces = wanted.interfaces
     faults = backend.faults(interfaces, found)
     if faults:
         raise Refused("%s can't do it: %s; or name another back-end in ipoib_backend" % (backend.name, "; ".join(faults)), problems=list(faults))
-    conflicts = _guard.foreign(found, interfaces, backend, paths=paths)
+    conflicts = _guard.foreign(found, interfaces, backend, paths=paths, namings=wanted.namings)
     if conflicts:
         raise Refused("%s; take the interface out of the file, or remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
     conflicts = _guard.masters(found, interfaces, records)
@@ -121,10 +136,9 @@ def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, 
     return frozenset(names | {interface.name for interface in interfaces if written.intersection(backend.render([interface], found))})
 
 
-def _unit_changes(found: Found, interfaces: Interfaces, backend: Backend) -> tuple[Change, ...]:
-    wanted = bool(_boot.connected_parents(backend.boots(interfaces, found)))
+def _unit_changes(found: Found, wanted: t.Container[str]) -> tuple[Change, ...]:
     before = _boot.ENABLED if found.boot_unit.enabled == "enabled" else _boot.DISABLED
-    return changes_of(Change(Kind.UNIT, _boot.UNIT, "enabled", before, _boot.ENABLED if wanted else _boot.DISABLED))
+    return changes_of(Change(Kind.UNIT, _boot.UNIT, "enabled", before, _boot.ENABLED if _boot.UNIT_PATH in wanted else _boot.DISABLED))
 
 
 def _rank(found: Found, name: str) -> int:

@@ -35,16 +35,16 @@ class _Finder:
     def __init__(self, facts: t.Mapping[str, t.Any]) -> None:
         self.ports = infiniband_ports(facts)
         self.functions = {str(hca.get("pci")): hca.get("name") for hca in facts.get("hcas") or () if hca.get("pci")}
-        self._netdevs = [netdev for netdev in facts.get("netdevs") or () if netdev.get("kind") == "ipoib" and netdev.get("port_guid")]
+        self._current = {netdev.get("port_guid"): str(netdev.get("name")) for netdev in facts.get("netdevs") or () if netdev.get("kind") == "ipoib"}
+        # The kernel counts in the order of the ports.
+        self._coming = {port.get("port_guid"): "ib%d" % position for position, port in enumerate(self.ports)}
 
     def current(self, guid: str) -> str:
-        return next((str(netdev["name"]) for netdev in self._netdevs if netdev["port_guid"] == guid), "")
+        return self._current.get(guid, "")
 
     def expected(self, guid: str) -> str:
-        """The kernel counts `ibN` in the order of the ports; an interface that is there has the name that it has."""
-        found = self.current(guid)
-        position = next((position for position, port in enumerate(self.ports) if port.get("port_guid") == guid), -1)
-        return found or ("ib%d" % position if position >= 0 else "")
+        """An interface that is there has the name that it has."""
+        return self.current(guid) or self._coming.get(guid, "")
 
     def listed(self) -> str:
         return ", ".join("%s (%s)" % (port.get("port_guid"), port.get("name")) for port in self.ports) or "it has none"
@@ -82,20 +82,15 @@ def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.
             problem = Problem(path, item.get("name") or guid, "each port once", "%s means the port %s too" % (owners[guid], guid))
         if problem is not None:
             problems.append(problem)
-            items.append(item)
-            continue
-        name = item.get("name")
-        if guid:
-            names[guid] = name or finder.expected(guid)
-            if name:
-                namings.append(Naming(name, guid, finder.current(guid)))
-        items.append({**item, "name": names[guid]} if guid else item)
-    found = []
-    for (path, _item), item in zip(interfaces, items):
-        changed, faults = _referring(path, item, names=names, finder=finder)
-        found.append(changed)
-        problems += faults
-    return Resolution(tuple(found), tuple(namings), tuple(problems))
+        elif guid:
+            names[guid] = item.get("name") or finder.expected(guid)
+            if item.get("name"):
+                namings.append(Naming(item["name"], guid, finder.current(guid)))
+            item = {**item, "name": names[guid]}
+        items.append((path, item))
+    found = [_referring(path, item, names=names, finder=finder) for path, item in items]
+    problems += [fault for _item, faults in found for fault in faults]
+    return Resolution(tuple(item for item, _faults in found), tuple(namings), tuple(problems))
 
 
 def _referring(path: str, item: t.Mapping[str, t.Any], *, names: t.Mapping[str, str], finder: _Finder) -> tuple[dict[str, t.Any], list[Problem]]:

@@ -4,22 +4,24 @@
 
 # Private to this collection: it may change without notice.
 
-"""The network back-ends, each by one line."""
+"""The network back-ends, each by one line, and which of them manages a node."""
 
 from __future__ import annotations
 
 import posixpath
+import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _rename
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Files
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Files, Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_backend import IFCFG
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdown_backend import IFUPDOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netplan_backend import NETPLAN
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence, Record
 
 # In the order in which former ones let go of interfaces and are told that files have gone.
 BACKENDS: tuple[Backend, ...] = (
@@ -31,24 +33,61 @@ BACKENDS: tuple[Backend, ...] = (
     WICKED,
 )
 
-# No back-end: removing needs none, and must work where the one that was used is gone.
-NONE = Backend()
+
+class NoBackend(Backend):
+    """Removing needs none, and must work where the one that was used is gone."""
+
+    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
+        return {}
+
+    def held(self, found: Found) -> None:
+        return None
 
 
 def named(name: str) -> Backend:
-    """The back-end of this name; NONE for ""."""
-    return next((backend for backend in BACKENDS if backend.name == name), NONE)
+    """The back-end of this name; for "", one that does nothing."""
+    return next((backend for backend in BACKENDS if backend.name == name), NoBackend())
 
 
-def names() -> tuple[str, ...]:
-    return tuple(backend.name for backend in BACKENDS)
+def choose(name: str, presences: t.Mapping[str, Presence]) -> Backend:
+    """The back-end to use: `name`, or with `auto` the one that manages the node.
+
+    Raises Refused where several claim the node, or where the chosen one can't be used.
+    """
+    chosen = next(backend for backend in BACKENDS if backend.name == (name if name != "auto" else _strongest(presences)))
+    missing = presences[chosen.name].missing
+    if missing:
+        raise Refused(missing)
+    return chosen
+
+
+def _strongest(presences: t.Mapping[str, Presence]) -> str:
+    claims = {name: presence.claim for name, presence in presences.items() if presence.claim is not None}
+    if not claims:
+        raise Unsupported(
+            "no network back-end that this module knows manages this node: none of %s is in use; enable one of them, or name it in ipoib_backend "
+            "to learn what it lacks" % ", ".join(presences)
+        )
+    renderers = {claim.renderer for claim in claims.values()}
+
+    def weight(name: str, claim: Claim) -> int:
+        # What another back-end hands its files to does not compete with it.
+        return min(claim.weight, 1) if claim.presumed and name in renderers else claim.weight
+
+    weights = {name: weight(name, claim) for name, claim in claims.items()}
+    strongest = [name for name in claims if weights[name] == max(weights.values())]
+    if len(strongest) > 1:
+        listed = "; ".join("%s (%s)" % (name, claims[name].because) for name in strongest)
+        advice = " or ".join(strongest)
+        raise Refused("more than one network back-end manages this node: %s; name the one to use in ipoib_backend: %s" % (listed, advice))
+    return strongest[0]
 
 
 def recorded(files: Files) -> dict[str, Record]:
     """What earlier runs did, with whatever back-end."""
     found: dict[str, Record] = {}
     for backend in BACKENDS:
-        found.update(backend.records(files))
+        found.update(backend.format.records(files))
     for name, mtu in _boot.recorded_mtus(files).items():
         found[name] = found.get(name, Record(name))._replace(mtu=mtu)
     return found
@@ -58,7 +97,7 @@ def is_ours(path: str, text: str) -> bool:
     """Whether a file belongs to this collection."""
     if path in (*_boot.PATHS, _rename.RULE_PATH):
         return HEADER in text
-    return any(backend.is_ours(path, text) for backend in BACKENDS)
+    return any(backend.format.is_ours(path, text) for backend in BACKENDS)
 
 
 def file_mode(path: str) -> int:

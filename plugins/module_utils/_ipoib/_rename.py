@@ -19,15 +19,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 
 RULE_PATH = "/etc/udev/rules.d/70-rdma-ofed-ipoib-names.rules"
 _RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL!="*.*", TEST!="bonding", ATTR{type}=="32", ATTR{address}=="*:%s", NAME="%s"\n'
-
-
-def current(namings: t.Sequence[Naming], netdevs: t.Mapping[str, Netdev]) -> tuple[Naming, ...]:
-    """The namings with what their interfaces are called now."""
-    names = {netdev.port_guid: netdev.name for netdev in reversed(list(netdevs.values())) if netdev.kind == "ipoib"}
-    return tuple(naming._replace(current=names.get(naming.guid, "")) for naming in namings)
 
 
 def render(namings: t.Sequence[Naming]) -> dict[str, str]:
@@ -43,16 +38,15 @@ def _tail(guid: str) -> str:
     return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))
 
 
-def obstacle(naming: Naming, netdevs: t.Mapping[str, Netdev], ssh_path: t.Collection[str]) -> str:
+def obstacle(naming: Naming, found: Found) -> str:
     """Why an interface can't get its name now; "" where it can. The kernel renames only what is down."""
-    current = netdevs[naming.current]
-    if naming.name in netdevs:
+    if naming.name in found.netdevs:
         return "another interface is called %s" % naming.name
-    if naming.current in ssh_path:
+    if naming.current in found.ssh_path:
         return "the connection of this run goes through %s" % naming.current
-    if current.up:
+    if found.netdevs[naming.current].up:
         return "%s is up" % naming.current
-    return "%s has a P_Key child" % naming.current if any(netdev.parent == naming.current for netdev in netdevs.values()) else ""
+    return "%s has a P_Key child" % naming.current if any(netdev.parent == naming.current for netdev in found.netdevs.values()) else ""
 
 
 def change_of(naming: Naming) -> Change:
@@ -65,22 +59,21 @@ def reason_of(pending: Pending) -> str:
     return "%s gets its name %s at the next start: %s" % (change.before, change.after, "; ".join(pending.why))
 
 
-def sort_out(
-    namings: t.Sequence[Naming], netdevs: t.Mapping[str, Netdev], ssh_path: t.Collection[str]
-) -> tuple[tuple[Naming, ...], dict[str, Pending], dict[str, Netdev]]:
+def sort_out(namings: t.Sequence[Naming], found: Found) -> tuple[tuple[Naming, ...], dict[str, Pending], dict[str, Netdev]]:
     """Those that get their name now, why others do not (by the name that they shall have), and the interfaces by their names after that."""
     now, later = [], {}
-    found = dict(netdevs)
-    for naming in namings:
-        if naming.current not in netdevs or naming.current == naming.name:
+    netdevs = dict(found.netdevs)
+    names = {netdev.port_guid: netdev.name for netdev in reversed(list(found.netdevs.values())) if netdev.kind == "ipoib"}
+    for naming in (naming._replace(current=names.get(naming.guid, "")) for naming in namings):
+        if naming.current in ("", naming.name):
             continue
-        reason = obstacle(naming, netdevs, ssh_path)
+        reason = obstacle(naming, found)
         if reason:
             later[naming.name] = Pending(change_of(naming)._replace(needs="reboot"), (reason,))
         else:
             now.append(naming)
-            found[naming.name] = found.pop(naming.current)._replace(name=naming.name)
-    return tuple(now), later, found
+            netdevs[naming.name] = netdevs.pop(naming.current)._replace(name=naming.name)
+    return tuple(now), later, netdevs
 
 
 def waiting(names: t.Iterable[str], interfaces: t.Sequence[Interface]) -> frozenset[str]:

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, family, route_text, unequal_routes
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -50,8 +50,8 @@ def undo_of(todo: IpoibPlan, found: Found) -> Undo:
     before = [found.netdevs[name] for name in dict.fromkeys(names) if name in found.netdevs]
     new = [interface.name for interface in todo.interfaces if interface.name not in found.netdevs and (interface.is_child or interface.bond is not None)]
     touched = _touched(todo)
-    lines = [line for backend in _registry.BACKENDS for line in backend.shell_before(touched)] + lines
-    lines += [line for backend in _registry.BACKENDS for line in backend.shell_generate(touched)]
+    for backend in _registry.BACKENDS:
+        lines = backend.shell_files(lines, touched)
     lines += [line for backend in _registry.BACKENDS for line in backend.shell_reload(touched, found)]
     lines += ["[ ! -e /sys/class/net/%s ] || ip link delete dev %s" % (name, name) for name in reversed(new)]
     lines += ["ip link set dev %s name %s" % (naming.name, naming.current) for naming in todo.renames]
@@ -91,7 +91,7 @@ def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
 def _touched(todo: IpoibPlan) -> frozenset[str]:
     """The back-ends whose files change, and those that these render through."""
     texts = {change.subject: change.before or change.after for change in todo.plan.about(Kind.FILE)}
-    touched = [backend for backend in _registry.BACKENDS if any(backend.is_ours(path, text) for path, text in texts.items())]
+    touched = [backend for backend in _registry.BACKENDS if any(backend.format.is_ours(path, text) for path, text in texts.items())]
     return frozenset(name for backend in touched for name in (backend.name, *backend.renders_through))
 
 
@@ -123,13 +123,11 @@ def _link(netdev: Netdev, found: Found, interface: Interface | None) -> list[str
     name, routes = netdev.name, found.routes.get(netdev.name, ())
     lines = []
     if interface is not None:
-        lines += ["ip %s route del %s dev %s" % (family(route), route_text(route), name) for route in unequal_routes(routes, interface.routes)[0]]
+        lines += ["ip %s route del %s" % (route.family, " ".join(route.words(name))) for route in unequal_routes(routes, interface.routes)[0]]
         lines += ["ip address del %s dev %s" % (address, name) for address in canonical(interface.addresses) if address not in canonical(netdev.addresses)]
     lines += ["ip link set dev %s mtu %d" % (name, netdev.mtu), "ip link set dev %s %s" % (name, "up" if netdev.up else "down")]
     lines += ["ip address replace %s%s dev %s" % (address, "" if ":" in address else " broadcast +", name) for address in canonical(netdev.addresses)]
-    for route in routes:
-        lines.append("ip %s route replace %s dev %s" % (family(route), route_text(route), name))
-    return lines
+    return lines + ["ip %s route replace %s" % (route.family, " ".join(route.words(name))) for route in routes]
 
 
 def is_armed(run: Runner, root: str = "/") -> bool:

@@ -29,6 +29,8 @@ KERNEL_MTU = 2044
 
 # The default partition, in which every port is, as a full member.
 DEFAULT_PKEY = 0xFFFF
+# The bit of a P_Key that says what the member may talk to: with it, all others of the partition.
+FULL_MEMBER = 0x8000
 
 # Datagram MTUs that a broadcast group can impose: the InfiniBand MTU less the 4 bytes of the IPoIB header.
 GROUP_MTUS = (252, 508, 1020, 2044, 4092)
@@ -56,6 +58,18 @@ class Route(t.NamedTuple):
     metric: int = 0
     """0: the kernel's choice."""
 
+    @property
+    def family(self) -> str:
+        """As an option of `ip`."""
+        return "-%d" % version(self.to)
+
+    def words(self, device: str = "") -> list[str]:
+        """As `ip route` takes it."""
+        words = [self.to]
+        for word, value in (("via", self.via), ("dev", device), ("metric", str(self.metric or ""))):
+            words += [word, value] if value else []
+        return words
+
 
 class Bond(t.NamedTuple):
     """What makes an interface a bond. The bonding mode is active-backup: the kernel takes IPoIB ports into no other."""
@@ -67,13 +81,19 @@ class Bond(t.NamedTuple):
     miimon: int = BOND_MIIMON
     """How often the carrier is looked at, in ms."""
 
+    @property
+    def options(self) -> list[str]:
+        """As the bonding driver calls them."""
+        options = ["mode=" + BOND_MODE, "miimon=%d" % self.miimon, "fail_over_mac=" + BOND_POLICY]
+        return [*options, "primary=" + self.primary] if self.primary else options
+
 
 class Interface(t.NamedTuple):
     """One interface as it shall be. Addresses are `ADDRESS/PREFIX` in Python's canonical spelling."""
 
     name: str
     mode: str = KERNEL_MODE
-    """`auto` as declared; after _modes.settled, `datagram` or `connected`. Of a bond: that of its ports."""
+    """`auto` as declared; after _capability.settled, `datagram` or `connected`. Of a bond: that of its ports."""
     mode_reason: str = ""
     """Why this mode; empty as declared."""
     mtu: int = 0
@@ -92,6 +112,11 @@ class Interface(t.NamedTuple):
     @property
     def is_child(self) -> bool:
         return bool(self.parent)
+
+    @property
+    def is_limited(self) -> bool:
+        """A P_Key child whose membership is limited."""
+        return self.is_child and not self.pkey & FULL_MEMBER
 
 
 class Naming(t.NamedTuple):
@@ -114,6 +139,8 @@ class Wanted(t.NamedTuple):
     namings: tuple[Naming, ...] = ()
     rollback: bool = False
     """Whether changes that cut the connection of the run are allowed, because a timer reverts them."""
+    dismissed: frozenset[str] | None = frozenset()
+    """Interfaces that may go though none is declared beside them, because the declaration names them as absent; None for all."""
 
 
 def parse_pkey(value: t.Any) -> int | None:
@@ -127,18 +154,23 @@ def parse_pkey(value: t.Any) -> int | None:
     return None
 
 
-def parse_mtu(value: t.Any) -> int | None:
-    """An MTU given as an integer, or as its digits, which is what a template leaves of it; None where it is neither."""
+def parse_number(value: t.Any) -> int | None:
+    """An integer, or its digits, which is what a template leaves of it; None where it is neither."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
         return value
-    return int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,6}\Z", value) else None
+    return int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,10}\Z", value) else None
 
 
 def parse_address(value: str) -> str:
     """`ADDRESS/PREFIX` in canonical spelling. Raises ValueError for anything else."""
     return str(ipaddress.ip_interface(value))
+
+
+def version(value: str) -> int:
+    """Of an address, a network or an address with its prefix length, which has been parsed before."""
+    return 6 if ":" in value else 4
 
 
 def child_name(parent: str, pkey: int) -> str:
@@ -156,6 +188,11 @@ def is_guid(value: t.Any) -> bool:
     return isinstance(value, str) and _GUID.match(value) is not None
 
 
+def is_reference(value: t.Any) -> bool:
+    """A name, or the port GUID that stands for one."""
+    return is_name(value) or is_guid(value)
+
+
 def is_name(value: t.Any) -> bool:
     # The kernel takes more; such names would need quoting in the files of every back-end.
     return isinstance(value, str) and re.match(r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,14}\Z", value) is not None
@@ -171,8 +208,7 @@ def parse_route(item: t.Mapping[str, t.Any]) -> Route:
 
 def parse_bond(item: t.Mapping[str, t.Any]) -> Bond:
     """The bond of an entry that has passed `problems`."""
-    miimon = parse_mtu(item.get("miimon"))
-    return Bond(tuple(item["ports"]), item.get("primary") or "", BOND_MIIMON if miimon is None else miimon)
+    return Bond(tuple(item["ports"]), item.get("primary") or "", parse_number(item.get("miimon")) or BOND_MIIMON)
 
 
 def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
@@ -183,13 +219,18 @@ def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
         name=item.get("name") or item.get("port_guid") or item.get("pci") or child_name(parent, pkey),
         addresses=tuple(parse_address(address) for address in item.get("addresses") or ()),
         mode=item.get("mode") or "auto",
-        mtu=parse_mtu(item.get("mtu")) or 0,
+        mtu=parse_number(item.get("mtu")) or 0,
         parent=parent,
         pkey=pkey,
         present=(item.get("state") or "present") == "present",
         routes=tuple(parse_route(route) for route in item.get("routes") or ()),
         bond=parse_bond(item["bond"]) if item.get("bond") is not None else None,
     )
+
+
+def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
+    """The interfaces to bring up: bonds bring up their ports themselves."""
+    return tuple(interface.name for interface in interfaces if not interface.master)
 
 
 def interfaces_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Interface, ...]:

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found, is_prebuilt, lacking
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
@@ -33,19 +33,19 @@ SCRIPT = "kernel_packages.py"
 _DOCA_PACKAGE = "doca-extra"
 _SUPPORTER = "mlnx_add_kernel_support.sh"
 _NAME = "bundle"
-_DEBIAN = {"DEBIAN_FRONTEND": "noninteractive"}
 _KMP = re.compile(r"^kmod-|-kmp-")
 _BUILT_BY: t.Mapping[str, str] = {"dkms": "DKMS", "bundle": _SUPPORTER, "doca": "doca-kernel-support"}
 
 
-class Build(t.NamedTuple):
-    """How the driver comes to a kernel."""
+class KernelPlan(t.NamedTuple):
+    """What is to be done."""
 
-    way: str
-    """`dkms`, `bundle` or `doca`."""
-    changes: tuple[Change, ...]
-    prerequisites: tuple[str, ...]
-    """Packages that have to be installed first."""
+    plan: Plan = Plan()
+    steps: tuple[Step, ...] = ()
+    way: str = ""
+    """How the driver is built: `dkms`, `bundle`, `doca`; "" where it is not."""
+    prerequisites: tuple[str, ...] = ()
+    """Packages that the steps install first."""
 
 
 def release_of(found: Found) -> str:
@@ -93,23 +93,25 @@ def _left_behind(found: Found) -> list[str]:
     return [kernel.release for kernel in found.kernels if kernel.release != found.target and "kver.%s " % kernel.release in versions]
 
 
-def build(found: Found, has_bundle: bool) -> Build | None:
-    """What has to be done, None where the kernel has its driver. Raises Refused where the driver can't be built."""
+def build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
+    """What has to be done; nothing where the kernel has its driver. Raises Refused where the driver can't be built."""
     wrong = lacking(found)
     if not wrong:
-        return None
+        return KernelPlan()
     way = _way(found, has_bundle)
     if not any(kernel.release == found.target for kernel in found.kernels):
         raise Refused("%s: reinstall its package, or remove it" % wrong)
     made = Change(Kind.KERNEL, found.target, "", "without the driver", "driver built by %s" % _BUILT_BY[way])
     if way == "dkms":
-        return Build(way, (made,), _headers(found))
+        needed = _headers(found)
+        return KernelPlan(Plan((made,)), _steps(way, needed, found, place=place), way, needed)
     # The one that runs has the driver in memory then, and nowhere else.
     needs = {found.running: "reboot"}
     gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in _left_behind(found)]
     tools = tuple(tool for tool in TOOLS if tool not in found.tools)
     extra = (_DOCA_PACKAGE,) if way == "doca" and not found.doca_tool else ()
-    return Build(way, (made, *gone), (*_headers(found), *tools, *extra))
+    needed = (*_headers(found), *tools, *extra)
+    return KernelPlan(Plan((made, *gone)), _steps(way, needed, found, place=place), way, needed)
 
 
 def _support_argv(found: Found, tree: str) -> tuple[str, ...]:
@@ -125,19 +127,18 @@ def _support_argv(found: Found, tree: str) -> tuple[str, ...]:
     )
 
 
-def steps_of(made: Build, found: Found, place: Place) -> tuple[Step, ...]:
+def _steps(way: str, prerequisites: t.Sequence[str], found: Found, *, place: Place) -> tuple[Step, ...]:
     """The job."""
     first: tuple[Step, ...] = ()
-    if made.prerequisites:
-        argv = (*found.distribution.manager.add, *made.prerequisites)
-        first = (Step("installing " + ", ".join(made.prerequisites), argv, environment=tuple(_DEBIAN.items())),)
+    if prerequisites:
+        first = (Step("installing " + ", ".join(prerequisites), (*found.distribution.manager.add, *prerequisites)),)
     stage = BUILDING + found.target
-    if made.way == "dkms":
+    if way == "dkms":
         # 11 means that one of several sources was not built. The look afterwards tells which.
         return (*first, Step(stage, ("dkms", "autoinstall", "-k", found.target), ok=(0, 11)))
     clean = Step("cleaning up", ("rm", "-rf", "--", WORK))
     install = (found.distribution.manager.packaging, found.target, WORK, *sorted(found.prebuilt))
-    if made.way == "doca":
+    if way == "doca":
         builder = Step(stage, script_argv(SCRIPT, "doca", DOCA_TOOL, found.target, WORK))
         return (*first, builder, Step(INSTALLING + found.target, script_argv(SCRIPT, "install", "", *install)), clean)
     # 30 means that the bundle already has modules for this kernel.

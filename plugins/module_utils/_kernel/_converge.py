@@ -19,9 +19,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import KernelPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, lacking, unsigned
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import KernelPlan, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import plan
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place

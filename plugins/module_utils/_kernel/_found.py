@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source, is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, words
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._packages import DRIVERS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import vendors
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
@@ -52,9 +53,8 @@ class Found(t.NamedTuple):
     """Those of TOOLS that are there."""
     doca_tool: bool = False
     """Whether DOCA's own builder of modules is installed."""
-    secure_boot: bool = False
-    signer: str = ""
-    """Who signed the driver for the kernel that boots next; "" where it is not signed."""
+    untrusted: tuple[Untrusted, ...] = ()
+    """What of the driver for the kernel that boots next that kernel would refuse, by the keys that the running one trusts."""
 
     @property
     def distribution(self) -> Family:
@@ -91,15 +91,10 @@ def lacking(found: Found) -> str:
 
 
 def unsigned(found: Found) -> str:
-    """Why the firmware would keep the driver from being loaded, with the steps that end that; "" where it would not."""
-    if not found.secure_boot or not has_driver(found) or lacking(found) or found.signer or not found.target:
+    """Why the kernel that boots next would not load the driver, with the steps that end that; "" where it would."""
+    if not has_driver(found) or lacking(found) or not found.target or not found.untrusted:
         return ""
-    text = (
-        "UEFI secure boot is on, and the driver for kernel %s is not signed, so the kernel would refuse it. Make a key and enrol it "
-        "(mokutil --import KEY.der, then reboot and confirm on the console), let DKMS sign with it (mok_signing_key and mok_certificate in "
-        "/etc/dkms/framework.conf) and build again, use the vendor's signed packages and enrol the vendor's key, or turn secure boot off"
-    )
-    return text % found.target
+    return "the driver for kernel %s would not load: %s" % (found.target, words(found.untrusted))
 
 
 def prebuilt(installed: t.Mapping[str, Package], release: str) -> dict[str, str]:

@@ -13,15 +13,16 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import SUPPORTED, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot, read_secure_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import untrusted
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _found as kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import DOCA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import read_record
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -50,12 +51,13 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
         headers=frozenset(kernel.release for kernel in there if os.path.isdir(os.path.join(root, "lib/modules", kernel.release, "build/"))),
         can_lock=family.manager.can_lock(root),
         stack=stack,
-        record=read_record(root),
+        record=read_selection(root),
         prebuilt=kernels.prebuilt(installed, stack.ofed_version),
         tools=frozenset(tool for tool in TOOLS if run.has(tool)),
         doca_tool=os.path.exists(os.path.join(root, DOCA_TOOL.lstrip("/"))),
-        secure_boot=read_secure_boot(root),
     )
-    if found.secure_boot and found.target and kernels.has_driver(found) and run.has("modinfo"):
-        found = found._replace(signer=run(["modinfo", "-k", found.target, "-F", "signer", "ib_core"], ok=None, timeout=20).stdout.strip())
+    files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and kernels.has_driver(found) else {}
+    if "ib_core" in files and run.has("modinfo"):
+        path = os.path.join(root, "lib/modules", found.target, files["ib_core"])
+        found = found._replace(untrusted=untrusted({"ib_core": path}, run, root))
     return found

@@ -16,6 +16,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 import subprocess
 import sys
 import typing as t
@@ -67,6 +68,22 @@ def install_argvs(packaging: str, files: t.Sequence[str]) -> list[tuple[str, ...
     return [("rpm", verb, "--oldpackage", "--replacepkgs", "--nosignature", *some) for verb, some in both if some]
 
 
+def _check_owner(path: str) -> None:
+    """Refuse packages that another user than root could have written: they are installed by root, and have no signature.
+
+    Whoever may write into a folder can replace what is in it, but for what is not theirs in a folder with the sticky bit.
+    """
+    place = os.path.abspath(path)
+    while True:
+        found = os.lstat(place)
+        is_shared = bool(found.st_mode & 0o022) and (place == path or not found.st_mode & stat.S_ISVTX)
+        if found.st_uid not in (0, os.geteuid()) or is_shared or stat.S_ISLNK(found.st_mode):
+            raise Failed("%s is not installed: others than root could have put it there (%s)" % (path, place))
+        if place == os.path.dirname(place):
+            return
+        place = os.path.dirname(place)
+
+
 def built_package(output: str, before: t.Collection[str], now: t.Collection[str]) -> str:
     """The package that DOCA's tool has made. Its folder has a random name, and earlier ones may lie beside it."""
     named = _BUILT.findall(output)
@@ -106,6 +123,14 @@ def build_doca(tool: str, kernel: str, work: str) -> None:
         stream.write(built_package("".join(lines), before, glob.glob(_SCRATCH)))
 
 
+def _made(path: str) -> str:
+    """The package whose place `build_doca` kept."""
+    with open(path, encoding="utf-8") as stream:
+        found = stream.read().strip()
+    _check_owner(found)
+    return found
+
+
 def _in_package(packaging: str, path: str) -> list[str]:
     """Install a repository that is a package; returns its files."""
     if packaging == "deb":
@@ -132,8 +157,7 @@ def candidates(tree: str, packaging: str, work: str) -> list[str]:
         _run(["tar", "--extract", "--file", archive, "--directory", folder, "--no-same-owner"])
         return _below(folder)
     if os.path.exists(made):
-        with open(made, encoding="utf-8") as stream:
-            return _in_package(packaging, stream.read().strip())
+        return _in_package(packaging, _made(made))
     return _below(tree)
 
 

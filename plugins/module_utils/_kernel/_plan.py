@@ -8,32 +8,13 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import KernelPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, has_driver, lacking
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
-
-
-class KernelPlan(t.NamedTuple):
-    """What is to be done."""
-
-    plan: Plan = Plan()
-    steps: tuple[Step, ...] = ()
-    way: str = ""
-    """How the driver is built: `dkms`, `bundle`, `doca`; "" where it is not."""
-    prerequisites: tuple[str, ...] = ()
-    """Packages that the steps install first."""
-
-
-def _build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
-    made = building.build(found, has_bundle)
-    if made is None:
-        return KernelPlan()
-    return KernelPlan(Plan(made.changes), building.steps_of(made, found, place), made.way, made.prerequisites)
 
 
 def _pin(found: Found) -> KernelPlan:
@@ -52,7 +33,7 @@ def _pin(found: Found) -> KernelPlan:
 def plan(policy: str, found: Found, *, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
     """What the policy requires. Raises Refused where that is not possible. `place` is where the bundle is, or will be."""
     if policy == "build":
-        return _build(found, has_bundle, place or Place(""))
+        return building.build(found, has_bundle, place or Place(""))
     if policy == "pin":
         return _pin(found)
     wrong = lacking(found)

@@ -107,6 +107,12 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
     return []
 
 
+def lasting(wanted: Wanted, found: Found) -> list[Problem]:
+    """What no package changes that an installation of the stack brings: the modules and their parameters can be others after it."""
+    switched_off = (_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
+    return [*_no_builder(wanted, found), *(problem for problem in switched_off if problem)]
+
+
 def check(wanted: Wanted, found: Found) -> list[Problem]:
     """Everything declared that this node does not support."""
     problems: list[Problem | None] = []
@@ -114,8 +120,7 @@ def check(wanted: Wanted, found: Found) -> list[Problem]:
         problems.append(Problem("kernel_modules_mechanism", "rdma-core", "auto, modules-load.d", "the package rdma-core is not installed on this node"))
     problems.extend(_unknown("kernel_modules_load", name, name, wanted=wanted, found=found) for name in sorted(wanted.load))
     problems.extend(_unknown("kernel_modules_initramfs_drivers", name, name, wanted=wanted, found=found) for name in sorted(wanted.initramfs_drivers))
-    problems.extend(_no_builder(wanted, found))
-    problems.extend(_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
+    problems.extend(lasting(wanted, found))
     for module in sorted(wanted.options):
         problems.extend(_option_problems(module, wanted, found))
     return [problem for problem in problems if problem]

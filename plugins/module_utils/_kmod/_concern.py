@@ -10,22 +10,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, lasting, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import parse_list
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
-    Wanted,
-    conflicts,
-    is_loaded,
-    kernel_names,
-    pending,
-    persisted_by,
-    plan,
-    wanted_of,
-    without_effect,
-)
 
 VARIABLES = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
 
@@ -56,18 +47,23 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
     return {"names": sorted({canonical(name) for name in names.union(declared)}), "options": sorted({canonical(name) for name in declared})}
 
 
-def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
+def describe(wanted: planner.Wanted, found: Found) -> list[dict[str, t.Any]]:
     """What is known of each declared module."""
     ours = {entry.name for text in (found.load_text, found.rdma_text) for entry in parse_list("", text)}
     return [
         {
             "name": name,
             "module": module,
-            "loaded": is_loaded(module, found),
-            "persisted_by": persisted_by(module, found) or ("rdma.ofed" if name in ours else ""),
+            "loaded": planner.is_loaded(module, found),
+            "persisted_by": planner.persisted_by(module, found) or ("rdma.ofed" if name in ours else ""),
         }
-        for module, name in sorted(kernel_names(wanted, found).items())
+        for module, name in sorted(planner.kernel_names(wanted, found).items())
     ]
+
+
+def _is_seen(wanted: planner.Wanted, seen: Seen) -> bool:
+    """Whether the look was for these modules."""
+    return {*wanted.load, *wanted.options, *wanted.initramfs_drivers} <= seen.names and set(wanted.options) <= seen.options
 
 
 def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | None:
@@ -77,11 +73,24 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
     """
     if not options["load_now"] or problems({"kernel_modules_" + name: value for name, value in options.items()}):
         return None
-    wanted, found = wanted_of(options), seen.found
-    known = {*wanted.load, *wanted.options, *wanted.initramfs_drivers} <= seen.names and set(wanted.options) <= seen.options
-    if not known or (options["assume_rdma_core"] and not found.rdma_core):
+    wanted, found = planner.wanted_of(options), seen.found
+    if not _is_seen(wanted, seen) or (options["assume_rdma_core"] and not found.rdma_core):
         return None
-    if check(wanted, found) or plan(wanted, found):
+    if check(wanted, found) or planner.plan(wanted, found):
         return None
-    result = plan(wanted, found).result(pending(wanted, found))
-    return {**result, "modules": describe(wanted, found), "warnings": conflicts(wanted, found) + without_effect(wanted, found)}
+    result = planner.plan(wanted, found).result(planner.pending(wanted, found))
+    return {**result, "modules": describe(wanted, found), "warnings": planner.conflicts(wanted, found) + planner.without_effect(wanted, found)}
+
+
+def refusals(options: t.Mapping[str, t.Any], seen: Seen) -> list[str]:
+    """What the module would refuse to do on the node, whatever is installed before it runs. `options` are those of the module."""
+    if problems({"kernel_modules_" + name: value for name, value in options.items()}):
+        return []
+    wanted, found = planner.wanted_of(options), seen.found
+    if not _is_seen(wanted, seen):
+        return []
+    try:
+        need_modules(wanted, found)
+    except RdmaError as exc:
+        return [exc.msg]
+    return [str(problem) for problem in lasting(wanted, found)]

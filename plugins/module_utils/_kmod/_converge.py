@@ -10,26 +10,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Image, builder_of, images_with, installed_images
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import apply
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import describe
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Interest
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
-    changed_options,
-    conflicts,
-    drivers_changed,
-    is_loaded,
-    kernel_names,
-    pending,
-    plan,
-    stale_words,
-    wanted_of,
-    without_effect,
-)
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
 
 if t.TYPE_CHECKING:
@@ -43,39 +32,41 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     wrong = problems({"kernel_modules_" + name: value for name, value in options.items()})
     if wrong:
         raise InvalidInput(wrong)
-    wanted = wanted_of(options)
-    interest = Interest(options=tuple(wanted.options), load_now=options["load_now"])
-    interest = interest._replace(assume_rdma_core=options["assume_rdma_core"] and module.check_mode and bool(wanted.load))
+    wanted = planner.wanted_of(options)
+    assume_rdma_core = options["assume_rdma_core"] and module.check_mode and bool(wanted.load)
 
     def observe() -> Found:
-        return look(run, release, interest, root=root)
+        return look(run, release, options=wanted.options, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root)
 
     found = observe()
-    if found.rdma_core and wanted.load_now and not module.check_mode and not all(is_loaded(name, found) for name in kernel_names(wanted, found)):
+    if (
+        found.rdma_core
+        and wanted.load_now
+        and not module.check_mode
+        and not all(planner.is_loaded(name, found) for name in planner.kernel_names(wanted, found))
+    ):
         settle(run, root)
         found = observe()
     need_modules(wanted, found)
     wrong = check(wanted, found)
     if wrong:
         raise InvalidInput(wrong)
-    for text in conflicts(wanted, found) + without_effect(wanted, found):
+    for text in planner.conflicts(wanted, found) + planner.without_effect(wanted, found):
         module.warn(text)
-    changed = changed_options(wanted, found)
-    other_drivers = drivers_changed(wanted, found)
+    changed = planner.changed_options(wanted, found)
+    other_drivers = planner.drivers_changed(wanted, found)
     builder = builder_of(run) if changed or other_drivers else None
     stale: tuple[Image, ...] = ()
     if builder is not None:
         stale = installed_images(found.installed, root)
         stale = stale if other_drivers else images_with(run, builder, images=stale, modules=changed)
-    todo = plan(wanted, found, stale if options["initramfs"] == "auto" else ())
-    result = todo.result(pending(wanted, found))
+    todo = planner.plan(wanted, found, stale if options["initramfs"] == "auto" else ())
+    result = todo.result(planner.pending(wanted, found))
     if options["initramfs"] == "never":
-        result["reasons"] = ["%s %s: rebuild it before the next boot" % (image.path, stale_words(wanted, found)) for image in stale]
+        result["reasons"] = ["%s %s: rebuild it before the next boot" % (image.path, planner.stale_words(wanted, found)) for image in stale]
     if todo and not module.check_mode:
         result["backup_files"] = apply(module, run, todo, found=found, builder=builder, backup=options["backup"], root=root)
         found = observe()
-        left = plan(wanted, found)
-        if left:
-            raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
+        planner.plan(wanted, found).require_empty()
     result["modules"] = describe(wanted, found)
     return result

@@ -14,17 +14,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Dir
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical
 
 
-class Interest(t.NamedTuple):
-    """What a look is for."""
-
-    options: tuple[str, ...] = ()
-    """The modules whose parameters are of interest."""
-    load_now: bool = True
-    """False in an image build, where the kernels on the disk count and not the running one."""
-    assume_rdma_core: bool = False
-    """A node without the package is shown as it will be once the package is there."""
-
-
 class Found(t.NamedTuple):
     """What the planner needs to know of a node."""
 

@@ -96,13 +96,11 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
     What only the node's kernel knows (whether the module exists and has that parameter) is checked by the module, before
     it changes anything.
     """
-    found: list[Problem] = []
-    if "kernel_modules_load" in variables:
-        found.extend(_load_problems("kernel_modules_load", variables["kernel_modules_load"]))
-    if "kernel_modules_initramfs_drivers" in variables:
-        found.extend(_load_problems("kernel_modules_initramfs_drivers", variables["kernel_modules_initramfs_drivers"]))
-    if "kernel_modules_initramfs_cmdline" in variables:
-        found.extend(_cmdline_problems("kernel_modules_initramfs_cmdline", variables["kernel_modules_initramfs_cmdline"]))
-    if "kernel_modules_options" in variables:
-        found.extend(_options_problems("kernel_modules_options", variables["kernel_modules_options"]))
+    checks = {
+        "kernel_modules_load": _load_problems,
+        "kernel_modules_initramfs_drivers": _load_problems,
+        "kernel_modules_initramfs_cmdline": _cmdline_problems,
+        "kernel_modules_options": _options_problems,
+    }
+    found = [problem for variable, check in checks.items() if variable in variables for problem in check(variable, variables[variable])]
     return found + value_problems(VARIABLES, variables)

@@ -17,29 +17,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
-    DRACUT_PATH,
-    HOOK_PATH,
-    INFINIBAND_PATH,
-    LOAD_PATH,
-    OPTIONS_PATH,
-    RDMA_PATH,
-    ULPS_PATH,
-    Entry,
-    default_lists,
-    parse_list,
-    parse_modprobe,
-    without_block,
-)
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Interest, narrowed
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, narrowed
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import lists_of_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_parameters
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Entry
 
 # modprobe.d(5) and modules-load.d(5): a file hides those of the same name in the directories after its own.
 _MODPROBE_DIRS = ("etc/modprobe.d", "run/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d", "lib/modprobe.d")
@@ -133,7 +119,8 @@ def known_parameters(run: Runner, release: str, module: str) -> dict[str, str] |
     return parse_parameters(output.stdout)
 
 
-def _in_container(root: str) -> bool:
+def in_container(root: str) -> bool:
+    """Whether the kernel is that of a host around this system."""
     return any(os.path.exists(_at(root, mark)) for mark in ("run/systemd/container", ".dockerenv", "run/.containerenv"))
 
 
@@ -142,14 +129,18 @@ def _has_rdma_core(root: str) -> bool:
     return any(os.path.isfile(_at(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
 
 
-def look(run: Runner, release: str, interest: Interest, *, root: str = "/") -> Found:
-    """The state of the node; `release` is the running kernel."""
+def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:
+    """The state of the node; `release` is the running kernel, `options` are the modules whose parameters are of interest.
+
+    Without `load_now`, as in an image build, the kernels on the disk count and not the running one. With `assume_rdma_core`,
+    a node without the package is shown as it will be once the package is there.
+    """
     installed = _releases(root)
-    kernels = [release] if interest.load_now else installed
+    kernels = [release] if load_now else installed
     catalogue = read_catalogue(root, [kernel for kernel in kernels if kernel in installed])
     loaded = read_loaded(root)
     live, parameters = {}, {}
-    for name in sorted(set(interest.options)):
+    for name in sorted(set(options)):
         module = catalogue.resolve(name) or canonical(name)
         live[module] = read_live(root, module) if module in loaded else {}
         if module in catalogue.loadable:
@@ -157,20 +148,20 @@ def look(run: Runner, release: str, interest: Interest, *, root: str = "/") -> F
             if known is not None:
                 parameters[module] = {**dict.fromkeys(live[module], ""), **known}
     rdma_core = _has_rdma_core(root)
-    lists = {path: read_text(_at(root, path)) for path in (RDMA_PATH, INFINIBAND_PATH)}
-    if interest.assume_rdma_core and not rdma_core:
-        defaults = default_lists(by_name(read_os(root).family) or FAMILIES[0])
+    lists = {path: read_text(_at(root, path)) for path in (config.RDMA_PATH, config.INFINIBAND_PATH)}
+    if assume_rdma_core and not rdma_core:
+        defaults = config.default_lists(by_name(read_os(root).family) or FAMILIES[0])
         lists = {path: text or defaults[path] for path, text in lists.items()}
         rdma_core = True
-        coming = [catalogue.resolve(entry.name) for path in lists_of_devices(root) for entry in parse_list(path, lists[path])]
-        loaded = {**{module: False for module in coming if module and interest.load_now}, **loaded}
+        coming = [catalogue.resolve(entry.name) for path in lists_of_devices(root) for entry in config.parse_list(path, lists[path])]
+        loaded = {**{module: False for module in coming if module and load_now}, **loaded}
     builder = builder_of(run)
-    entries: list[Entry] = []
+    entries: list[config.Entry] = []
     if rdma_core:
-        entries.extend(parse_list(RDMA_PATH, without_block(lists[RDMA_PATH])))
-        entries.extend(parse_list(INFINIBAND_PATH, lists[INFINIBAND_PATH]))
-    for path, text in _configuration(root, _LOAD_DIRS, LOAD_PATH, ULPS_PATH):
-        entries.extend(parse_list(path, text))
+        entries.extend(config.parse_list(config.RDMA_PATH, config.without_block(lists[config.RDMA_PATH])))
+        entries.extend(config.parse_list(config.INFINIBAND_PATH, lists[config.INFINIBAND_PATH]))
+    for path, text in _configuration(root, _LOAD_DIRS, config.LOAD_PATH, config.ULPS_PATH):
+        entries.extend(config.parse_list(path, text))
     return Found(
         release=release,
         installed=installed,
@@ -179,21 +170,23 @@ def look(run: Runner, release: str, interest: Interest, *, root: str = "/") -> F
         live=live,
         parameters=parameters,
         rdma_core=rdma_core,
-        rdma_text=lists[RDMA_PATH],
-        options_text=read_text(_at(root, OPTIONS_PATH)),
+        rdma_text=lists[config.RDMA_PATH],
+        options_text=read_text(_at(root, config.OPTIONS_PATH)),
         dracut=builder is not None and builder.tool == "dracut",
-        dracut_text=read_text(_at(root, DRACUT_PATH)),
+        dracut_text=read_text(_at(root, config.DRACUT_PATH)),
         dracut_network=bool(glob.glob(_at(root, _DRACUT_NETWORK))),
         initramfs_tools=builder is not None and builder.tool == "update-initramfs",
-        hook_text=read_text(_at(root, HOOK_PATH)),
-        load_text=read_text(_at(root, LOAD_PATH)),
+        hook_text=read_text(_at(root, config.HOOK_PATH)),
+        load_text=read_text(_at(root, config.LOAD_PATH)),
         entries=tuple(entries),
-        directives=tuple(directive for path, text in _configuration(root, _MODPROBE_DIRS, OPTIONS_PATH) for directive in parse_modprobe(path, text)),
-        container=_in_container(root),
+        directives=tuple(
+            directive for path, text in _configuration(root, _MODPROBE_DIRS, config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
+        ),
+        container=in_container(root),
     )
 
 
 def look_for(run: Runner, release: str, hints: t.Mapping[str, t.Any], *, root: str = "/") -> Seen:
     """The state of the node as far as it concerns the modules that `hints` names; see `_concern.hints`."""
-    found = look(run, release, Interest(options=tuple(hints["options"])), root=root)
+    found = look(run, release, options=hints["options"], root=root)
     return Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))

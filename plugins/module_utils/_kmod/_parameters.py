@@ -30,7 +30,9 @@ _INTEGERS = {
 _BOOLEANS = ("bool", "invbool", "bint")
 _BOOLEAN = re.compile(r"^(?:[01]|y|yes|n|no|on|off)$", re.IGNORECASE)
 # What a leading zero means to C: 010 is eight, and 08 is no number.
-_NUMBER = re.compile(r"^(?P<sign>[+-]?)(?:0[xX](?P<hexadecimal>[0-9a-fA-F]+)|(?P<octal>0[0-7]*)|(?P<decimal>[1-9][0-9]*))$")
+_NUMBER = re.compile(r"^[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\Z")
+# A sign, a prefix and 64 bits in octal digits, with room for leading zeros.
+_LONGEST = 64
 _ARRAY = "array of "
 
 
@@ -46,20 +48,13 @@ def allowed(kind: str, value: str) -> str:
         return ""
     bits, signed = _INTEGERS[kind]
     least, largest = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    number = _number(value)
-    if number is None or not least <= number <= largest or (value.startswith("-") and not signed):
+    found = number(value)
+    if found is None or not least <= found <= largest or (value.startswith("-") and not signed):
         return "a number from %d to %d" % (least, largest)
     return ""
 
 
-def _number(value: str) -> int | None:
-    match = _NUMBER.match(value)
-    if match is None:
-        return None
-    if match.group("hexadecimal"):
-        number = int(match.group("hexadecimal"), 16)
-    elif match.group("octal"):
-        number = int(match.group("octal"), 8)
-    else:
-        number = int(match.group("decimal"))
-    return -number if match.group("sign") == "-" else number
+def number(value: str) -> int | None:
+    """What the kernel reads as a number, octal and hexadecimal ones included; None for anything else."""
+    # To Python, the octal 010 is 0o10. More digits than that fit no type of the kernel, and Python refuses thousands of them.
+    return int(re.sub(r"^([+-]?)0(?=[0-7])", r"\g<1>0o", value), 0) if len(value) <= _LONGEST and _NUMBER.match(value) else None

@@ -11,22 +11,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
-    DRACUT_PATH,
-    HOOK_PATH,
-    LOAD_PATH,
-    OPTIONS_PATH,
-    RDMA_PATH,
-    dracut_text,
-    hook_text,
-    load_text,
-    options_text,
-    parse_assignments,
-    parse_options,
-    with_block,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import value_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import number
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 
 if t.TYPE_CHECKING:
@@ -96,25 +84,17 @@ def is_loaded(module: str, found: Found) -> bool:
 
 def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
     """The modules for which our options are not yet the declared ones."""
-    before = parse_options(found.options_text)
+    before = config.parse_options(found.options_text)
     return frozenset(module for module in {*before, *wanted.options} if before.get(module, {}) != wanted.options.get(module, {}))
 
 
-def _image_files(wanted: Wanted, found: Found) -> tuple[Change | None, ...]:
-    """Without a builder there is no place for drivers, and `check` has refused them."""
-    return (
-        file_change(DRACUT_PATH, found.dracut_text, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
-        file_change(HOOK_PATH, found.hook_text, hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
-    )
-
-
 def _dracut_text(wanted: Wanted, options: bool) -> str:
-    return dracut_text(options, wanted.initramfs_drivers, wanted.initramfs_cmdline)
+    return config.dracut_text(options, wanted.initramfs_drivers, wanted.initramfs_cmdline)
 
 
 def drivers_changed(wanted: Wanted, found: Found) -> bool:
     """Whether the images are to hold other drivers or arguments than our files list now."""
-    after = _dracut_text(wanted, False) if found.dracut else hook_text(wanted.initramfs_drivers)
+    after = _dracut_text(wanted, False) if found.dracut else config.hook_text(wanted.initramfs_drivers)
     return _driver_lines(found.dracut_text + found.hook_text) != _driver_lines(after)
 
 
@@ -139,11 +119,13 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     elsewhere = [] if uses_rdma_core(wanted, found) else missing
     return Plan(
         changes_of(
-            *_image_files(wanted, found),
-            file_change(OPTIONS_PATH, found.options_text, options_text(wanted.options)),
+            # Without a builder there is no place for drivers, and `check` has refused them.
+            file_change(config.DRACUT_PATH, found.dracut_text, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
+            file_change(config.HOOK_PATH, found.hook_text, config.hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
+            file_change(config.OPTIONS_PATH, found.options_text, config.options_text(wanted.options)),
             *(Change(Kind.INITRAMFS, image.path, "", stale_words(wanted, found), "rebuilt") for image in images),
-            file_change(RDMA_PATH, found.rdma_text, with_block(found.rdma_text, in_lists)),
-            file_change(LOAD_PATH, found.load_text, load_text(elsewhere)),
+            file_change(config.RDMA_PATH, found.rdma_text, config.with_block(found.rdma_text, in_lists)),
+            file_change(config.LOAD_PATH, found.load_text, config.load_text(elsewhere)),
             *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
         )
     )
@@ -159,16 +141,14 @@ def _normal(text: str) -> int | str:
     low = text.strip().lower()
     if low in booleans:
         return booleans[low]
-    try:
-        return int(low, 0)
-    except ValueError:
-        return low
+    value = number(low)
+    return low if value is None else value
 
 
 def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
     """The options that loaded modules do not run with yet: on the disk after this run, in effect after a reload or a reboot."""
     changed = changed_options(wanted, found)
-    before = parse_options(found.options_text)
+    before = config.parse_options(found.options_text)
     waiting = []
     for module in sorted({*wanted.options, *changed} & set(found.loaded)):
         needs = "reboot" if found.loaded[module] else "driver_reload"
@@ -193,7 +173,7 @@ def conflicts(wanted: Wanted, found: Found) -> list[str]:
     for directive in found.directives:
         if directive.kind != "options" or directive.module not in wanted.options:
             continue
-        for name, value in parse_assignments(directive.rest).items():
+        for name, value in config.parse_assignments(directive.rest).items():
             declared = wanted.options[directive.module].get(name)
             if declared is not None and not same_value(declared, value.strip('"')):
                 warnings.append(

@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, RELOAD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, STOPPED, YES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD
@@ -79,11 +79,13 @@ def _service(run: Runner, change: Change, before_end: BeforeEnd) -> None:
         before_end(unit)
         Systemd(run).stop(unit)
     elif change.before == STOPPED:
+        Systemd(run).allow_start(unit)
         Systemd(run).start(unit)
     elif change.before == RELOAD:
         Systemd(run).reload(unit)
     else:
         before_end(unit)
+        Systemd(run).allow_start(unit)
         Systemd(run).restart(unit)
 
 
@@ -94,9 +96,12 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan, *, before_end: BeforeE
     for change in plan.changes:
         if change.kind == Kind.FILE:
             # The configuration may have the keys of the subnet.
-            apply_file(module, change, mode=0o600 if os.path.basename(change.subject) == CONF else 0o644)
+            apply_file(module, change, mode=0o600 if os.path.basename(change.subject) in (CONF, ADOPTED) else 0o644)
             _remove_empty(os.path.dirname(change.subject))
             stale = stale or change.subject.startswith(SYSTEMD)
+        elif change.kind == Kind.PARTITION:
+            # It goes with its file.
+            continue
         elif change.kind == Kind.PROCESS:
             before_end(change.subject)
             _kill(int(change.subject))

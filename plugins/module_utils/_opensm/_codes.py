@@ -14,45 +14,33 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+
 # Bytes.
 MTUS: t.Mapping[int, int] = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
 
-# Gb/s as the tools round them: a lane of FDR has 14.0625, and is called 14.
-RATES: t.Mapping[float, int] = {
-    2.5: 2,
-    10: 3,
-    30: 4,
-    5: 5,
-    20: 6,
-    40: 7,
-    60: 8,
-    80: 9,
-    120: 10,
-    14: 11,
-    56: 12,
-    112: 13,
-    168: 14,
-    25: 15,
-    100: 16,
-    200: 17,
-    300: 18,
-    28: 19,
-    50: 20,
-    400: 21,
-    600: 22,
-    800: 23,
-    1200: 24,
-}
+# Gb/s as the tools round them, in the order of their codes: a lane of FDR has 14.0625, and is called 14.
+_RATES = (2.5, 10, 30, 5, 20, 40, 60, 80, 120, 14, 56, 112, 168, 25, 100, 200, 300, 28, 50, 400, 600, 800, 1200)
+RATES: t.Mapping[float, int] = {rate: code for code, rate in enumerate(_RATES, 2)}
 
 SCOPES: t.Mapping[str, int] = {"link": 2, "site": 5, "organization": 8, "global": 14}
 
 # 100, "100 Gb/sec", "100 Gb/sec (4X EDR)", "2.5Gbps".
 _RATE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,2})?) ?(?:Gb/sec|Gb/s|Gbps|Gbit/s)?(?: \([^()]*\))?\Z")
 
-# The hint for a GUID that is a number.
-QUOTE = "quote it: without quotes YAML reads a number"
+# What `strtoul` with any base reads. A leading zero would make it octal.
+NUMBER = "0[xX][0-9a-fA-F]{1,64}|0|[1-9][0-9]{0,19}"
+
+_QUOTE = "quote it: without quotes YAML reads a number"
 
 _GUID = re.compile(r"(0x)?[0-9a-fA-F]{1,16}\Z")
+
+
+def number(value: t.Any, form: str = NUMBER) -> int | None:
+    """A whole number as YAML gives it, or as a text of this form; None for others."""
+    if isinstance(value, str):
+        return int(value, 16 if "x" in value.lower() else 10) if re.fullmatch(form, value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def rate_code(value: t.Any) -> int | None:
@@ -65,32 +53,35 @@ def rate_code(value: t.Any) -> int | None:
 
 def mtu_code(value: t.Any) -> int | None:
     """The code of an MTU in bytes; None where there is no such MTU."""
-    if isinstance(value, str):
-        return MTUS.get(int(value)) if re.match(r"[0-9]{3,4}\Z", value) else None
-    return None if isinstance(value, bool) or not isinstance(value, int) else MTUS.get(value)
+    return MTUS.get(number(value, "[0-9]{3,4}") or 0)
 
 
 def scope_code(value: t.Any) -> int | None:
     """The code of the scope of a multicast group, by name or number; None where there is no such scope."""
     if isinstance(value, str) and value in SCOPES:
         return SCOPES[value]
-    if isinstance(value, str) and re.match(r"(0x[0-9a-fA-F]|[0-9]{1,2})\Z", value):
-        value = int(value, 0) if value.startswith("0x") else int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 16 else None
+    code = number(value, "0x[0-9a-fA-F]|[0-9]{1,2}")
+    return code if code is not None and 0 < code < 16 else None
 
 
 def pkey_base(value: t.Any) -> int | None:
     """The low 15 bits of a P_Key, which are the partition; None for what is no P_Key. The highest bit is a port's membership."""
-    if isinstance(value, str) and re.match(r"(0[xX][0-9a-fA-F]{1,4}|[1-9][0-9]{0,4})\Z", value):
-        value = int(value, 0)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= 0xFFFF:
+    key = number(value, "0[xX][0-9a-fA-F]{1,4}|[1-9][0-9]{0,4}")
+    if key is None or not 0 < key <= 0xFFFF:
         return None
-    return value & 0x7FFF or None
+    return key & 0x7FFF or None
 
 
 def is_guid(value: t.Any) -> bool:
     """Whether it is the text of a GUID. Without quotes YAML makes a number of it, which has lost its leading zeros."""
     return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
+
+
+def guid_problems(where: str, value: t.Any, what: str, *, hint: str = "") -> list[Problem]:
+    """A problem of `where` for a value that is no GUID; `what` it has to be: "a port GUID"."""
+    if is_guid(value):
+        return []
+    return [Problem(where, value, '%s in the form "0x7cfe90030016aef1"' % what, _QUOTE if isinstance(value, int) else hint)]
 
 
 def normal_guid(text: str) -> str:

@@ -14,22 +14,51 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import without_secrets
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import read_wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted, read_wanted
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
-# Of the options that the wanted state of a host without a subnet manager is made of.
-_DEFAULTS: t.Mapping[str, t.Any] = {"state": "present", "instances": None, "wait_timeout": 60}
+
+def result(
+    planned: Plan, *, reasons: t.Sequence[str] = (), fabrics: t.Sequence[t.Mapping[str, t.Any]] = (), recorded: t.Collection[str] = ()
+) -> dict[str, t.Any]:
+    """The result of the module. It shows no secrets. `recorded`: what the role is on record for."""
+    return {**without_secrets(planned).result(reasons=reasons), "package_recorded": PACKAGE in recorded, "fabrics": list(fabrics)}
 
 
-def result(planned: Plan, *, reasons: t.Sequence[str] = (), fabrics: t.Sequence[t.Mapping[str, t.Any]] = ()) -> dict[str, t.Any]:
-    """The result of the module. It shows no secrets."""
-    return {**without_secrets(planned).result(reasons=reasons), "fabrics": list(fabrics)}
+def foreseen(found: Found, variables: t.Mapping[str, t.Any], *, manages: t.Collection[str], declared: t.Callable[[], t.Mapping[str, t.Any]]) -> list[str]:
+    """What the module would refuse on a host, as far as a look tells, in words. `found` may be `Found.public()`.
+
+    `variables` are those of the host, without problems; `manages` the fabrics whose subnet manager it runs; `declared` gives what `declared_for` returns.
+    """
+    if variables.get("opensm_state", "present") != "present" or not (found.predecessors or found.fabrics or found.unmaskable):
+        return []
+    site = declared()
+    wanted = Wanted(
+        tuple(Instance(fabric, "", 0, partitions=site["partitions"].get(fabric, "")) for fabric in manages),
+        declared=frozenset(site["keys"]),
+        partitions="\n".join(site["partitions"].values()),
+        give_up=frozenset(variables.get("opensm_give_up") or ()),
+        adopt=is_true(variables.get("opensm_adopt")),
+        allow_removal=is_true(variables.get("rdma_allow_removal")),
+    )
+    checks: tuple[t.Callable[[], object], ...] = (found.require_maskable, lambda: require_consent(inherit(wanted, found), found))
+    refused = []
+    for check in checks:
+        try:
+            check()
+        except Refused as exc:
+            refused.append(exc.msg)
+    return refused
 
 
 def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] | None:
@@ -37,13 +66,14 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
 
     It need not where no instance is wanted and nothing has to change. `found` may be `Found.public()`.
     """
-    given = {**_DEFAULTS, **options}
-    if given["state"] != "absent" and (given["state"], given["instances"]) != ("present", []):
+    if options["state"] != "absent" and (options["state"], options["instances"]) != ("present", []):
         return None
     try:
-        wanted = read_wanted(given)
+        wanted = read_wanted(options)
     except RdmaError:
         # The module reports it.
         return None
     planned = plan(wanted, found)
-    return None if planned or found.unmaskable else result(planned)
+    if planned or (wanted.present and found.unmaskable):
+        return None
+    return result(planned, recorded=found.recorded)

@@ -15,6 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import 
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 CONF = "opensm.conf"
+# The keys that were taken over from the subnet manager before ours.
+ADOPTED = "adopted.conf"
 
 # States of an opensm that runs, with regard to its files: it goes by them, has to read them again (SIGHUP), or to be restarted.
 RUNNING, RELOAD, RESTART = "running", "reload", "restart"
@@ -66,6 +68,11 @@ def _normal(value: str) -> str:
         return str(int(value, 0))
     except ValueError:
         return value
+
+
+def same(one: t.Sequence[str], other: t.Sequence[str]) -> bool:
+    """Whether opensm takes both for the same values of a key."""
+    return [_normal(text).lower() for text in one] == [_normal(text).lower() for text in other]
 
 
 def values(text: str) -> dict[str, tuple[str, ...]]:
@@ -131,7 +138,7 @@ def without_secrets(plan: Plan) -> Plan:
     """The plan as it may be shown."""
 
     def shown(change: Change) -> Change:
-        if change.kind != Kind.FILE or os.path.basename(change.subject) != CONF:
+        if change.kind != Kind.FILE or os.path.basename(change.subject) not in (CONF, ADOPTED):
             return change
         before, after = redact(change.before, change.after)
         return change._replace(before=before, after=after)

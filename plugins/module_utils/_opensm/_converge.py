@@ -16,12 +16,21 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, Misplaced, guard, require_one_key
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import announce, bound_to, hand_over, masters, require_successors, without_heir
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, Misplaced, guard, require_one_key, stand_below
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import (
+    announce,
+    bound_to,
+    hand_over,
+    masters,
+    require_heirs,
+    require_successors,
+    without_heir,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._words import subject
@@ -31,6 +40,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 # Subnet managers and diagnostics send management datagrams through ib_umad.
 UMAD = "/sys/class/infiniband_mad/abi_version"
@@ -79,41 +89,34 @@ def _foresee(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
     return reasons
 
 
-def _named(bounds: t.Iterable[Bound]) -> list[dict[str, t.Any]]:
-    """The instances in the shape that the module returns."""
-    return [
-        {
-            "fabric": instance.fabric,
-            "role": instance.role,
-            "unit": instance.unit,
-            "port": port.name,
-            "port_guid": instance.guid,
-            "priority": instance.priority,
-        }
-        for instance, port in bounds
-    ]
+def _entry(bound: Bound, answer: SmInfo | None = None) -> dict[str, t.Any]:
+    """An instance in the shape that the module returns, with the master that `answer` tells of."""
+    instance, port = bound
+    entry: dict[str, t.Any] = {key: getattr(instance, key) for key in ("fabric", "role", "unit", "priority")}
+    entry.update(port=port.name, port_guid=instance.guid)
+    if answer is not None:
+        here = answer.guid == instance.guid
+        entry["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": here}
+    return entry
 
 
 def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, found: Found, timeout: float) -> tuple[list[dict[str, t.Any]], list[str]]:
     """The instances in the shape that the module returns, once their fabrics are managed, and what to report of them."""
-    fabrics, notes = _named(bounds), []
-    entries = {entry["fabric"]: entry for entry in fabrics}
+    fabrics: list[dict[str, t.Any]] = []
+    notes: list[str] = []
 
     def wait(bound: Bound) -> None:
         instance = bound.instance
         try:
-            settled = settle(run, bound, timeout=timeout, announce=lambda told: announce(module, run, instance.unit, told=told))
+            view, note = settle(run, bound, timeout=timeout, announce=lambda told: announce(module, run, instance.unit, told=told))
         except Misplaced:
             # Before there was a subnet manager, the wrong cable could not be seen. It must not run in another fabric.
             if instance.unit not in found.running:
                 Systemd(run).disable_and_stop(instance.unit)
             raise
-        if settled.note:
-            notes.append(settled.note)
-        answer = settled.view.answer
-        if answer is not None:
-            here = answer.guid == instance.guid
-            entries[instance.fabric]["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": here}
+        if note:
+            notes.append(note)
+        fabrics.append(_entry(bound, view.answer))
 
     _each(bounds, wait)
     return fabrics, notes
@@ -121,11 +124,14 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, f
 
 def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
     found = look(run)
-    found.require_maskable()
     planned = plan(wanted, found)
+    stops, patience = stopped(planned), wanted.wait_timeout / 2
+    ports = read_ports() if stops else ()
+    if not wanted.allow_removal:
+        require_heirs(run, stops, found, ports=ports, patience=0 if module.check_mode else patience, sweep=not module.check_mode)
     if not module.check_mode:
-        apply(module, run, planned)
-    return result(planned)
+        apply(module, run, planned, before_end=lambda unit: hand_over(module, run, unit, ports=bound_to(unit, found, ports), patience=patience))
+    return result(planned, recorded=found.recorded)
 
 
 def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
@@ -136,9 +142,13 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     # The run itself sees what was replaced: after a restart in between, such as by a reboot, no other one is needed.
     found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds))
     found.require_maskable()
+    bounds = [stand_below(run, bound, found) for bound in bounds]
+    wanted = inherit(wanted._replace(instances=tuple(bound.instance for bound in bounds)), found)
+    require_consent(wanted, found)
+    bounds = [bound._replace(instance=instance) for bound, instance in zip(bounds, wanted.instances)]
     planned = plan(wanted, found)
     if module.check_mode:
-        return result(planned, reasons=_foresee(run, bounds, found), fabrics=_named(bounds))
+        return result(planned, reasons=_foresee(run, bounds, found), fabrics=[_entry(bound) for bound in bounds], recorded=found.recorded)
     if bounds:
         _require_tools(run)
     coming = started(planned)
@@ -154,7 +164,7 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     apply(module, run, planned, before_end=lambda unit: hand_over(module, run, unit, ports=bound_to(unit, found, ports), patience=patience))
     require_successors(run, left, wanted.wait_timeout)
     fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout)
-    return result(planned, reasons=reasons + notes, fabrics=fabrics)
+    return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded)
 
 
 def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:

@@ -16,8 +16,22 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import node_guids
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, port_guids, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas, node_guids
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import declared_keys
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, outline, port_guids, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate, read_members
+
+# The variables by which a host declares what its subnet manager does.
+_DECLARING = (
+    *("opensm_%s" % key for key in FIRST_CLASS),
+    "opensm_options",
+    "opensm_secret_options",
+    "opensm_root_guids",
+    "opensm_qos_policy",
+    "opensm_partitions",
+    "opensm_fabrics",
+)
 
 Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
 Groups = t.Mapping[str, t.Sequence[str]]
@@ -55,11 +69,31 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables:
     return render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
 
 
-def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, dict[str, str] | None]:
+def port_guids_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, list[str]]:
+    """The port GUIDs of each host that has any in its facts."""
+    found = {str(host): [str(guid) for guid in port_guids({}, facts_of(hostvars, host))] for host in hosts}
+    return {host: guids for host, guids in found.items() if guids}
+
+
+def declared_for(host: str, groups: Groups, hostvars: Hostvars) -> dict[str, t.Any]:
+    """What the designated hosts of the fabrics of a host declare for their subnet managers: keys, and an outline of the partitions."""
+    fabrics = fabrics_of(hostvars[host])
+    members, _faults = read_members(groups, hostvars)
+    designated = designate(members)
+    keys: dict[str, None] = {}
+    texts: dict[str, str] = {}
+    for fabric in fabrics:
+        if fabric in designated:
+            own = hostvars[designated[fabric]]
+            variables = {name: own[name] for name in _DECLARING if name in own}
+            settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
+            keys.update(dict.fromkeys(declared_keys({name[len("opensm_") :]: value for name, value in variables.items()})))
+            keys.update({"subnet_prefix": None} if settings.get("subnet_prefix") else {})
+            texts[fabric] = outline(settings.get("partitions", variables.get("opensm_partitions")))
+    return {"keys": list(keys), "partitions": texts}
+
+
+def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, Hcas | None]:
     """The HCAs of each host with their node GUIDs; None for a host without facts in this run."""
-    found: dict[str, dict[str, str] | None] = {}
-    for host in hosts:
-        named = node_guids(hostvars[host], facts_of(hostvars, host))
-        # A node whose driver was not loaded yet has facts without an HCA. Its names stay.
-        found[str(host)] = dict(named.hcas) or None
-    return found
+    # A node whose driver was not loaded yet has facts without an HCA. Its names stay.
+    return {str(host): node_guids(hostvars[host], facts_of(hostvars, host)) or None for host in hosts}

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_port
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, separates
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Master, host_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf, separates
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST, Master, outranks
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
@@ -76,11 +76,17 @@ def see(run: Runner, port: Port, root: str = "/") -> View:
     return View(now.state, now.phys_state, answer, managers)
 
 
+def is_alive(run: Runner, port: Port, before: _sminfo.SmInfo) -> bool:
+    """Whether the master works: then it counts each of its datagrams, and the answer to this question is one."""
+    after = _sminfo.query(run, port.device, port.port)
+    return after is not None and (after.guid != before.guid or after.activity != before.activity)
+
+
 def identify(run: Runner, bound: Bound, answer: _sminfo.SmInfo) -> Master:
     """Who that master is: by GUID where that is known, else by its node description."""
     known = bound.instance.known
     description = _smpquery.node_description(run, bound.port.device, bound.port.port, lid=answer.lid)
-    host = host_of(description, known.hosts)
+    host = known.host(answer.guid, description)
     return Master(answer.guid, answer.lid, answer.priority, description, host, bool(host) or answer.guid in known.guids)
 
 
@@ -90,8 +96,8 @@ def require_allowed(bound: Bound, master: Master) -> None:
         return
     raise Refused(
         "fabric %s has a master that is no host of this inventory: %s (seen from port %s). Nothing was changed here. "
-        "It may be a switch, a UFM appliance, a forgotten host, or a cable in another fabric: stop it there, or set opensm_allow_foreign_master: true"
-        % (bound.instance.fabric, master, bound.port.name),
+        "It may be a switch, a UFM appliance, a forgotten host, or a cable in another fabric: stop it there, stand by for it with "
+        "opensm_allow_foreign_master: true, or leave the fabric to it with opensm_state: unmanaged" % (bound.instance.fabric, master, bound.port.name),
         master=master.details(),
     )
 
@@ -107,6 +113,33 @@ def require_own_fabric(run: Runner, bound: Bound, answer: _sminfo.SmInfo | None)
         % (bound.port.name, bound.port.port_guid, bound.instance.fabric, master),
         master=master.details(),
     )
+
+
+def stand_below(run: Runner, bound: Bound, found: Found) -> Bound:
+    """The instance with the lowest priority where a foreign master is allowed, and not to be outranked.
+
+    That stays where the foreign master is away for a while: it would otherwise find one that it can't win over. Raises Refused where even the
+    lowest priority would win.
+    """
+    instance, port = bound
+    if not instance.known.anyone or instance.known.outranked or not run.has("sminfo"):
+        return bound
+    try:
+        answer = _sminfo.query(run, port.device, port.port)
+        master = None if answer is None or not answer.is_master or answer.guid in instance.known.own else identify(run, bound, answer)
+    except CommandFailed:
+        return bound
+    before = parse_conf(found.files.get(instance.path(CONF), "")).get("sm_priority", "")
+    if (master is None or master.known) and before != str(LOWEST):
+        return bound
+    if master is not None and not master.known and outranks((LOWEST, instance.guid), (master.priority, master.guid)):
+        raise Refused(
+            "the foreign master of fabric %s (%s) has priority %d, and would lose the election against this host even with priority %d, since its port GUID "
+            "is higher than %s. Nothing was changed here. Raise its priority, set opensm_state: unmanaged, or take over from it "
+            "with opensm_outrank_foreign_master: true" % (instance.fabric, master, master.priority, LOWEST, instance.guid),
+            master=master.details(),
+        )
+    return bound._replace(instance=instance._replace(priority=LOWEST))
 
 
 def guard(run: Runner, bound: Bound) -> Master | None:

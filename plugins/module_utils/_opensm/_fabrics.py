@@ -12,22 +12,17 @@ ports on several. `opensm_fabrics: {storage: {subnet_prefix: ...}}` has what is 
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import number
 
 DEFAULT_FABRIC = "ib"
 DEFAULT_PRIORITY = 14
 DEFAULT_PREFIX = "0xfe80000000000000"
 MAX_PRIORITY = 15
-SETTINGS = ("log_file", "partitions", "priority", "subnet_prefix")
-
-# Becomes part of a unit's name and of file names; systemd leaves these characters as they are.
-_FABRIC = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,30}\Z")
-_PORT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*/[1-9][0-9]*\Z")
-_PREFIX = re.compile(r"^0x[0-9a-fA-F]{16}\Z")
-_PATH = re.compile(r"^/[A-Za-z0-9_./:@-]+\Z")
 
 NAME = "a name of up to 31 letters, digits, dots, dashes and underscores"
 PORT = "a port in the form mlx5_0/1"
@@ -46,41 +41,35 @@ class Settings(t.NamedTuple):
     """"" for the default path."""
 
 
-def is_name(value: t.Any) -> bool:
-    return isinstance(value, str) and _FABRIC.match(value) is not None
+def _text(form: str) -> t.Callable[[t.Any], bool]:
+    """Whether a value is a text of this form."""
+    return lambda value: isinstance(value, str) and re.fullmatch(form, value) is not None
 
 
-def is_port(value: t.Any) -> bool:
-    return isinstance(value, str) and _PORT.match(value) is not None
+# Becomes part of a unit's name and of file names; systemd leaves these characters as they are.
+is_name = _text("[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
+is_port = _text("[A-Za-z0-9][A-Za-z0-9_.-]*/[1-9][0-9]*")
+is_path = _text("/[A-Za-z0-9_./:@-]+")
+is_prefix = _text("0x(?!0{16})[0-9a-fA-F]{16}")
 
 
-def is_path(value: t.Any) -> bool:
-    return isinstance(value, str) and _PATH.match(value) is not None
-
-
-def is_prefix(value: t.Any) -> bool:
-    return isinstance(value, str) and _PREFIX.match(value) is not None and int(value, 16) != 0
-
-
-def read_int(value: t.Any) -> int | None:
-    """A whole number of 0 or more as YAML, INI and the command line give it; None where it is something else."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value if value >= 0 else None
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        return int(value)
-    return None
-
-
-def priority_of(value: t.Any) -> int | None:
-    """The priority as a number; None for what opensm does not allow."""
-    number = read_int(value)
-    return number if number is not None and number <= MAX_PRIORITY else None
+def read_int(value: t.Any, highest: float = math.inf) -> int | None:
+    """A whole number from 0 to `highest` as YAML, INI and the command line give it; None where it is something else."""
+    found = number(value, "[0-9]+")
+    return found if found is not None and 0 <= found <= highest else None
 
 
 def is_priority(value: t.Any) -> bool:
-    return priority_of(value) is not None
+    return read_int(value, MAX_PRIORITY) is not None
+
+
+_SETTINGS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
+    "log_file": (is_path, PATH),
+    # Checked with the partitions of the other fabrics.
+    "partitions": (lambda value: True, ""),
+    "priority": (is_priority, PRIORITY),
+    "subnet_prefix": (is_prefix, 'the upper half of a GID in the form "0xfe80000000000001", in quotes'),
+}
 
 
 def fabrics_of(variables: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
@@ -103,7 +92,7 @@ def settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> Settings:
     declared = variables.get("opensm_fabrics")
     own = declared.get(fabric) if isinstance(declared, t.Mapping) else None
     own = own if isinstance(own, t.Mapping) else {}
-    priority = priority_of(own.get("priority", variables.get("opensm_priority", DEFAULT_PRIORITY)))
+    priority = read_int(own.get("priority", variables.get("opensm_priority")), MAX_PRIORITY)
     prefix = own.get("subnet_prefix") or DEFAULT_PREFIX
     return Settings(
         DEFAULT_PRIORITY if priority is None else priority,
@@ -149,26 +138,19 @@ def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     declared = variables.get("opensm_fabrics")
     if declared is not None and not isinstance(declared, t.Mapping):
         return [Problem("opensm_fabrics", declared, 'a mapping, such as {storage: {subnet_prefix: "0xfe80000000000001"}}')]
-    checks: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
-        "log_file": (is_path, PATH),
-        # Checked with the partitions of the other fabrics.
-        "partitions": (lambda value: True, ""),
-        "priority": (is_priority, PRIORITY),
-        "subnet_prefix": (is_prefix, 'the upper half of a GID in the form "0xfe80000000000001", in quotes'),
-    }
     found = []
     for fabric, settings in (declared or {}).items():
         where = "opensm_fabrics.%s" % (fabric,)
         if not is_name(fabric):
             found.append(Problem("opensm_fabrics", fabric, NAME))
         if not isinstance(settings, t.Mapping):
-            found.append(Problem(where, settings, "a mapping with any of %s" % ", ".join(SETTINGS)))
+            found.append(Problem(where, settings, "a mapping with any of %s" % ", ".join(_SETTINGS)))
             continue
         for key, value in settings.items():
-            if key not in checks:
-                found.append(Problem("%s.%s" % (where, key), value, "one of %s" % ", ".join(SETTINGS)))
-            elif not checks[key][0](value):
-                found.append(Problem("%s.%s" % (where, key), value, checks[key][1]))
+            if key not in _SETTINGS:
+                found.append(Problem("%s.%s" % (where, key), value, "one of %s" % ", ".join(_SETTINGS)))
+            elif not _SETTINGS[key][0](value):
+                found.append(Problem("%s.%s" % (where, key), value, _SETTINGS[key][1]))
     return found or _prefix_problems(variables)
 
 

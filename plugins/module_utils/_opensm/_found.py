@@ -8,12 +8,33 @@
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SYSTEMD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import outline_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, PARTITIONS, SETTINGS, SYSTEMD
+
+# The entry of the record for the package of opensm.
+PACKAGE = "package"
+
+
+class Predecessor(t.NamedTuple):
+    """A subnet manager that ours replaces, or what was adopted of one."""
+
+    source: str
+    """Where its keys come from, for messages: the process, its file."""
+    keys: t.Mapping[str, tuple[str, ...]] = {}
+    """The values of the keys of opensm.conf that differ from the defaults; an argument of its command line wins over the file."""
+    partitions: str = ""
+    """The content of its partitions.conf."""
+    partitions_source: str = ""
+    guid: str = ""
+    """The port GUID that it is bound to; "" where it chooses by itself."""
+    runs: bool = True
+    """Otherwise it is what the packages would run with the files that are there."""
 
 
 class Found(t.NamedTuple):
@@ -37,11 +58,25 @@ class Found(t.NamedTuple):
     """What the installed opensm generates; "" before it is installed, and where nothing needs it."""
     unmaskable: tuple[str, ...] = ()
     """Those of PACKAGED that an administrator has replaced with a unit file of their own."""
+    recorded: tuple[str, ...] = ()
+    """What the role is on record for: units that it masked, and PACKAGE."""
+    predecessors: tuple[Predecessor, ...] = ()
+    """The subnet managers of others that run here, or would run with the files that are there."""
+
+    @property
+    def fabrics(self) -> list[str]:
+        """Those with files of ours."""
+        paths = (path[len(SETTINGS) + 1 :].split("/") for path in self.files if path.startswith(SETTINGS + "/"))
+        return list(dict.fromkeys(parts[0] for parts in paths if len(parts) == 2))
 
     def public(self) -> Found:
         """What the plan of a host without a subnet manager depends on. It has no secrets, and a size that does not depend on the fabric."""
         names = BEGIN + END if BEGIN in self.node_names else ""
-        return self._replace(files=dict.fromkeys(self.files, HIDDEN), node_names=names, template="")
+        files = {path: outline_of(text) if posixpath.basename(path) in (PARTITIONS, ADOPTED_PARTITIONS) else HIDDEN for path, text in self.files.items()}
+        shown = tuple(
+            predecessor._replace(keys={key: (HIDDEN,) if is_secret(key) else own for key, own in predecessor.keys.items()}) for predecessor in self.predecessors
+        )
+        return self._replace(files=files, node_names=names, template="", predecessors=shown)
 
     def require_maskable(self) -> None:
         """Raises Refused where a unit of an administrator is in the way."""

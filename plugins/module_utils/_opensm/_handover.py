@@ -17,10 +17,11 @@ import functools
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo
 
@@ -32,7 +33,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
 INTERVAL_SECONDS = 0.5
-LOWEST = 0
 # How long opensm may take to read its file again.
 READING_SECONDS = 1.0
 
@@ -41,10 +41,20 @@ def _can_ask(run: Runner) -> bool:
     return run.has("sminfo") and run.has("saquery")
 
 
-def master_on(run: Runner, port: Port) -> _sminfo.SmInfo | None:
-    """The master of the fabric of `port`, if it is bound to that very port."""
+def _master(run: Runner, port: Port) -> str:
+    """The port GUID of the master that `port` sees; "" for none."""
     answer = _sminfo.query(run, port.device, port.port)
-    return answer if answer is not None and answer.is_master and answer.guid == port.port_guid else None
+    return answer.guid if answer is not None and answer.is_master else ""
+
+
+def _is_released(run: Runner, port: Port) -> bool:
+    """Whether the fabric of `port` has no master that is bound to that very port."""
+    return _master(run, port) != port.port_guid
+
+
+def _has_moved(run: Runner, port: Port) -> bool:
+    """Whether the fabric of `port` has another master."""
+    return _master(run, port) not in ("", port.port_guid)
 
 
 def heirs(run: Runner, port: Port, own: t.Collection[str]) -> list[str]:
@@ -61,11 +71,12 @@ def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collec
 
 
 def without_heir(
-    run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str], patience: float
+    run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str], patience: float, sweep: bool = True
 ) -> dict[Change, str]:
     """Those of `stops`, which stop a unit or process for good, that would leave a fabric without a master, and why.
 
     `taken`: GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, nothing is kept.
+    `sweep`: whether a master of ours may be told to look for standbys. Check mode must not.
     """
     kept: dict[Change, str] = {}
     own = {port.port_guid for port in ports}
@@ -73,7 +84,7 @@ def without_heir(
         return kept
     for stop in stops:
         for port in bound_to(stop.subject, found, ports, free=own - set(taken)):
-            unit = stop.subject if fabric_of(stop.subject) else ""
+            unit = stop.subject if sweep and fabric_of(stop.subject) else ""
             try:
                 alone = port.port_guid not in taken and _stays_alone(run, port, unit, own=own, patience=patience)
             except RdmaError:
@@ -83,11 +94,22 @@ def without_heir(
     return kept
 
 
+def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], patience: float, sweep: bool) -> None:
+    """Raises Refused where what is stopped for good would leave a fabric without a master."""
+    alone = without_heir(run, stops, found, ports=ports, taken=(), patience=patience, sweep=sweep)
+    if alone:
+        raise Refused(
+            "%s. Without one, ports that come up stay in state INIT, and routes and partitions are not renewed. Nothing was changed here. "
+            "Next: start the subnet manager that is to follow, on a switch for example, or set rdma_allow_removal: true"
+            % "; ".join("%s is the only subnet manager: %s" % (change.subject, why) for change, why in sorted(alone.items()))
+        )
+
+
 def _stays_alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> bool:
     """Whether a master still has no heir after `patience` seconds. `unit`: of ours, which can be told to sweep; "" for others."""
 
     def followed() -> bool:
-        return master_on(run, port) is None or bool(heirs(run, port, own))
+        return _is_released(run, port) or bool(heirs(run, port, own))
 
     if followed():
         return False
@@ -113,22 +135,17 @@ def masters(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Se
     free = {port.port_guid for port in ports} - set(taken)
     for port in dict.fromkeys(port for stop in stops for port in bound_to(stop.subject, found, ports, free=free)):
         try:
-            bound += [port] if run.has("sminfo") and master_on(run, port) is not None else []
+            bound += [port] if run.has("sminfo") and not _is_released(run, port) else []
         except RdmaError:
             continue
     return bound
-
-
-def _master_elsewhere(run: Runner, port: Port) -> bool:
-    answer = _sminfo.query(run, port.device, port.port)
-    return answer is not None and answer.is_master and answer.guid != port.port_guid
 
 
 def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> None:
     """After masters were stopped: wait until others have taken over. Managers that are not ours hand nothing over, and standbys poll."""
     deadline = time.monotonic() + timeout
     for port in ports:
-        if not _comes_about(functools.partial(_master_elsewhere, run, port), deadline - time.monotonic()):
+        if not _comes_about(functools.partial(_has_moved, run, port), deadline - time.monotonic()):
             raise CommandFailed(
                 "the fabric of port %s has had no master for %g s, since the one that was here was stopped, though another subnet manager stood by. "
                 "Next: run this role on the designated host, and see its journalctl -u 'rdma-opensm@*'" % (port.name, timeout)
@@ -160,18 +177,14 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequenc
     own = {port.port_guid for port in ports}
     for port in ports:
         try:
-            if master_on(run, port) is None or not heirs(run, port, own):
+            if _is_released(run, port) or not heirs(run, port, own):
                 continue
         except RdmaError:
             continue
         with _in_file(module, lowered):
             Systemd(run).reload(unit)
             # Otherwise the standbys notice by themselves when it has ended.
-            _comes_about(functools.partial(_not_master, run, port), patience)
-
-
-def _not_master(run: Runner, port: Port) -> bool:
-    return master_on(run, port) is None
+            _comes_about(functools.partial(_is_released, run, port), patience)
 
 
 def announce(module: AnsibleModule, run: Runner, unit: str, *, told: int = 0) -> None:
@@ -185,6 +198,7 @@ def announce(module: AnsibleModule, run: Runner, unit: str, *, told: int = 0) ->
     """
     lowered = _lowest_priority(unit)
     if lowered is None or told % 2:
+        Systemd(run).allow_start(unit)
         Systemd(run).restart(unit)
         return
     with _in_file(module, lowered):

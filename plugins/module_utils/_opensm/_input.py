@@ -12,20 +12,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid, normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
-    PATH,
-    PORT,
-    PRIORITY,
-    fabric_problems,
-    fabrics_of,
-    is_path,
-    is_port,
-    is_priority,
-    read_int,
-    settings_problems,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabrics
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import Checks, check, or_empty
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
@@ -33,14 +23,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import V
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 
-def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
-    """A check that also accepts `empty` values, which mean the same as a missing variable."""
-    return lambda value: value in empty or good(value)
-
-
 def _is_seconds(value: t.Any) -> bool:
-    number = read_int(value)
+    number = _fabrics.read_int(value)
     return number is not None and number > 0
+
+
+def _is_name_list(value: t.Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(name, str) and name for name in value)
 
 
 def _is_guid_list(value: t.Any) -> bool:
@@ -67,26 +56,34 @@ def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 # A variable that is not there has its default. An empty one has none, and would reach the module, so it is checked.
-_CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
-    "opensm_port": (_or_empty(is_port, None, ""), PORT),
-    "opensm_port_guid": (_or_empty(is_guid, None, ""), 'a port GUID in the form "0x7cfe90030016aef1"'),
-    "opensm_priority": (is_priority, PRIORITY),
+_CHECKS: Checks = {
+    "opensm_port": (or_empty(_fabrics.is_port, ""), _fabrics.PORT),
+    "opensm_priority": (_fabrics.is_priority, _fabrics.PRIORITY),
     "opensm_wait_timeout": (_is_seconds, "a whole number of seconds, more than 0"),
-    "opensm_log_file": (_or_empty(is_path, None, ""), PATH),
-    "opensm_port_guids": (_or_empty(_is_guid_list, None), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
-    "opensm_node_guids": (_or_empty(_is_guid_mapping, None), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
+    "opensm_log_file": (or_empty(_fabrics.is_path, ""), _fabrics.PATH),
+    "opensm_give_up": (or_empty(_is_name_list), "a list of keys of opensm.conf, and of partitions in the form: partition NAME"),
+    "opensm_port_guids": (or_empty(_is_guid_list), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
+    "opensm_node_guids": (or_empty(_is_guid_mapping), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
 }
 
 
+def _outranking_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    if not is_true(variables.get("opensm_outrank_foreign_master")) or is_true(variables.get("opensm_allow_foreign_master")):
+        return []
+    allowed = variables.get("opensm_allow_foreign_master")
+    return [Problem("opensm_allow_foreign_master", allowed, "true", "opensm_outrank_foreign_master takes over from a foreign master")]
+
+
 def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    hints = {"opensm_port_guid": QUOTE} if isinstance(variables.get("opensm_port_guid"), int) else {}
-    wrong = [(name, allowed) for name, (good, allowed) in _CHECKS.items() if name in variables and not good(variables[name])]
+    guid = variables.get("opensm_port_guid")
     return [
-        *fabric_problems(variables),
+        *_fabrics.fabric_problems(variables),
         *value_problems(VARIABLES, variables, apart=("opensm_qos",)),
-        *(Problem(name, variables[name], allowed, hints.get(name, "")) for name, allowed in wrong),
+        *check(_CHECKS, variables),
+        *([] if guid in (None, "") else guid_problems("opensm_port_guid", guid, "a port GUID")),
+        *_outranking_problems(variables),
         *rank_problems(variables),
-        *settings_problems(variables),
+        *_fabrics.settings_problems(variables),
         *option_problems(variables),
         *name_problems(variables.get("opensm_node_names")),
         *_partition_problems(variables),
@@ -122,7 +119,7 @@ def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[
     names = {port["name"] for port in infiniband}
     return [
         Problem("rdma_fabrics.%s[%d]" % (fabric, index), name, _named(infiniband))
-        for fabric, own in fabrics_of(variables).items()
+        for fabric, own in _fabrics.fabrics_of(variables).items()
         for index, name in enumerate(own)
         if name not in names
     ]

@@ -13,15 +13,20 @@ import re
 import tempfile
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, template_command
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor_look import of_files, of_process
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
+    ADOPTED_PARTITIONS,
     FILES,
     PACKAGED,
+    PARTITIONS,
+    RECORD,
     ROTATION,
     SETTINGS,
     SYSTEMD,
@@ -47,30 +52,20 @@ def below(root: str, path: str) -> str:
     return os.path.join(root, path.lstrip("/"))
 
 
-def _listdir(path: str) -> list[str]:
-    try:
-        return sorted(os.listdir(path))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
-def _is_masked(path: str) -> bool:
+def is_masked(path: str) -> bool:
     return os.path.islink(path) and os.readlink(path) == "/dev/null"
 
 
 def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     """Processes named opensm of this very PID namespace (not those of containers) that belong to none of `units`."""
     proc = below(root, "/proc")
+    own = link_name(proc, "self/ns/pid")
     found = []
-    for pid in _listdir(proc):
-        if not pid.isdigit() or read_text(os.path.join(proc, pid, "comm")).strip() != "opensm":
+    for pid in entries(proc):
+        if not pid.isdigit() or attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
             continue
-        try:
-            foreign = os.readlink(os.path.join(proc, pid, "ns/pid")) != os.readlink(os.path.join(proc, "self/ns/pid"))
-        except OSError:
-            continue
-        slices = re.split(r"[/\n]", read_text(os.path.join(proc, pid, "cgroup")))
-        if not foreign and not any(unit in slices for unit in units):
+        slices = re.split(r"[/\n]", attribute(proc, pid, "cgroup"))
+        if not any(unit in slices for unit in units):
             found.append(int(pid))
     return tuple(sorted(found))
 
@@ -78,11 +73,7 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
 def _runs_replaced(pid: int, root: str) -> bool:
     """Whether the program of a process, or one of its libraries of the RDMA stack, has been removed from the disk."""
     place = below(root, "/proc/%d" % pid)
-    try:
-        program = os.readlink(os.path.join(place, "exe"))
-    except OSError:
-        return False
-    return program.endswith(_DELETED) or _LIBRARIES.search(read_text(os.path.join(place, "maps"))) is not None
+    return link_name(place, "exe").endswith(_DELETED) or _LIBRARIES.search(attribute(place, "maps")) is not None
 
 
 def _read_template(run: Runner) -> str:
@@ -93,6 +84,19 @@ def _read_template(run: Runner) -> str:
         path = os.path.join(folder, CONF)
         run(template_command(path))
         return read_text(path)
+
+
+def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, undecided: bool) -> tuple[Predecessor, ...]:
+    """Those that run; where none does and ours never ran, the one that the files of an installed opensm are for."""
+
+    def read(template: str) -> list[Predecessor]:
+        found = [of_process(root, pid, template) for pid in foreign]
+        if undecided and not foreign and run.has("opensm"):
+            found = [of_files(root, template)]
+        return [predecessor for predecessor in found if predecessor.keys or predecessor.partitions]
+
+    # The defaults take a process, so they are only found out where they count.
+    return tuple(read(_read_template(run))) if read("") else ()
 
 
 def _read_hidden(path: str) -> str:
@@ -112,22 +116,27 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     if os.path.isdir(below(root, RUNS)):
         shown = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", "opensm*", "rdma-opensm@*"]).stdout)
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.active in ("active", "activating", "reloading")))
-        own = [name for name in running if _OWN.match(name) and shown[name].main_pid]
-        replaced = tuple(name for name in own if stack_replaced or _runs_replaced(shown[name].main_pid, root))
-    fabrics = _listdir(below(root, SETTINGS))
+        live = [name for name in running if _OWN.match(name) and shown[name].main_pid]
+        replaced = tuple(name for name in live if stack_replaced or _runs_replaced(shown[name].main_pid, root))
+    fabrics = entries(below(root, SETTINGS))
     settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
     paths = [TEMPLATE, ROTATION, *settings, *(silence_path(fabric) for fabric in fabrics)]
-    contents = {path: (_read_hidden if public else read_text)(below(root, path)) for path in paths}
+    hidden = {path: public and os.path.basename(path) not in (PARTITIONS, ADOPTED_PARTITIONS) for path in paths}
+    contents = {path: (_read_hidden if hidden[path] else read_text)(below(root, path)) for path in paths}
+    own = [name for name in running if _OWN.match(name)]
+    predecessors = _read_predecessors(run, root, _read_strays(root, own), undecided=not any(contents.values()))
     packaged = {unit: below(root, "%s/%s" % (SYSTEMD, unit)) for unit in PACKAGED}
     found = Found(
-        masked=tuple(unit for unit, path in packaged.items() if _is_masked(path)),
+        masked=tuple(unit for unit, path in packaged.items() if is_masked(path)),
         running=running,
         replaced=replaced,
-        enabled=tuple(name for name in _listdir(below(root, WANTS)) if _OWN.match(name)),
+        enabled=tuple(name for name in entries(below(root, WANTS)) if _OWN.match(name)),
         strays=_read_strays(root, running),
         files={path: text for path, text in contents.items() if text},
         node_names=read_text(below(root, DEFAULT_PATH)),
         template=_read_template(run) if template else "",
+        recorded=tuple(line for line in read_text(below(root, RECORD)).splitlines() if line and not line.startswith("#")),
+        predecessors=predecessors,
         unmaskable=tuple(unit for unit, path in packaged.items() if os.path.exists(path) and not os.path.islink(path)),
     )
     return found.public() if public else found

@@ -18,6 +18,10 @@ import typing as t
 _NAMELESS = re.compile(r"^(MT\d+\b|ConnectX|Mellanox|NVIDIA|Connect-IB|HFI)", re.IGNORECASE)
 
 
+LOWEST = 0
+"""The lowest priority."""
+
+
 class Known(t.NamedTuple):
     """Who may be master besides this very port."""
 
@@ -28,8 +32,17 @@ class Known(t.NamedTuple):
     hosts: tuple[str, ...] = ()
     """The hosts of the inventory."""
     anyone: bool = False
+    outranked: bool = False
+    """Whether a stranger gives way where the priority of ours is higher."""
+    guids_of: t.Mapping[str, t.Sequence[str]] = {}
+    """All port GUIDs of the hosts of the inventory for which they are known."""
     elsewhere: frozenset[str] = frozenset()
     """Port GUIDs on other fabrics: a master on one of them means that a cable is in the wrong one."""
+
+    def host(self, guid: str, description: str) -> str:
+        """The host of the inventory with that port GUID. Its name in a description counts only where its GUIDs are not known."""
+        owner = next((host for host, guids in self.guids_of.items() if guid in guids), "")
+        return owner or host_of(description, [host for host in self.hosts if not self.guids_of.get(host)])
 
 
 class Master(t.NamedTuple):

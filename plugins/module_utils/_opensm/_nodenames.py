@@ -18,7 +18,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
@@ -32,31 +32,24 @@ _LINE = 255
 _NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
 
 
-class Named(t.NamedTuple):
-    """The names that a host contributes."""
-
-    hcas: t.Mapping[str, str]
-    """Node GUID of each HCA by its name, `{"mlx5_0": "0x..."}`."""
-    known: bool = True
-    """False where this run has no facts of the host: the names that it has in the file stay."""
+Hcas = t.Mapping[str, str]
+"""Node GUID of each HCA of a host by its name, `{"mlx5_0": "0x..."}`."""
 
 
-def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> Named:
-    """The HCAs of a host: the declared `opensm_node_guids` (names to GUIDs), else those of its `rdma` fact on InfiniBand."""
+def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> Hcas | None:
+    """The HCAs of a host: the declared `opensm_node_guids` (names to GUIDs), else those of its `rdma` fact on InfiniBand; None without a fact."""
     declared = variables.get("opensm_node_guids")
     if isinstance(declared, dict) and declared:
-        return Named({str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)})
+        return {str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)}
     if facts is None:
-        return Named({}, False)
+        return None
     infiniband = {port.get("device") for port in facts.get("ports", ()) if port.get("link_layer") == "InfiniBand"}
     # A virtual function is not a node of the fabric.
-    return Named(
-        {
-            hca["name"]: normal_guid(hca["node_guid"])
-            for hca in facts.get("hcas", ())
-            if hca.get("name") in infiniband and not hca.get("virtual") and is_guid(hca.get("node_guid"))
-        }
-    )
+    return {
+        hca["name"]: normal_guid(hca["node_guid"])
+        for hca in facts.get("hcas", ())
+        if hca.get("name") in infiniband and not hca.get("virtual") and is_guid(hca.get("node_guid"))
+    }
 
 
 def _line(guid: str, name: str) -> str:
@@ -120,37 +113,36 @@ def broken_lines(text: str) -> list[str]:
     ]
 
 
-def wanted(hosts: t.Mapping[str, Named], declared: t.Mapping[str, str] | None = None) -> dict[str, str]:
+def wanted(hosts: t.Mapping[str, Hcas | None], declared: t.Mapping[str, str] | None = None) -> dict[str, str]:
     """Names by GUID: `node1 mlx5_0`, as in the kernel's node description, and the declared ones, which win."""
-    names = {guid: "%s %s" % (host, hca) for host, named in hosts.items() for hca, guid in named.hcas.items()}
+    names = {guid: "%s %s" % (host, hca) for host, hcas in hosts.items() for hca, guid in (hcas or {}).items()}
     names.update({normal_guid(guid): name for guid, name in (declared or {}).items()})
     return names
 
 
 def problems(declared: t.Any) -> list[Problem]:
     """Declared names that can't be written, and GUIDs that are none."""
-    if declared is None or declared in ({}, ""):
+    if declared is None or declared == "":
         return []
     if not isinstance(declared, dict):
         return [Problem(VARIABLE, declared, "a mapping of node GUIDs to names")]
     found = []
     for guid, name in declared.items():
-        if not is_guid(guid):
-            hint = QUOTE if isinstance(guid, int) else ""
-            found.append(Problem("%s.%s" % (VARIABLE, label(guid)), guid, 'a node GUID in the form "0x0002c90300f00010"', hint))
+        where = "%s.%s" % (VARIABLE, label(guid))
+        found += guid_problems(where, guid, "a node GUID")
         if not is_name(name):
-            found.append(Problem("%s.%s" % (VARIABLE, label(guid)), name, "a name of up to 230 characters without quotes, # and control characters"))
+            found.append(Problem(where, name, "a name of up to 230 characters without quotes, # and control characters"))
     return found
 
 
-def render(found: str, hosts: t.Mapping[str, Named], declared: t.Mapping[str, str] | None = None) -> str:
+def render(found: str, hosts: t.Mapping[str, Hcas | None], declared: t.Mapping[str, str] | None = None) -> str:
     """The wanted file: the foreign lines of `found` first, then ours, by name. "" where there would be none.
 
-    Names of hosts without facts stay, so that a run with --limit does not remove them.
+    Names of hosts that are None, which have no facts in this run, stay, so that a run with --limit does not remove them.
     """
     foreign, ours = _sections(found)
     names = wanted(hosts, declared)
-    silent = {host for host, named in hosts.items() if not named.known}
+    silent = {host for host, hcas in hosts.items() if hcas is None}
     for guid, name in parse(ours).items():
         # The last word is the HCA; the name of a host can have blanks.
         if guid not in names and name.rsplit(" ", 1)[0] in silent:

@@ -20,6 +20,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import NUMBER, number
 
 # How opensm shows a text that is not set.
 UNSET = "(null)"
@@ -31,9 +32,15 @@ FIRST_CLASS = ("routing_engine", "qos", "sm_key", "log_max_size", "log_flags")
 # opensm reads a line into a buffer of this size, with its end; the rest would become a line of its own.
 _LINE = 1022
 
-_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]{1,64}|0|[1-9][0-9]{0,19})\Z")
-_PAIR = re.compile(r"[0-9]{1,5} [0-9]{1,5}\Z")
-_RATIO = re.compile(r"[0-9]{1,5}:[0-9]{1,5}\Z")
+# The kinds that the default value alone shows.
+_FORMS: t.Mapping[str, str] = {
+    "boolean": "TRUE|FALSE",
+    "hex": "0x[0-9a-fA-F]+",
+    "number": "[0-9]+",
+    "signed": "-[0-9]+",
+    "pair": "[0-9]{1,5} [0-9]{1,5}",
+    "ratio": "[0-9]{1,5}:[0-9]{1,5}",
+}
 
 # In comments of the template: "[off|local|loopback]", "Values are both, out, in and off", "Supported engines: minhop, updn".
 _BRACKETS = re.compile(r"\[([A-Za-z]\w*(?:\|\w+)+)\]")
@@ -114,15 +121,9 @@ def split(line: str) -> tuple[str, str] | None:
 
 def _kind(key: str, value: str, comment: str) -> tuple[str, tuple[str, ...]]:
     """Kind and choices, from the default value and the comment above the key."""
-    if value in ("TRUE", "FALSE"):
-        return "boolean", ()
-    for kind, pattern in (("hex", r"0x[0-9a-fA-F]+\Z"), ("number", r"[0-9]+\Z"), ("signed", r"-[0-9]+\Z")):
-        if re.match(pattern, value):
+    for kind, form in _FORMS.items():
+        if re.fullmatch(form, value):
             return kind, ()
-    if _PAIR.match(value):
-        return "pair", ()
-    if _RATIO.match(value):
-        return "ratio", ()
     engines = _ENGINES.search(_REMARK.sub("", comment))
     if engines:
         return "choices", tuple(engine.strip() for engine in engines.group(1).split(",")) + _MORE_CHOICES.get(key, ())
@@ -161,21 +162,6 @@ def _is_line(value: t.Any, key: str) -> bool:
         return False
     text = str(value)
     return bool(text) and text.isprintable() and "#" not in text and split("%s %s" % (key, text)) == (key, text) and len(key) + len(text) < _LINE
-
-
-def _number(value: t.Any, signed: bool = False) -> int | None:
-    """The number that `strtoul` with any base would read; None for others. A leading zero would make it octal."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if not isinstance(value, str):
-        return None
-    negative = signed and value.startswith("-")
-    digits = value[1:] if negative else value
-    if not _NUMBER.match(digits):
-        return None
-    return -int(digits, 0) if negative else int(digits, 0)
 
 
 def words(value: t.Any) -> list[t.Any]:
@@ -220,15 +206,13 @@ def _texts(option: Option, value: t.Any) -> list[str] | None:
     if kind == "boolean":
         return ["TRUE" if is_true(value) else "FALSE"] if is_boolean(value) else None
     if kind in ("hex", "number", "signed"):
-        number = _number(value, kind == "signed")
-        if number is None or not any(low <= number <= high for low, high in option.ranges):
+        given = number(value, "-?(?:%s)" % NUMBER if kind == "signed" else NUMBER)
+        if given is None or not any(low <= given <= high for low, high in option.ranges):
             return None
-        return ["0x%0*x" % (len(option.default) - 2, number) if kind == "hex" else "%d" % number]
-    if kind == "pair":
-        items = list(value) if isinstance(value, (list, tuple)) else [value]
-        return items if items and all(isinstance(item, str) and _PAIR.match(item) for item in items) else None
-    if kind == "ratio":
-        return [value] if isinstance(value, str) and _RATIO.match(value) else None
+        return ["0x%0*x" % (len(option.default) - 2, given) if kind == "hex" else "%d" % given]
+    if kind in ("pair", "ratio"):
+        items = list(value) if kind == "pair" and isinstance(value, (list, tuple)) else [value]
+        return items if items and all(isinstance(item, str) and re.fullmatch(_FORMS[kind], item) for item in items) else None
     if kind == "choice":
         word = _as_choice(value, option.choices)
         return [word] if word in option.choices else None

@@ -12,15 +12,12 @@ the installed opensm takes.
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import QUOTE, is_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, number
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_secret, variable_of, words
-
-_KEY = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\Z")
 
 # Keys that opensm_options must not have, and what to do instead.
 RESERVED: t.Mapping[str, str] = {
@@ -42,9 +39,11 @@ RESERVED: t.Mapping[str, str] = {
 # The engines that start from roots, by the comment of the key root_guid_file in the template, and those that do not.
 _ROOTED = ("updn", "dnup", "ftree")
 _ROOTLESS = ("minhop", "file", "lash", "dor", "torus-2QoS", "nue", "dfsssp", "sssp", "no_fallback")
-# Log flags are a byte of bits. The log size is in MB.
+# Log flags are a byte of bits. The log size is in MB. A key has 64 bits: without quotes YAML makes a number of it, and an option of type
+# str a decimal text of that.
 _MAX_FLAGS = 0xFF
 _MAX_LOG = 0xFFF
+_MAX_KEY = (1 << 64) - 1
 
 
 def is_set(value: t.Any) -> bool:
@@ -52,30 +51,38 @@ def is_set(value: t.Any) -> bool:
     return not (value is None or (isinstance(value, (str, list, tuple, dict)) and not value))
 
 
+def declared_keys(variables: t.Mapping[str, t.Any]) -> list[str]:
+    """The keys of opensm.conf that are declared, by the names of the module's options. The defaults of the role declare nothing."""
+    own = [key for key in FIRST_CLASS if key != "log_max_size" and variables.get(key) not in (None, False, "", [], ())]
+    for name in ("options", "secret_options"):
+        own += [str(key) for key in variables.get(name) or {}]
+    return own + [key for key, name in (("root_guid_file", "root_guids"), ("qos_policy_file", "qos_policy")) if is_set(variables.get(name))]
+
+
+Checks = t.Mapping[str, t.Tuple[t.Callable[[t.Any], bool], str]]
+"""By variable: whether a value is good, and what is allowed."""
+
+
+def or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
+    """A check that also accepts null and the `empty` values, which mean the same as a missing variable."""
+    return lambda value: value is None or value in empty or good(value)
+
+
+def check(checks: Checks, variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with the variables that are set, each by itself."""
+    return [Problem(name, variables[name], allowed) for name, (good, allowed) in checks.items() if name in variables and not good(variables[name])]
+
+
 def _whole(value: t.Any, highest: int) -> bool:
-    if isinstance(value, bool):
-        return False
-    if isinstance(value, str):
-        return re.match(r"(0x[0-9a-fA-F]{1,8}|0|[1-9][0-9]{0,9})\Z", value) is not None and int(value, 0) <= highest
-    return isinstance(value, int) and 0 <= value <= highest
-
-
-def _is_key(value: t.Any) -> bool:
-    """64 bits. Without quotes YAML makes a number of it, and an option of type str a decimal text of that."""
-    if isinstance(value, str) and _KEY.match(value):
-        value = int(value, 0)
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64
+    found = number(value)
+    return found is not None and 0 <= found <= highest
 
 
 def _guid_problems(guids: t.Any, engines: t.Any) -> list[Problem]:
     name = "opensm_root_guids"
     if not isinstance(guids, (list, tuple)):
         return [Problem(name, guids, "a list of node GUIDs of switches")]
-    found = [
-        Problem("%s[%d]" % (name, index), guid, 'a node GUID in the form "0x0002c90300f00030"', QUOTE if isinstance(guid, int) else "")
-        for index, guid in enumerate(guids)
-        if not is_guid(guid)
-    ]
+    found = [problem for index, guid in enumerate(guids) for problem in guid_problems("%s[%d]" % (name, index), guid, "a node GUID")]
     if not is_set(engines) or all(engine in _ROOTLESS for engine in words(engines)):
         found.append(Problem("opensm_routing_engine", engines or None, "one with %s" % ", ".join(_ROOTED), "the others ignore opensm_root_guids"))
     return found
@@ -85,7 +92,7 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     found = []
     for name, secret in (("opensm_options", False), ("opensm_secret_options", True)):
         declared = variables.get(name)
-        if not is_set(declared):
+        if declared is None:
             continue
         if not isinstance(declared, dict):
             found.append(Problem(name, HIDDEN if secret else declared, "a mapping of keys of opensm.conf to values"))
@@ -101,38 +108,24 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-def _empty_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """An empty value stands for "not set" only where it is of the variable's own kind."""
-    a_list = ((list, tuple), "a list")
-    a_mapping = ((dict,), "a mapping of keys of opensm.conf to values")
-    kinds: t.Mapping[str, tuple[tuple[type, ...], str]] = {
-        "opensm_qos": ((), ALLOWED),
-        "opensm_log_max_size": ((), "a size in MB"),
-        "opensm_routing_engine": ((list, tuple, str), "names of routing engines"),
-        "opensm_root_guids": a_list,
-        "opensm_partitions": a_list,
-        "opensm_node_names": ((dict,), "a mapping of node GUIDs to names"),
-        "opensm_options": a_mapping,
-        "opensm_secret_options": a_mapping,
-    }
-    values = [(name, variables.get(name), *kind) for name, kind in kinds.items()]
-    return [Problem(name, value, allowed) for name, value, types, allowed in values if value in ("", [], {}) and not isinstance(value, types)]
+# A variable that is not there has its default. Of the empty values, only null and those of the variable's own kind mean the same.
+_CHECKS: Checks = {
+    "opensm_qos": (or_empty(is_boolean), ALLOWED),
+    "opensm_qos_policy": (or_empty(lambda value: isinstance(value, str)), "the text of a QoS policy"),
+    "opensm_log_max_size": (or_empty(lambda value: _whole(value, _MAX_LOG)), "a size in MB, 0 (no limit) to %d" % _MAX_LOG),
+    "opensm_log_flags": (or_empty(lambda value: _whole(value, _MAX_FLAGS), ""), "a byte of flags, 0x00 to 0xff"),
+    "opensm_partitions": (lambda value: value != "", "a list of partitions"),
+    "opensm_node_names": (lambda value: value != "", "a mapping of node GUIDs to names"),
+    "opensm_routing_engine": (or_empty(lambda value: all(isinstance(word, str) for word in words(value))), "names of routing engines"),
+}
 
 
 def problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the variables, by their role names, as far as that shows without a template."""
-    checks: t.Sequence[tuple[str, t.Callable[[t.Any], bool], str]] = (
-        ("opensm_qos", is_boolean, ALLOWED),
-        ("opensm_qos_policy", lambda value: isinstance(value, str), "the text of a QoS policy"),
-        ("opensm_log_max_size", lambda value: _whole(value, _MAX_LOG), "a size in MB, 0 (no limit) to %d" % _MAX_LOG),
-        ("opensm_log_flags", lambda value: _whole(value, _MAX_FLAGS), "a byte of flags, 0x00 to 0xff"),
-        ("opensm_routing_engine", lambda value: all(isinstance(word, str) for word in words(value)), "names of routing engines"),
-    )
-    found = _empty_problems(variables)
-    found += [Problem(name, variables[name], allowed) for name, good, allowed in checks if is_set(variables.get(name)) and not good(variables[name])]
-    if is_set(variables.get("opensm_sm_key")) and not _is_key(variables["opensm_sm_key"]):
+    found = check(_CHECKS, variables)
+    if variables.get("opensm_sm_key") not in (None, "") and not _whole(variables["opensm_sm_key"], _MAX_KEY):
         found.append(Problem("opensm_sm_key", HIDDEN, 'a number of 64 bits in the form "0x0000000000000001"'))
-    if is_set(variables.get("opensm_root_guids")):
+    if variables.get("opensm_root_guids") not in (None, []):
         found += _guid_problems(variables["opensm_root_guids"], variables.get("opensm_routing_engine"))
     if is_set(variables.get("opensm_qos_policy")) and not is_true(variables.get("opensm_qos")):
         found.append(Problem("opensm_qos", variables.get("opensm_qos"), "true", "opensm reads opensm_qos_policy with QoS only"))

@@ -18,18 +18,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import (
-    MTUS,
-    QUOTE,
-    RATES,
-    SCOPES,
-    is_guid,
-    mtu_code,
-    normal_guid,
-    pkey_base,
-    rate_code,
-    scope_code,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _codes
 
 VARIABLE = "opensm_partitions"
 KEYWORDS = ("ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF")
@@ -81,9 +70,8 @@ def _unknown(where: str, entry: t.Mapping[t.Any, t.Any], keys: t.Sequence[str]) 
 
 
 def _sl(value: t.Any) -> int | None:
-    if isinstance(value, str) and re.match(r"[0-9]{1,2}\Z", value):
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MAX_SL else None
+    level = _codes.number(value, "[0-9]{1,2}")
+    return level if level is not None and 0 <= level <= _MAX_SL else None
 
 
 def _scopes(value: t.Any) -> list[t.Any]:
@@ -101,9 +89,8 @@ def _member_problems(where: str, member: t.Any) -> list[Problem]:
     kind, value = named[0], member[named[0]]
     if kind == "keyword" and value not in KEYWORDS:
         found.append(Problem("%s.keyword" % where, value, ", ".join(KEYWORDS)))
-    elif kind == "port_guid" and not is_guid(value):
-        hint = QUOTE if isinstance(value, int) else "that is not the node GUID"
-        found.append(Problem("%s.port_guid" % where, value, 'a port GUID in the form "0x7cfe90030016aef1"', hint))
+    elif kind == "port_guid":
+        found += _codes.guid_problems("%s.port_guid" % where, value, "a port GUID", hint="that is not the node GUID")
     elif not isinstance(value, str) or not value:
         found.append(Problem("%s.%s" % (where, kind), value, "the name of a %s of the inventory" % kind))
     if member.get("membership") is not None and member["membership"] not in MEMBERSHIPS:
@@ -113,13 +100,13 @@ def _member_problems(where: str, member: t.Any) -> list[Problem]:
 
 def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
     checks: tuple[tuple[str, t.Callable[[t.Any], bool], str], ...] = (
-        ("rate", lambda value: rate_code(value) is not None, "a rate in Gb/s: %s" % ", ".join("%g" % rate for rate in sorted(RATES))),
-        ("mtu", lambda value: mtu_code(value) is not None, "an MTU in bytes: %s" % ", ".join(str(mtu) for mtu in MTUS)),
+        ("rate", lambda value: _codes.rate_code(value) is not None, "a rate in Gb/s: %s" % ", ".join("%g" % rate for rate in sorted(_codes.RATES))),
+        ("mtu", lambda value: _codes.mtu_code(value) is not None, "an MTU in bytes: %s" % ", ".join(str(mtu) for mtu in _codes.MTUS)),
         ("sl", lambda value: _sl(value) is not None, "a service level from 0 to %d" % _MAX_SL),
         (
             "scope",
-            lambda value: bool(_scopes(value)) and all(scope_code(item) is not None for item in _scopes(value)),
-            "one or more of %s, or numbers from 1 to 15" % ", ".join(SCOPES),
+            lambda value: bool(_scopes(value)) and all(_codes.scope_code(item) is not None for item in _scopes(value)),
+            "one or more of %s, or numbers from 1 to 15" % ", ".join(_codes.SCOPES),
         ),
         ("ipoib", is_boolean, ALLOWED),
         ("isolate", is_boolean, ALLOWED),
@@ -143,7 +130,7 @@ def entry_problems(where: str, entry: t.Any) -> list[Problem]:
     name = entry.get("name")
     if not isinstance(name, str) or not _NAME.match(name):
         found.append(Problem("%s.name" % where, name, "a name of up to 31 letters, digits, dots, dashes and underscores, not beginning with a digit"))
-    if pkey_base(entry.get("pkey")) is None:
+    if _codes.pkey_base(entry.get("pkey")) is None:
         hint = "0x8000 and 0 leave no partition: the highest bit is the membership of a port" if entry.get("pkey") in (0, 0x8000, "0", "0x0", "0x8000") else ""
         found.append(Problem("%s.pkey" % where, entry.get("pkey"), "a P_Key from 0x0001 to 0x7fff, or the same with the membership bit", hint))
     found += _values(where, entry)
@@ -158,7 +145,7 @@ def entry_problems(where: str, entry: t.Any) -> list[Problem]:
 def _read_member(member: t.Mapping[str, t.Any], default: str) -> Member:
     kind = next(kind for kind in WHO if member.get(kind) is not None)
     name = member[kind]
-    return Member(kind, normal_guid(name) if kind == "port_guid" else str(name), str(member.get("membership") or default))
+    return Member(kind, _codes.normal_guid(name) if kind == "port_guid" else str(name), str(member.get("membership") or default))
 
 
 def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
@@ -167,12 +154,12 @@ def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
     default = entry.get("membership") or "full"
     return Partition(
         name=str(entry["name"]),
-        pkey=pkey_base(entry["pkey"]) or 0,
+        pkey=_codes.pkey_base(entry["pkey"]) or 0,
         ipoib=is_true(entry.get("ipoib")),
-        rate=rate_code(entry.get("rate")),
-        mtu=mtu_code(entry.get("mtu")),
+        rate=_codes.rate_code(entry.get("rate")),
+        mtu=_codes.mtu_code(entry.get("mtu")),
         sl=_sl(entry.get("sl")),
-        scopes=tuple(sorted({scope_code(item) or 0 for item in _scopes(scope)})) if scope is not None else (),
+        scopes=tuple(sorted({_codes.scope_code(item) or 0 for item in _scopes(scope)})) if scope is not None else (),
         members=tuple(_read_member(member, default) for member in entry["members"]),
         isolate=is_true(entry.get("isolate")),
     )

@@ -99,19 +99,14 @@ def resolve(partition: Partition, inventory: Inventory) -> Resolved:
 
 def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Collection[str]) -> list[Problem]:
     """Members that are not in the inventory, not on the fabric, or without a known port."""
+    named = "%s.%s" % (where, member.kind)
     known: t.Collection[str] = everybody if member.kind == "host" else inventory.groups
     if member.kind in ("host", "group") and member.name not in known:
         near = difflib.get_close_matches(member.name, [str(name) for name in known], n=1)
-        return [
-            Problem(
-                "%s.%s" % (where, member.kind),
-                member.name,
-                near[0] if near else "a %s of the inventory" % member.kind,
-                "the inventory has no such %s" % member.kind,
-            )
-        ]
+        allowed = near[0] if near else "a %s of the inventory" % member.kind
+        return [Problem(named, member.name, allowed, "the inventory has no such %s" % member.kind)]
     if member.kind == "host" and member.name in inventory.elsewhere:
-        return [Problem("%s.host" % where, member.name, "a host with a port on this fabric")]
+        return [Problem(named, member.name, "a host with a port on this fabric")]
     if inventory.guids is None:
         return []
     unknown = [host for host in _hosts(member, inventory) if not inventory.guids.get(host)]
@@ -119,7 +114,7 @@ def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Co
         return []
     some = ", ".join(unknown[:5]) + (" and %d more" % (len(unknown) - 5) if len(unknown) > 5 else "")
     hint = "gather the facts of %s first (rdma.ofed.rdma_facts, without --limit), or set opensm_port_guids for it" % some
-    return [Problem("%s.%s" % (where, member.kind), member.name, "hosts whose port GUIDs are known", hint)]
+    return [Problem(named, member.name, "hosts whose port GUIDs are known", hint)]
 
 
 def _twice(where: str, partition: Partition) -> list[Problem]:
@@ -152,9 +147,8 @@ def _default_problems(where: str, partition: Partition) -> list[Problem]:
     # opensm begins with ALL=limited, SELF=full.
     if next((keywords[name] for name in ("SELF", "ALL_CAS", "ALL") if name in keywords), "full") != "limited":
         return []
-    return [
-        Problem("%s.members" % where, "SELF=limited", "{keyword: SELF, membership: full}", "limited members could not talk to the subnet manager's own port")
-    ]
+    hint = "limited members could not talk to the subnet manager's own port"
+    return [Problem("%s.members" % where, "SELF=limited", "{keyword: SELF, membership: full}", hint)]
 
 
 def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> list[Problem]:
@@ -173,9 +167,8 @@ def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> li
     some = any(membership != "limited" for _name, membership, _many in members)
     pair = "%s and %s" % tuple([*limited, "another one of them"][:2])
     if not some:
-        return [
-            Problem("%s.members" % where, "%s, all limited" % pair, "at least one full member", "two limited members can't talk to each other, so none could")
-        ]
+        hint = "two limited members can't talk to each other, so none could"
+        return [Problem("%s.members" % where, "%s, all limited" % pair, "at least one full member", hint)]
     if partition.isolate:
         return []
     hint = "two limited members can't talk to each other; if that is meant, set isolate: true"
@@ -258,12 +251,16 @@ def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both:
     return found
 
 
-def _definition(partition: Partition, resolved: Resolved) -> str:
-    """One definition. Each member has a line, for a readable diff, and because opensm reads lines of up to 4094 characters."""
+def _head(partition: Partition) -> str:
     flags = ["ipoib"] if partition.ipoib else []
     flags += ["%s=%d" % (key, value) for key, value in (("rate", partition.rate), ("mtu", partition.mtu), ("sl", partition.sl)) if value is not None]
     flags += ["scope=%d" % scope for scope in partition.scopes]
-    head = ",".join(["%s=0x%04x" % (partition.name, partition.pkey), *flags])
+    return ",".join(["%s=0x%04x" % (partition.name, partition.pkey), *flags])
+
+
+def _definition(partition: Partition, resolved: Resolved) -> str:
+    """One definition. Each member has a line, for a readable diff, and because opensm reads lines of up to 4094 characters."""
+    head = _head(partition)
     # The last one wins. SELF comes last, even where its port is named, too.
     general = [(name, membership, "") for name, membership in resolved.keywords if name != "SELF"]
     own = [(name, membership, "") for name, membership in resolved.keywords if name == "SELF"]
@@ -275,6 +272,12 @@ def _definition(partition: Partition, resolved: Resolved) -> str:
         comment = " # %s" % "".join(letter if letter.isprintable() else "?" for letter in host) if host else ""
         lines.append("    %s=%s%s%s\n" % (who, membership, ";" if index == len(members) - 1 else ",", comment))
     return "%s :\n%s" % (head, "".join(lines))
+
+
+def outline(declared: t.Any) -> str:
+    """The heads of the declared partitions, without their members; "" without any. Wrong entries, which others report, are left out."""
+    entries = [entry for entry in declared if not entry_problems(VARIABLE, entry)] if isinstance(declared, (list, tuple)) else []
+    return "".join("%s : SELF=full;\n" % _head(read_entry(entry)) for entry in entries)
 
 
 def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Which host runs the subnet manager of a fabric. Pure, and from inventory alone.
+"""Which host runs the subnet manager of a fabric, and which of them a host runs. Pure, and from inventory alone.
 
 The answer must be the same on every host, in every run: under --limit, with serial, with the free strategy and in
 ansible-pull. So it depends on groups and host variables, never on the hosts of a play or on facts.
@@ -16,16 +16,16 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import (
-    Settings,
-    fabric_problems,
-    fabrics_of,
-    read_int,
-    settings_of,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import Settings, fabric_problems, fabrics_of, read_int, settings_of
 
 GROUP = "opensm"
 ALL = "rdma"
+
+
+MASTER = "master"
+STANDBY = "standby"
+RESTING = "resting"
+ROLES = (MASTER, STANDBY)
 
 
 class Member(t.NamedTuple):
@@ -53,36 +53,21 @@ def priority_at(member: Member, position: int) -> int:
 
 def designate(members: t.Sequence[Member]) -> dict[str, str]:
     """The designated host of each fabric: the lowest rank, else the first of the group. `conflicts` finds ties."""
-    best: dict[str, Member] = {}
-    for member in members:
-        held = best.get(member.fabric)
-        if held is None or (member.rank is not None and (held.rank is None or member.rank < held.rank)):
-            best[member.fabric] = member
-    return {fabric: member.host for fabric, member in best.items()}
+    fabrics = dict.fromkeys(member.fabric for member in members)
+    return {fabric: line_of(members, fabric)[0].host for fabric in fabrics}
 
 
 def conflicts(members: t.Sequence[Member]) -> list[Problem]:
-    """Fabrics with two designated hosts: several share the lowest rank."""
-    lowest: dict[str, int] = {}
-    for member in members:
-        if member.rank is not None:
-            lowest[member.fabric] = min(member.rank, lowest.get(member.fabric, member.rank))
-    tied: dict[str, list[str]] = {}
-    for member in members:
-        if member.rank is not None and member.rank == lowest[member.fabric]:
-            tied.setdefault(member.fabric, []).append(member.host)
-    found = [
-        Problem(
-            "opensm_rank of %s" % ", ".join(hosts),
-            lowest[fabric],
-            "a different rank for each host",
-            "the lowest rank designates the subnet manager of fabric %s, and a fabric has exactly one" % fabric,
-        )
-        for fabric, hosts in sorted(tied.items())
-        if len(hosts) > 1
-    ]
+    """Fabrics with two designated hosts, because several share the lowest rank, and standbys that are none."""
+    found = []
     for fabric in sorted({member.fabric for member in members}):
-        found += _rivals(line_of(members, fabric))
+        line = line_of(members, fabric)
+        lowest = line[0].rank
+        tied = [member.host for member in line if lowest is not None and member.rank == lowest]
+        if len(tied) > 1:
+            hint = "the lowest rank designates the subnet manager of fabric %s, and a fabric has exactly one" % fabric
+            found.append(Problem("opensm_rank of %s" % ", ".join(tied), lowest, "a different rank for each host", hint))
+        found += _rivals(line)
     return found
 
 
@@ -90,50 +75,33 @@ def _rivals(line: t.Sequence[Member]) -> list[Problem]:
     """Standbys that would win over a member before them, or would split the subnet."""
     first, found = line[0], []
     least = priority_at(first, 0)
-    for position, member in enumerate(line):
-        if position == 0 or not member.standby:
+    for position, member in enumerate(line[1:], 1):
+        if not member.standby:
             continue
-        priority = priority_at(member, position)
-        if priority < 0:
-            where = "a priority of %d or more, or fewer hosts in group %s" % (position, GROUP)
-            found.append(Problem("opensm_priority of %s" % member.host, member.settings.priority, where, "each standby has one less than the host before it"))
-        elif priority >= least:
+        own, declared = priority_at(member, position), "opensm_priority of %s" % member.host
+        if own < 0:
+            allowed = "a priority of %d or more, or fewer hosts in group %s" % (position, GROUP)
+            found.append(Problem(declared, member.settings.priority, allowed, "each standby has one less than the host before it"))
+        elif own >= least:
             hint = "as standby number %d of fabric %s it would win over a host that is before it" % (position, member.fabric)
-            found.append(
-                Problem("opensm_priority of %s" % member.host, member.settings.priority, "that of %s, %d" % (first.host, first.settings.priority), hint)
-            )
-        least = min(least, priority)
+            found.append(Problem(declared, member.settings.priority, "that of %s, %d" % (first.host, first.settings.priority), hint))
+        least = min(least, own)
         if member.settings.subnet_prefix != first.settings.subnet_prefix:
             where = "opensm_fabrics.%s.subnet_prefix of %s" % (member.fabric, member.host)
             found.append(Problem(where, member.settings.subnet_prefix, "that of %s, %s" % (first.host, first.settings.subnet_prefix)))
     return found
 
 
-def uncovered(members: t.Sequence[Member], fabrics: t.Mapping[str, str]) -> list[Problem]:
-    """Fabrics that have hosts, but no host that may run their subnet manager. `fabrics`: fabric of each host."""
-    covered = {member.fabric for member in members}
-    if not members:
-        return [
-            Problem(
-                "group %s" % GROUP,
-                [],
-                "at least one host of each fabric",
-                "ports of a fabric without a subnet manager never become ACTIVE: put a host into the group",
-            )
-        ]
-    missing: dict[str, str] = {}
-    for host, fabric in fabrics.items():
-        if fabric not in covered:
-            missing.setdefault(fabric, host)
-    return [
-        Problem(
-            "group %s" % GROUP,
-            sorted(member.host for member in members),
-            "at least one host of fabric %s, too" % fabric,
-            "%s is on that fabric, which has no subnet manager" % host,
-        )
-        for fabric, host in sorted(missing.items())
-    ]
+def uncovered(members: t.Sequence[Member], host: str, fabrics: t.Iterable[str]) -> list[Problem]:
+    """Those of the fabrics of `host` that have no host that may run their subnet manager."""
+    covered, group = {member.fabric for member in members}, "group %s" % GROUP
+    missing = [fabric for fabric in fabrics if fabric not in covered]
+    if missing and not members:
+        hint = "ports of a fabric without a subnet manager never become ACTIVE: put a host into the group"
+        return [Problem(group, [], "at least one host of each fabric", hint)]
+    hosts = sorted(member.host for member in members)
+    hint = "%s is on that fabric, which has no subnet manager" % host
+    return [Problem(group, hosts, "at least one host of fabric %s, too" % fabric, hint) for fabric in missing]
 
 
 def unmanaged(members: t.Sequence[Member], settings: t.Any) -> list[Problem]:
@@ -147,13 +115,9 @@ def unmanaged(members: t.Sequence[Member], settings: t.Any) -> list[Problem]:
 def outsiders(members: t.Sequence[Member], hosts: t.Collection[str], group: str = ALL) -> list[Problem]:
     """Designated hosts outside of `hosts`, which is `group`: no play would start their subnet manager, and all others would rest."""
     names = frozenset(hosts)
+    hint = "%s is designated for fabric %s, and would never be configured: put it into group %s, too"
     return [
-        Problem(
-            "group %s" % GROUP,
-            host,
-            "hosts of group %s" % group,
-            "%s is designated for fabric %s, and would never be configured: put it into group %s, too" % (host, fabric, group),
-        )
+        Problem("group %s" % GROUP, host, "hosts of group %s" % group, hint % (host, fabric, group))
         for fabric, host in sorted(designate(members).items())
         if host not in names
     ]
@@ -190,8 +154,7 @@ def members_for(
     """All members, where each of `fabrics`, which are those of `host`, has exactly one designated host. Raises InvalidInput."""
     members, found = read_members(groups, hostvars)
     found += conflicts([member for member in members if member.fabric in fabrics])
-    if not found:
-        found = [problem for fabric in fabrics for problem in uncovered(members, {host: fabric})]
+    found = found or uncovered(members, host, fabrics)
     if found:
         raise InvalidInput(found)
     return members
@@ -211,4 +174,67 @@ def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
             found.append(Problem("opensm_rank.%s" % (fabric,), number, "a fabric of this host: %s" % ", ".join(fabrics)))
         elif read_int(number) is None:
             found.append(Problem("opensm_rank.%s" % (fabric,), number, "a whole number of 0 or more"))
+    return found
+
+
+class Place(t.NamedTuple):
+    """The part of a host in one of its fabrics."""
+
+    fabric: str
+    role: str
+    """MASTER, STANDBY or RESTING."""
+    designated: str
+    """The designated host; "" where the fabric has none."""
+    priority: int = 0
+    ports: tuple[str, ...] = ()
+    """Those of the host on the fabric; none where it has one fabric and does not declare its ports."""
+    peers: tuple[str, ...] = ()
+    """The other members of the fabric, by rank."""
+
+
+def places_of(host: str, members: t.Sequence[Member], variables: t.Mapping[str, t.Any]) -> list[Place]:
+    """The place of `host` in each of its fabrics, in the order in which it names them. `variables` are those of its own."""
+    found = []
+    standby = is_true(variables.get("opensm_standby", False))
+    for fabric, ports in fabrics_of(variables).items():
+        line = line_of(members, fabric)
+        names = [member.host for member in line]
+        role, priority = RESTING, 0
+        if host in names:
+            position = names.index(host)
+            role = MASTER if position == 0 else (STANDBY if standby else RESTING)
+            priority = priority_at(line[position]._replace(settings=settings_of(variables, fabric)), position)
+        found.append(Place(fabric, role, names[0] if names else "", priority, ports, tuple(name for name in names if name != host)))
+    return found
+
+
+def part_of(places: t.Sequence[Place]) -> str:
+    """The foremost of a host's parts: a host that is designated for one fabric and stands by for another is designated."""
+    roles = {place.role for place in places}
+    return next((role for role in ROLES if role in roles), RESTING)
+
+
+def instances_of(places: t.Sequence[Place], variables: t.Mapping[str, t.Any], guids: t.Mapping[str, t.Mapping[str, t.Sequence[str]]]) -> list[dict[str, t.Any]]:
+    """The option `instances` of the module. `guids`: port GUIDs by fabric and member, as far as facts are known."""
+    found = []
+    for place in places:
+        if place.role == RESTING:
+            continue
+        settings = settings_of(variables, place.fabric)
+        peers = {guid for own in guids.get(place.fabric, {}).values() for guid in own}
+        others = {guid for fabric, members in guids.items() if fabric != place.fabric for own in members.values() for guid in own}
+        found.append(
+            {
+                "fabric": place.fabric,
+                "role": place.role,
+                "designated_host": place.designated,
+                "port": place.ports[0] if place.ports else str(variables.get("opensm_port") or ""),
+                "port_guid": "" if place.ports else str(variables.get("opensm_port_guid") or ""),
+                "priority": max(0, place.priority),
+                "subnet_prefix": settings.subnet_prefix,
+                "log_file": settings.log_file,
+                "peer_guids": sorted(peers),
+                "other_guids": sorted(others - peers),
+            }
+        )
     return found

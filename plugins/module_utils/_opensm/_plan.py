@@ -16,22 +16,16 @@ import posixpath
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER as _HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
-    PACKAGED,
-    ROTATION,
-    SETTINGS,
-    TEMPLATE,
-    UNIT_TEXT,
-    Instance,
-    fabric_of,
-    file_effect,
-    rotation_text,
-    silence_path,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import gone, names_rule, parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 
 if t.TYPE_CHECKING:
@@ -55,81 +49,119 @@ def _packaged(unit: str) -> str:
     return re.sub(r"@.*\.", "@.", unit)
 
 
-def _masks(found: Found, wanted: bool, stay: t.Collection[str] = ()) -> list[Change]:
+def _masks(found: Found, stay: t.Collection[str]) -> list[Change]:
     kept = {_packaged(unit) for unit in stay}
-    return [Change(Kind.UNIT, unit, MASKED, _yes(unit in found.masked), _yes(wanted)) for unit in PACKAGED if unit not in kept]
+    return [Change(Kind.UNIT, unit, MASKED, _yes(unit in found.masked), YES) for unit in _unit.PACKAGED if unit not in kept]
 
 
-def _stops(found: Found, keep: t.Collection[str] = ()) -> list[Change]:
+def _record(found: Found, entries: t.Collection[str]) -> Change | None:
+    """The record with these entries, and without any, none."""
+    texts = [_HEADER + "".join(entry + "\n" for entry in sorted(set(lines))) if lines else "" for lines in (found.recorded, entries)]
+    return file_change(_unit.RECORD, *texts)
+
+
+def _removal(found: Found) -> Plan:
+    """What the role set up goes: its units and files, and the masks that it is on record for. Subnet managers of others stay."""
+    ours = [unit for unit in found.running if _unit.fabric_of(unit)]
+    return Plan(
+        changes_of(
+            *(Change(Kind.UNIT, unit, STATE, RUNNING, STOPPED) for unit in ours),
+            *_removals(found, (), ()),
+            *([file_change(DEFAULT_PATH, found.node_names, render_names(found.node_names, {}))] if BEGIN in found.node_names else []),
+            *(Change(Kind.UNIT, unit, MASKED, YES, NO) for unit in found.masked if unit in found.recorded),
+            _record(found, ()),
+        )
+    )
+
+
+def _stops(found: Found, keep: t.Collection[str]) -> list[Change]:
     units = [Change(Kind.UNIT, unit, STATE, RUNNING, STOPPED) for unit in found.running if unit not in keep]
     return units + [Change(Kind.PROCESS, str(pid), "opensm", RUNNING, STOPPED) for pid in found.strays if str(pid) not in keep]
 
 
-def _removals(found: Found, keep: t.Collection[str] = (), keep_files: t.Collection[str] = ()) -> list[Change | None]:
+def _removals(found: Found, keep: t.Collection[str], keep_files: t.Collection[str]) -> list[Change | None]:
     disabled: list[Change | None] = [Change(Kind.UNIT, unit, ENABLED, YES, NO) for unit in found.enabled if unit not in keep]
     return disabled + [file_change(path, text, "") for path, text in sorted(found.files.items()) if path not in keep_files]
 
 
-def _unnamed(found: Found) -> str:
-    """The file of the names of nodes without ours. One that has none of ours is not touched."""
-    return render_names(found.node_names, {}) if BEGIN in found.node_names else found.node_names
+def _partitions_gone(found: Found, files: t.Mapping[str, str]) -> list[Change]:
+    """The partitions of our own instances that go while the instance stays."""
+    changes = []
+    for path, text in files.items():
+        if posixpath.basename(path) == _unit.PARTITIONS:
+            fabric = posixpath.basename(posixpath.dirname(path))
+            changes += [Change(Kind.PARTITION, rule.name, fabric, "0x%04x" % rule.pkey, "") for rule in gone(found.files.get(path, ""), text)]
+    return changes
+
+
+def require_consent(wanted: Wanted, found: Found) -> None:
+    """Raises Refused where the last partition besides the default one goes, by its file, without a word about it."""
+    for instance in wanted.instances if not wanted.allow_removal else ():
+        path = instance.path(_unit.PARTITIONS)
+        after = instance.files()[path]
+        lost = [rule for rule in gone(found.files.get(path, ""), after) if rule.pkey != DEFAULT_PKEY and not names_rule(wanted.give_up, rule)]
+        if lost and not any(rule.pkey != DEFAULT_PKEY for rule in parse_partitions(after)):
+            raise Refused(
+                "fabric %s would lose all of its partitions: %s (%s). Its ports would be left with the default partition, and interfaces on the others would "
+                "stop working. Nothing was changed here. The inventory does not declare them any longer: a name of a variable or group may be wrong. "
+                "Next: declare them in opensm_partitions, or set rdma_allow_removal: true"
+                % (instance.fabric, ", ".join("%s (0x%04x)" % (rule.name, rule.pkey) for rule in lost), path),
+                partitions=[rule.name for rule in lost],
+            )
 
 
 def _named(wanted: Wanted, found: Found, stays: bool) -> str:
     """The wanted file of the names of nodes. `stays`: an instance that is not wanted stays, and goes on reading the file."""
     if not wanted.instances:
-        return found.node_names if stays else _unnamed(found)
+        # A file that has none of ours is not touched.
+        return found.node_names if stays or BEGIN not in found.node_names else render_names(found.node_names, {})
     if wanted.node_names is None:
         return found.node_names
     return render_names(found.node_names, wanted.node_names.hosts, wanted.node_names.names)
 
 
-def _state(found: Found, instance: Instance, files: t.Mapping[str, str]) -> str:
+def _state(found: Found, instance: _unit.Instance, files: t.Mapping[str, str]) -> str:
     """What the unit of an instance does now, with regard to its wanted files."""
     if instance.unit not in found.running:
         return STOPPED
-    effects = [file_effect(path, found.files.get(path, ""), text) for path, text in files.items()]
-    state = strongest([*effects, RESTART if found.files.get(TEMPLATE, "") != UNIT_TEXT else RUNNING])
+    effects = [_unit.file_effect(path, found.files.get(path, ""), text) for path, text in files.items()]
+    state = strongest([*effects, RESTART if found.files.get(_unit.TEMPLATE, "") != _unit.UNIT_TEXT else RUNNING])
     return REPLACED if instance.unit in found.replaced and state != RESTART else state
 
 
 def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
     """Exactly the wanted instances run, and start at boot. Without any, no subnet manager runs here and no package can start one.
 
+    Nothing of ours is left where it shall not be `present`.
+
     `stay`: units and process IDs that stay as they are, because otherwise the fabric would have no subnet manager.
     Raises InvalidInput for options that the installed opensm does not take.
     """
-    return _plan_present(wanted, found, stay) if wanted.present else _plan_absent(found)
-
-
-def _plan_absent(found: Found) -> Plan:
-    """Nothing of ours is left. The masks go, too: what happens with the package is up to the role."""
-    names = file_change(DEFAULT_PATH, found.node_names, _unnamed(found))
-    return Plan(changes_of(*_stops(found), *_removals(found), names, *_masks(found, False)))
-
-
-def _plan_present(wanted: Wanted, found: Found, stay: t.Collection[str]) -> Plan:
+    if not wanted.present:
+        return _removal(found)
     instances = wanted.instances
     texts = {instance.unit: instance.files(found.template) for instance in instances}
     files = {path: text for own in texts.values() for path, text in own.items()}
     if instances:
-        files.update({TEMPLATE: UNIT_TEXT, ROTATION: rotation_text(instances)})
-    fabrics = {fabric_of(unit) for unit in stay} - {""}
-    kept = {path for path in found.files if posixpath.dirname(path) in {"%s/%s" % (SETTINGS, fabric) for fabric in fabrics}}
+        files.update({_unit.TEMPLATE: _unit.UNIT_TEXT, _unit.ROTATION: _unit.rotation_text(instances)})
+    fabrics = {_unit.fabric_of(unit) for unit in stay} - {""}
+    kept = {path for path in found.files if posixpath.dirname(path) in {"%s/%s" % (_unit.SETTINGS, fabric) for fabric in fabrics}}
     if fabrics:
-        kept |= {TEMPLATE, ROTATION, *(silence_path(fabric) for fabric in fabrics)}
+        kept |= {_unit.TEMPLATE, _unit.ROTATION, *(_unit.silence_path(fabric) for fabric in fabrics)}
     keep = {*texts, *stay}
-    return Plan(
-        changes_of(
-            *_masks(found, True, stay),
-            *_stops(found, keep),
-            *_removals(found, keep, {*files, *kept}),
-            *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
-            file_change(DEFAULT_PATH, found.node_names, _named(wanted, found, bool(fabrics))),
-            *(Change(Kind.UNIT, unit, ENABLED, _yes(unit in found.enabled), YES) for unit in texts),
-            *(Change(Kind.UNIT, instance.unit, STATE, _state(found, instance, texts[instance.unit]), RUNNING) for instance in instances),
-        )
+    masks = _masks(found, stay)
+    new = [change.subject for change in masks if change.before != change.after]
+    changes = (
+        *_stops(found, keep),
+        *_partitions_gone(found, files),
+        *_removals(found, keep, {*files, *kept}),
+        *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
+        file_change(DEFAULT_PATH, found.node_names, _named(wanted, found, bool(fabrics))),
+        *(Change(Kind.UNIT, unit, ENABLED, _yes(unit in found.enabled), YES) for unit in texts),
+        *(Change(Kind.UNIT, instance.unit, STATE, _state(found, instance, texts[instance.unit]), RUNNING) for instance in instances),
     )
+    # The record comes first: what is not on record stays when all is taken back.
+    return Plan(changes_of(_record(found, [*found.recorded, *new, *([PACKAGE] if wanted.package_installed else [])]), *masks, *changes))
 
 
 def started(plan: Plan) -> list[str]:

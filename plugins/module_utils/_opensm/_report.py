@@ -14,12 +14,12 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, missing, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, is_alive, missing, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, below, look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known, host_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, conf_path, fabric_of, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
@@ -28,35 +28,29 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 
 
-def _fabric_names(found: Found) -> list[str]:
-    """The fabrics that this host has an instance for."""
-    prefix, suffix = SETTINGS + "/", "/" + CONF
-    return sorted(path[len(prefix) : -len(suffix)] for path in found.files if path.startswith(prefix) and path.endswith(suffix))
-
-
 def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any]]:
     """The subnet managers of this host: our instances, then all others that run."""
-    ours = {unit_name(fabric): fabric for fabric in _fabric_names(found)}
+    fabrics = [os.path.basename(os.path.dirname(path)) for path in found.files if os.path.basename(path) == CONF]
+    ours = {unit_name(fabric): fabric for fabric in fabrics}
     names = sorted({*ours, *found.running})
-    units = show_units(run, names) if systemd and names else {}
+    shown = show_units(run, names) if systemd and names else {}
+    strays = [Unit("", active="active", main_pid=pid) for pid in found.strays]
     rows = []
-    for name in names:
-        conf = parse_conf(found.files.get(conf_path(fabric_of(name)), "")) if fabric_of(name) else {}
-        unit = units.get(name)
+    for unit in (*(shown.get(name, Unit(name)) for name in names), *strays):
+        conf = parse_conf(found.files.get(conf_path(fabric_of(unit.name)), ""))
         rows.append(
             {
-                "unit": name,
-                "fabric": ours.get(name, ""),
-                "active": unit.active if unit else "inactive",
-                "enabled": name in found.enabled,
-                "pid": unit.main_pid if unit else 0,
+                "unit": unit.name,
+                "fabric": ours.get(unit.name, ""),
+                "active": unit.active,
+                "enabled": unit.name in found.enabled,
+                "pid": unit.main_pid,
                 "port_guid": conf.get("guid", ""),
                 "priority": int(conf["sm_priority"]) if conf.get("sm_priority", "").isdigit() else None,
                 "log_file": conf.get("log_file", ""),
             }
         )
-    rest: dict[str, t.Any] = {"unit": "", "fabric": "", "active": "active", "enabled": False, "port_guid": "", "priority": None, "log_file": ""}
-    return rows + [{**rest, "pid": pid} for pid in found.strays]
+    return rows
 
 
 def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, known: Known) -> dict[str, t.Any]:
@@ -76,29 +70,24 @@ def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, known: Known) 
 def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str, t.Any]:
     """What one port sees of its fabric. Where it can't be asked, `problem` says why."""
     base: dict[str, t.Any] = {key: getattr(port, key) for key in ("port_guid", "state", "phys_state", "lid", "sm_lid")}
-    base.update(port=port.name, subnet_prefix=_prefix(port), master=None, alive=False, managers=[])
+    groups = port.gid.split(":")
+    prefix = "0x%s" % "".join(groups[:4]) if len(groups) == 8 else ""
+    base.update(port=port.name, subnet_prefix=prefix, master=None, alive=False, managers=[])
     absent = [tool for tool in TOOLS if not run.has(tool)]
     if absent:
         return {**base, "problem": "%s not installed" % ", ".join(absent)}
     try:
         view = see(run, port, root)
         managers = [_manager(run, port, manager, known=known) for manager in view.managers or ()]
-        master = alive = None
+        master, alive = None, False
         if view.answer is not None and view.answer.is_master:
-            # A manager counts each answer. One whose count stays does not work.
-            again = _sminfo.query(run, port.device, port.port)
-            alive = again is not None and again.activity != view.answer.activity
+            alive = is_alive(run, port, view.answer)
             master = _manager(run, port, view.answer, known=known)
         problem = missing(view) or ("" if alive else "the master answers, and its activity count stays: it hangs")
-        return {**base, "master": master, "alive": bool(alive), "managers": managers, "problem": problem}
+        return {**base, "master": master, "alive": alive, "managers": managers, "problem": problem}
     except RdmaError as exc:
         # The tools of infiniband-diags explain themselves over several lines.
         return {**base, "problem": "; ".join(exc.msg.splitlines())}
-
-
-def _prefix(port: Port) -> str:
-    groups = port.gid.split(":")
-    return "0x%s" % "".join(groups[:4]) if len(groups) == 8 else ""
 
 
 def report(run: Runner, *, names: t.Sequence[str], hosts: t.Sequence[str], root: str = "/") -> dict[str, t.Any]:

@@ -15,18 +15,17 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, missing, require_allowed, require_own_fabric, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, is_alive, missing, require_allowed, require_own_fabric, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import MAX_PRIORITY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import outranks
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import View
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 INTERVAL_SECONDS = 0.5
 # The part of the time to wait after which the master is told of an instance that it does not know, each time.
@@ -44,13 +43,6 @@ class Election(t.NamedTuple):
     """Whether the master does not know this instance."""
     late: bool = False
     """Whether another one is master in its place, and hands over only when the role has run there."""
-
-
-class Settled(t.NamedTuple):
-    """How the fabric of an instance is managed."""
-
-    view: View
-    note: str = ""
 
 
 def election(view: View, instance: Instance) -> Election:
@@ -79,15 +71,10 @@ def election(view: View, instance: Instance) -> Election:
     return Election(late=instance.role == MASTER)
 
 
-def _alive(run: Runner, port: Port, before: _sminfo.SmInfo) -> bool:
-    """Whether the master works: then it counts each of its datagrams, and the answer to this question is one."""
-    after = _sminfo.query(run, port.device, port.port)
-    return after is not None and (after.guid != before.guid or after.activity != before.activity)
-
-
-def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[int], None]) -> Settled:
+def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[int], None]) -> tuple[View, str]:
     """Wait until the fabric of an instance has one master and the instance its place; the error tells what was seen last.
 
+    Returns that view of the fabric, and what to report of it, in words.
     `announce` tells the master of the instance, and takes how often it has done so.
     Raises Refused where the master is a stranger that was not allowed, Misplaced where it is one of another fabric.
     """
@@ -105,10 +92,10 @@ def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[i
             announce(told)
             patient, told = time.monotonic() + patience, told + 1
         wrong = found.wait
-        if not wrong and view.answer is not None and not _alive(run, port, view.answer):
+        if not wrong and view.answer is not None and not is_alive(run, port, view.answer):
             wrong = "%s answers as master, and its activity count stays at %d: it hangs" % (view.answer.guid, view.answer.activity)
         if not wrong:
-            return Settled(view, _note(run, bound, answer=view.answer, found=found))
+            return view, _note(run, bound, answer=view.answer, found=found)
         if time.monotonic() >= deadline:
             raise RdmaError(
                 "fabric %s is not managed as declared after %g s: %s (port %s, state %s, port GUID %s). Next: journalctl -u %s"
@@ -117,7 +104,7 @@ def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[i
         time.sleep(INTERVAL_SECONDS)
 
 
-def _note(run: Runner, bound: Bound, *, answer: _sminfo.SmInfo | None, found: Election) -> str:
+def _note(run: Runner, bound: Bound, *, answer: SmInfo | None, found: Election) -> str:
     """What to report of a fabric that has its master, in words."""
     instance = bound.instance
     if answer is None or answer.guid == instance.guid:

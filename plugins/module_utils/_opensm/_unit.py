@@ -12,28 +12,34 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, RELOAD, RESTART, RUNNING, effect
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 
 SYSTEMD = "/etc/systemd/system"
 TEMPLATE = SYSTEMD + "/rdma-opensm@.service"
 SETTINGS = "/etc/rdma-ofed/opensm"
+# What else this role has done on the host, and takes back: a line for each.
+RECORD = SETTINGS + "/record"
 ROTATION = "/etc/logrotate.d/rdma-opensm"
 
 PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-policy.conf"
 # opensm reads the content of these again at a heavy sweep: partitions in osm_prtn_make_partitions, the policy in osm_qos_setup, the
 # roots whenever routes are computed (osm_ucast_updn.c, osm_ucast_ftree.c).
 _READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
-FILES = (CONF, *_READ_AGAIN)
+# The statements about partitions that were taken over from the subnet manager before ours, as those in ADOPTED.
+ADOPTED_PARTITIONS = "adopted-partitions.conf"
+_RECORDS = (ADOPTED, ADOPTED_PARTITIONS)
+FILES = (CONF, *_READ_AGAIN, *_RECORDS)
 
 # Units of packages: distributions have the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
-# The process stays in the foreground, so systemd sees it end. A port can come late (driver, cable), so the attempts have no limit.
+# The process stays in the foreground, so systemd sees it end. A driver can come late, so opensm is only started once there is a port.
+# One that ends again and again stays down: with each start it would take the fabric back from the standby.
 # It needs files of root and management datagrams, and no capability. It is not confined to device nodes by class, because the name
 # of that class differs between kernels. Only root may read what it writes: the log has the key of a manager that does not match.
 UNIT_TEXT = (
@@ -44,7 +50,8 @@ Description=InfiniBand subnet manager of fabric %i
 Documentation=man:opensm(8)
 After=rdma-hw.target network-pre.target
 Before=network.target remote-fs-pre.target
-StartLimitIntervalSec=0
+StartLimitIntervalSec=300
+StartLimitBurst=6
 
 [Service]
 Type=simple
@@ -52,7 +59,8 @@ Environment=OSM_CACHE_DIR=/var/cache/opensm/%i OSM_TMP_DIR=/var/cache/opensm/%i
 CacheDirectory=opensm/%i
 LogsDirectory=opensm/%i
 ExecStartPre=+-/sbin/modprobe -bq ib_umad
-ExecStart=/usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf
+ExecStart=/bin/sh -c 'until ls /sys/class/infiniband_mad/umad* >/dev/null 2>&1; do sleep 2; done; \\
+    exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf'
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=always
 RestartSec=2
@@ -121,6 +129,10 @@ class Instance(t.NamedTuple):
     designated: str = ""
     """The host that shall be master, for messages; "" where it is not known."""
     known: Known = Known()
+    adopted: t.Mapping[str, tuple[str, ...]] = {}
+    """Keys of the subnet manager before this one, which nothing declares."""
+    adopted_partitions: str = ""
+    """Statements about partitions, likewise."""
 
     @property
     def unit(self) -> str:
@@ -148,7 +160,7 @@ class Instance(t.NamedTuple):
         }
         named = (("root_guid_file", ROOT_GUIDS, self.root_guids), ("qos_policy_file", QOS_POLICY, self.qos_policy))
         keys.update({key: self.path(name) for key, name, text in named if text})
-        return {**keys, **self.options}
+        return {**keys, **self.options, **{key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}}
 
     def conf(self, template: str = "") -> str:
         """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for what that does not allow."""
@@ -156,15 +168,23 @@ class Instance(t.NamedTuple):
 
     def files(self, template: str = "") -> dict[str, str]:
         """The content of each file of the instance; "" for a file that must not exist. Raises InvalidInput like `conf`."""
-        texts = {CONF: self.conf(template), PARTITIONS: self.partitions, ROOT_GUIDS: self.root_guids, QOS_POLICY: self.qos_policy}
-        silence = SILENCE_TEXT if any(is_secret(key) for key in self.options) else ""
+        adopted = "".join("%s %s\n" % (key, value) for key, own in sorted(self.adopted.items()) for value in own)
+        texts = {
+            CONF: self.conf(template),
+            PARTITIONS: "\n".join(text for text in (self.partitions or (HEADER if self.adopted_partitions else ""), self.adopted_partitions) if text),
+            ROOT_GUIDS: self.root_guids,
+            QOS_POLICY: self.qos_policy,
+            ADOPTED: HEADER + adopted if adopted else "",
+            ADOPTED_PARTITIONS: HEADER + self.adopted_partitions if self.adopted_partitions else "",
+        }
+        silence = SILENCE_TEXT if any(is_secret(key) for key in (*self.options, *self.adopted)) else ""
         return {**{self.path(name): text for name, text in texts.items()}, silence_path(self.fabric): silence}
 
 
 def file_effect(path: str, before: str, after: str) -> str:
     """The state of a running opensm with regard to the new content of one of its files."""
     name = os.path.basename(path)
-    if before == after:
+    if before == after or name in _RECORDS:
         return RUNNING
     if name == CONF:
         return effect(before, after)

@@ -15,9 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, port_problems, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Named
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import is_set
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import declared_keys, is_set
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 
 if t.TYPE_CHECKING:
@@ -33,7 +33,8 @@ _CHECKED_PER_INSTANCE = ("port", "port_guid", "priority", "log_file")
 class NodeNames(t.NamedTuple):
     """Names of nodes by node GUID."""
 
-    hosts: t.Mapping[str, Named]
+    hosts: t.Mapping[str, Hcas | None]
+    """None for a host that this run knows nothing of: its names stay."""
     names: t.Mapping[str, str]
 
 
@@ -47,6 +48,17 @@ class Wanted(t.NamedTuple):
     """False where nothing of ours shall be left."""
     wait_timeout: float = 60
     """Seconds."""
+    declared: frozenset[str] = frozenset()
+    """The keys of opensm.conf that the inventory declares for the fabrics of this host."""
+    partitions: str = ""
+    """The declared partitions of all of its fabrics, as far as their P_Keys and flags matter."""
+    give_up: frozenset[str] = frozenset()
+    """The names of settings of a predecessor that may be lost."""
+    adopt: bool = False
+    """Whether settings of a predecessor are kept that nothing declares."""
+    allow_removal: bool = False
+    package_installed: bool = False
+    """Whether the role has just installed the package."""
 
 
 class Bound(t.NamedTuple):
@@ -110,26 +122,32 @@ def _instance(item: Options, options: Options) -> Instance:
             hosts=tuple(options["known_hosts"]),
             anyone=options["allow_foreign_master"],
             elsewhere=frozenset(item["other_guids"]),
+            guids_of={host: tuple(map(normal_guid, guids)) for host, guids in (options.get("known_guids") or {}).items()},
+            outranked=bool(options.get("outrank_foreign_master")),
         ),
     )
-
-
-def _node_names(given: Options | None) -> NodeNames | None:
-    if given is None:
-        return None
-    hosts = {host: Named(hcas or {}, hcas is not None) for host, hcas in (given.get("hosts") or {}).items()}
-    return NodeNames(hosts, given.get("names") or {})
 
 
 def read_wanted(options: Options) -> Wanted:
     """The wanted state. Raises InvalidInput with everything that is wrong, by the names of the role's variables."""
     if options["state"] == "absent":
-        return Wanted(present=False)
+        return Wanted(present=False, wait_timeout=options["wait_timeout"], allow_removal=bool(options.get("allow_removal")))
     wrong = _problems(options)
     if wrong:
         raise InvalidInput(wrong)
     instances = tuple(_instance(item, options) for item in options["instances"])
-    return Wanted(instances, _node_names(options.get("node_names")), wait_timeout=options["wait_timeout"])
+    names = options.get("node_names")
+    return Wanted(
+        instances,
+        NodeNames(names["hosts"], names["names"]) if names is not None else None,
+        wait_timeout=options["wait_timeout"],
+        declared=frozenset((*declared_keys(options), *(options.get("declared_settings") or ()))),
+        partitions="\n".join((options.get("partitions") or {}).values()),
+        give_up=frozenset(options.get("give_up") or ()),
+        adopt=bool(options.get("adopt")),
+        allow_removal=bool(options.get("allow_removal")),
+        package_installed=bool(options.get("package_installed")),
+    )
 
 
 def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound]:
@@ -151,9 +169,8 @@ def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound
     if wrong:
         raise InvalidInput(wrong)
     own, taken = frozenset(port.port_guid for port in ports), frozenset(bound.instance.guid for bound in found)
-    return [bound._replace(instance=_knowing(bound.instance, own, taken)) for bound in found]
-
-
-def _knowing(instance: Instance, own: frozenset[str], taken: frozenset[str]) -> Instance:
-    """The other ports of this host with an instance are on other fabrics."""
-    return instance._replace(known=instance.known._replace(own=own, elsewhere=instance.known.elsewhere | taken - {instance.guid}))
+    # The other ports of this host with an instance are on other fabrics.
+    return [
+        Bound(instance._replace(known=instance.known._replace(own=own, elsewhere=instance.known.elsewhere | taken - {instance.guid})), port)
+        for instance, port in found
+    ]

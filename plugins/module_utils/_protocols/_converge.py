@@ -8,11 +8,10 @@
 
 from __future__ import annotations
 
-import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import RECORD, Record, read_record, record_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
@@ -22,27 +21,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import load
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as KernelModules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Interest
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, modules_of
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
-    Found,
-    Wanted,
-    conf_values,
-    is_active,
-    is_enabled,
-    pending,
-    plan,
-    record_after,
-    record_meanwhile,
-    runs,
-    unit_names,
-    units_off,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import PATH as CONF_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import edited
 
@@ -70,7 +56,7 @@ def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/"
     record = read_record(root)
     return Found(
         record=record,
-        units=show_units(run, unit_names(wanted, record)),
+        units=show_units(run, planner.unit_names(wanted, record)),
         loaded=frozenset(name for name in modules_of(wanted.names) if is_loaded(modules.catalogue.resolve(name) or name, modules)),
         load_text=read_text(root.rstrip("/") + ULPS_PATH),
         conf_text=read_text(root.rstrip("/") + CONF_PATH),
@@ -123,18 +109,20 @@ def _systemctl(run: Runner, verb: t.Sequence[str], units: t.Sequence[str]) -> No
 
 def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
     """Make the node as wanted. The record is ahead of what is turned on, and behind what is turned off."""
-    _write_record(module, record_meanwhile(wanted, found), root)
-    _systemctl(run, ["disable", "--now"], units_off(wanted, found))
+    _write_record(module, planner.record_meanwhile(wanted, found), root)
+    _systemctl(run, ["disable", "--now"], planner.units_off(wanted, found))
     _write(module, ULPS_PATH, before=found.load_text, after=load_text(modules_of(wanted.names)), root=root)
     if found.conf_text:
-        _write(module, CONF_PATH, before=found.conf_text, after=edited(found.conf_text, conf_values(wanted, found)), root=root, backup=True)
+        _write(module, CONF_PATH, before=found.conf_text, after=edited(found.conf_text, planner.conf_values(wanted, found)), root=root, backup=True)
     missing = sorted({modules.catalogue.resolve(name) or name for name in modules_of(wanted.names) if name not in found.loaded})
     if wanted.start and missing:
         load(run, missing, modules, root=root)
     services = [service for name in wanted.names for service in PROTOCOLS[name].services if found.unit(service.name).exists]
-    _systemctl(run, ["enable"], [service.name for service in services if not is_enabled(found.unit(service.name))])
-    _systemctl(run, ["start"], [service.name for service in services if runs(service, wanted, found) and not is_active(found.unit(service.name))])
-    _write_record(module, record_after(wanted, found), root)
+    _systemctl(run, ["enable"], [service.name for service in services if not planner.is_enabled(found.unit(service.name))])
+    _systemctl(
+        run, ["start"], [service.name for service in services if planner.runs(service, wanted, found) and not planner.is_active(found.unit(service.name))]
+    )
+    _write_record(module, planner.record_after(wanted, found), root)
 
 
 def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
@@ -143,7 +131,7 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
         {
             "name": name,
             "modules": {module: module in found.loaded for module in PROTOCOLS[name].modules},
-            "services": {service.name: is_active(found.unit(service.name)) for service in PROTOCOLS[name].services},
+            "services": {service.name: planner.is_active(found.unit(service.name)) for service in PROTOCOLS[name].services},
         }
         for name in wanted.names
     ]
@@ -152,16 +140,17 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
     variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox"}
-    wrong = ulp_problems(variables, {"machine": read_machine(root)._asdict()})
+    machine = read_machine(root)
+    wrong = ulp_problems(variables, {"machine": machine._asdict()})
     if wrong:
         raise InvalidInput(wrong)
     wanted = wanted_of(module.params)
     record = read_record(root)
-    if not os.path.isdir(os.path.join(root, "run/systemd/system")) and record.protocols:
+    if record.protocols and not machine.systemd:
         raise Unsupported("%s can't be turned off: systemd does not run here, and their services are units of it" % ", ".join(sorted(record.protocols)))
 
     def observe() -> tuple[KernelModules, Found]:
-        modules = kernel.look(run, release, Interest(load_now=wanted.start), root=root)
+        modules = kernel.look(run, release, load_now=wanted.start, root=root)
         return modules, look(run, wanted, modules, root=root)
 
     if not wanted.names and not record.protocols:
@@ -172,11 +161,9 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     wrong = node_problems(wanted, found, modules, dry=module.check_mode, root=root)
     if wrong:
         raise InvalidInput(wrong)
-    todo = plan(wanted, found)
+    todo = planner.plan(wanted, found)
     if todo and not module.check_mode:
         apply(module, run, wanted=wanted, found=found, modules=modules, root=root)
         modules, found = observe()
-        left = plan(wanted._replace(renewed=False), found)
-        if left:
-            raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
-    return {**todo.result(pending(wanted, found)), "protocols": describe(wanted, found)}
+        planner.plan(wanted._replace(renewed=False), found).require_empty()
+    return {**todo.result(planner.pending(wanted, found)), "protocols": describe(wanted, found)}

@@ -38,12 +38,8 @@ def _name_problem(where: str, name: t.Any) -> Problem | None:
     if low in GONE:
         return Problem(where, name, allowed, GONE[low])
     if low in TARGETS:
-        return Problem(
-            where,
-            name,
-            allowed,
-            "these are the initiators; what serves storage to others is configured by itself, and its module is loaded with kernel_modules_load",
-        )
+        hint = "these are the initiators; what serves storage to others is configured by itself, and its module is loaded with kernel_modules_load"
+        return Problem(where, name, allowed, hint)
     near = [ALIASES[low]] if low in ALIASES else difflib.get_close_matches(low, NAMES, 1, 0.6)
     return Problem(where, name, allowed, "did you mean %s?" % near[0] if near else "")
 

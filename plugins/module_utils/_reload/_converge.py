@@ -15,21 +15,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import i
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _plan as planner
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._former import former_files
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import JOB, look
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import (
-    REBOOT,
-    REFUSE,
-    RELOAD,
-    Found,
-    ReloadPlan,
-    Wanted,
-    described,
-    differing,
-    loading,
-    not_again,
-    plan,
-    signature,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, ReloadPlan, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import loaded_again, steps
 
 if t.TYPE_CHECKING:
@@ -56,7 +45,7 @@ def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job:
     return {
         **Plan(tuple(changes)).result(todo.pending, todo.why),
         "waits": todo.waits,
-        "users": [described(user) for user in todo.users],
+        "users": [planner.described(user) for user in todo.users],
         "modules": [
             {"name": module.name, "loaded": module.srcversion_loaded, "installed": module.srcversion_disk, "differs": module.differs}
             for module in found.modules
@@ -73,23 +62,28 @@ def _last_words(root: str) -> list[str]:
     return [" | ".join((telling or lines)[-_LINES:])] if lines else []
 
 
+def _missing(before: Found, now: Found) -> list[str]:
+    """What was loaded, should be again, and is not."""
+    loaded = {module.name for module in now.modules}
+    return [name for name in loaded_again(before) if name not in loaded and name in {module.name for module in before.modules}]
+
+
 def _failed(before: Found, now: Found, *, job: State, root: str) -> dict[str, t.Any]:
     """The driver could not be unloaded. The former one is loaded again; where that failed too, only a reboot is left."""
-    loaded = {module.name for module in now.modules}
-    missing = [name for name in loaded_again(before) if name not in loaded and name in {module.name for module in before.modules}]
+    missing = _missing(before, now)
     held = ["%s has %d users" % (module.name, module.own_users) for module in now.modules if in_stack(module.name) and module.own_users]
     text = "%s failed: %s" % (job.failed, "; ".join([*_last_words(root), *held]) or "exit status %d" % job.rc)
     if missing:
         words = "%s. %s could not be loaded again: reboot the node. All output is in %s"
         raise CommandFailed(words % (text, ", ".join(missing), job.log), changed=True, reboot_required=True, job=job.result())
-    left = ReloadPlan(REBOOT, ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
-    return _result((loading("as loaded, after an attempt to unload it"),), left, now, job=job)
+    left = ReloadPlan(planner.REBOOT, ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
+    return _result((planner.loading("as loaded, after an attempt to unload it"),), left, now, job=job)
 
 
 def _left_out(before: Found, now: Found) -> tuple[str, ...]:
     """What worked with the former driver, and does not with this one."""
     words = "%s was loaded before, and can't be loaded with this driver: rebuild it; the README of the role gpudirect describes how"
-    return tuple(words % name for name in not_again(before, now))
+    return tuple(words % name for name in planner.not_again(before, now))
 
 
 def _aftermath(found: Found) -> tuple[str, ...]:
@@ -105,13 +99,6 @@ def _await(seconds: float, root: str) -> State:
     return job
 
 
-def apply(run: Runner, *, wanted: Wanted, found: Found, timeout: float, root: str) -> State:
-    """Unload and load, as a job, which goes on if the connection does not survive it."""
-    memo = {"signature": signature(found, attribute(root, "proc/sys/kernel/random/boot_id"))}
-    jobs.start(run, JOB, steps(found, wanted, timeout), timeout=timeout, memo=memo, root=root)
-    return _await(timeout + 30, root)
-
-
 def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> dict[str, t.Any]:
     """Look, plan, unless in check mode apply, and look again."""
     timeout = module.params["timeout"]
@@ -119,18 +106,28 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
     if earlier is not None and earlier.running and not module.check_mode:
         _await(timeout + 30, root)
     found, wanted = look(run, release=release, environ=environ, root=root, pid=pid), wanted_of(module.params, module.check_mode)
-    todo = plan(wanted, found)
-    if todo.action == REFUSE:
-        raise Refused("refusing to unload the driver: %s" % "; ".join(todo.why), users=[described(user) for user in todo.users])
-    if todo.action != RELOAD:
+    todo = planner.plan(wanted, found)
+    if todo.action == planner.REFUSE:
+        raise Refused("refusing to unload the driver: %s" % "; ".join(todo.why), users=[planner.described(user) for user in todo.users])
+    if todo.action != planner.RELOAD:
         return _result((), todo, found)
     if module.check_mode:
-        return _result((loading(),), ReloadPlan("", _aftermath(found), todo.users), found)
-    job = apply(run, wanted=wanted, found=found, timeout=timeout, root=root)
+        return _result((planner.loading(),), ReloadPlan("", _aftermath(found), todo.users), found)
+    memo = {"signature": planner.signature(found, attribute(root, "proc/sys/kernel/random/boot_id"))}
+    # A job goes on if the connection does not survive the reload.
+    former = former_files(found.modules, run, release=release, root=root)
+    jobs.start(run, JOB, steps(found, wanted, timeout, former=former), timeout=timeout, memo=memo, root=root)
+    job = _await(timeout + 30, root)
     now = look(run, release=release, environ=environ, root=root, pid=pid)
     if job.failed:
         return _failed(found, now, job=job, root=root)
-    if differing(now):
-        names = ", ".join(module.name for module in differing(now))
-        raise CommandFailed("the driver was reloaded, and %s is still another build than on disk; reboot the node. All output is in %s" % (names, job.log))
-    return _result((loading(),), ReloadPlan("", (*_aftermath(found), *_left_out(found, now))), now, job=job)
+    missing = [name for name in _missing(found, now) if name not in planner.not_again(found, now)]
+    if missing:
+        words = "the former driver was unloaded, and the kernel did not load %s: %s. All output is in %s, and the reason in the kernel log (dmesg)"
+        text = words % (", ".join(missing), "; ".join(_last_words(root)) or "modprobe said nothing", job.log)
+        raise CommandFailed(text, changed=True, reboot_required=True, job=job.result())
+    if planner.differing(now):
+        names = ", ".join(module.name for module in planner.differing(now))
+        text = "the driver was reloaded, and %s is still another build than on disk: the kernel log (dmesg) tells why. All output is in %s"
+        raise CommandFailed(text % (names, job.log), changed=True, job=job.result())
+    return _result((planner.loading(),), ReloadPlan("", (*_aftermath(found), *_left_out(found, now))), now, job=job)

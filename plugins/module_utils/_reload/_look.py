@@ -14,23 +14,24 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import parse_module_names, read_kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import read_links
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs, read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import read_loaded, with_disk
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import parse_proc_modules, read_loaded, with_disk
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import parse_mounts, parse_swaps
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma, read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, parse_mounts, parse_swaps, read_usage
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._card_use import read_virtual_functions
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, untrusted
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, SERVICES, Found, signature
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES, loaded_again
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
@@ -38,7 +39,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 JOB = "driver-reload"
-_DRIVERS = ("mlx4_core", "mlx5_core")
 # What a running system can't do without.
 _VITAL = ("/", "/usr")
 
@@ -58,12 +58,6 @@ def _vital(users: t.Sequence[User], root: str) -> tuple[User, ...]:
         return user.kind == "mount" and (user.name in _VITAL or layered or swapped)
 
     return tuple(user._replace(kind="root") if is_vital(user) else user for user in users)
-
-
-def _virtual_functions(root: str) -> tuple[User, ...]:
-    functions = [pci for driver in _DRIVERS for pci in entries(root, "sys/bus/pci/drivers", driver) if PCI_ADDRESS.match(pci)]
-    counts = {pci: read_virtual_functions(root, [pci]) for pci in functions}
-    return tuple(User("vf", "%d virtual functions of %s" % (count, pci)) for pci, count in sorted(counts.items()) if count)
 
 
 def _netdevs(run: Runner, root: str) -> tuple[Netdev, ...]:
@@ -92,6 +86,14 @@ def _meant_for(modules: t.Sequence[Module], release: str, root: str) -> str:
     return following if following != release and stacks.get(following) == "ofed" and stacks.get(release) != "ofed" else ""
 
 
+def _untrusted(found: Found, run: Runner, dependencies: str, *, folder: str, root: str) -> tuple[Untrusted, ...]:
+    """The modules that would be loaded, and those that these need, as far as the kernel would refuse their signatures."""
+    files, needs = module_files(dependencies), module_needs(dependencies)
+    stays = {module.name for module in parse_proc_modules(attribute(root, "proc/modules"))} - {module.name for module in found.modules}
+    names = {need for name in loaded_again(found) for need in (name, *needs.get(name, ()))} - stays
+    return untrusted({name: os.path.join(folder, files[name]) for name in names if name in files}, run, root)
+
+
 def _services(run: Runner, is_openibd: bool, root: str) -> tuple[str, ...]:
     """What stops along with the driver. openibd starts its services again only where its configuration has them."""
     if not os.path.isdir(_at(root, "run/systemd/system")):
@@ -104,14 +106,15 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
     """The loaded and the installed driver, and the users of the loaded one."""
     modules = with_disk(read_loaded(root), run, root)
     netdevs = _netdevs(run, root)
-    texts = [read_text(_at(root, "lib/modules/%s/%s" % (release, name))) for name in ("modules.dep", "modules.builtin")]
+    folder = _at(root, "lib/modules/" + release)
+    texts = [read_text(os.path.join(folder, name)) for name in ("modules.dep", "modules.builtin")]
     machine = read_machine(root)
     is_openibd = os.path.isfile(_at(root, OPENIBD)) and os.path.isfile(_at(root, openibd.PATH))
     found = Found(
         modules=modules,
-        users=(*_vital(read_usage(root, netdevs), root), *_virtual_functions(root)),
+        users=_vital(read_usage(root, netdevs, ssh_connection(environ, root, os.getpid() if pid is None else pid)), root),
         ssh=read_ssh(run, netdevs, environ, root=root, pid=pid),
-        available=frozenset(parse_module_names("\n".join(texts))),
+        available=frozenset(module_files("\n".join(texts))),
         listed=tuple(entry.name for path in (INFINIBAND_PATH, RDMA_PATH) for entry in parse_list(path, read_text(_at(root, path)))),
         openibd=is_openibd,
         conf=read_text(_at(root, openibd.PATH)) if is_openibd else "",
@@ -123,4 +126,5 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
         # It may not have started yet: with the former driver, it can't.
         gpudirect=os.path.basename(UNIT_PATH) if os.path.isdir(_at(root, "run/systemd/system")) and os.path.isfile(_at(root, UNIT_PATH)) else "",
     )
-    return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root))
+    refused = _untrusted(found, run, texts[0], folder=folder, root=root)
+    return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root), untrusted=refused)

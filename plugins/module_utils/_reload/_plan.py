@@ -12,6 +12,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module, in_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import words as words_of_trust
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import stop_allowed
@@ -35,6 +37,9 @@ _WAYS_OUT: t.Mapping[str, str] = {
     "sm": "stop it, after another subnet manager has taken over",
     "ulp": "end the session, or unload the module",
     "module": "stop what uses it, and unload it",
+    "connection": "end it, or stop the program",
+    "link": "move what runs over it to another interface, or take it down",
+    "namespace": "stop what runs there, or give the interface back",
     "vf": "take them from the machines that have them",
     "ssh": "manage the node over another adapter, or set cut_ssh_connection: true with policy: force",
     "root": "only a reboot helps",
@@ -69,6 +74,8 @@ class Found(t.NamedTuple):
     """The modules that drive the RDMA devices of the node, whatever their names are."""
     meant_for: str = ""
     """The kernel that boots next, where the vendor's driver is loaded and on disk for that kernel, and not for the running one."""
+    untrusted: tuple[Untrusted, ...] = ()
+    """The modules to load that the kernel would refuse for their signatures."""
     failed_before: str = ""
     """Why the last attempt failed that was made since the node booted, with the same modules; "" where there was none."""
 
@@ -200,6 +207,9 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
     enclosed = _elsewhere(found, wanted)
     if enclosed:
         return ReloadPlan(REFUSE if wanted.policy == "force" else LEAVE, enclosed, users)
+    # Not even a reboot helps: the kernel would refuse the driver then, too. In check mode, the modules on disk are still those of before.
+    if found.untrusted and not wanted.assume_changed:
+        return ReloadPlan(REFUSE, (words_of_trust(found.untrusted),), users)
     if wanted.policy == "never":
         return ReloadPlan(WAIT, ("the policy is never",), users)
     if wanted.policy == "reboot":
@@ -207,7 +217,6 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
     never = _never(found)
     if never:
         return ReloadPlan(REFUSE if wanted.policy == "force" else REBOOT, never, users)
-    # In check mode, the modules on disk are still those of before.
     hopeless = () if wanted.assume_changed else _only_reboot(found)
     if hopeless:
         return ReloadPlan(REBOOT, hopeless, users)

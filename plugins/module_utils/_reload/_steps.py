@@ -29,12 +29,20 @@ _SWITCHED = {
     "SRP_LOAD": "ib_srp",
 }
 # What openibd unloads itself. Others that stand on these, it stops at.
-_BY_OPENIBD = frozenset(
-    (
-        *("eth_ipoib", "ib_cm", "ib_core", "ib_ipoib", "ib_iser", "ib_mad", "ib_sdp", "ib_srp", "ib_srp_target", "ib_ucm", "ib_umad", "ib_uverbs", "iw_cm"),
-        *("mlx4_core", "mlx4_en", "mlx4_ib", "mlx5_core", "mlx5_ib", "mlx_compat", "mlxfw", "rdma_cm", "rdma_rxe", "rdma_ucm", "rds", "rds_rdma", "rds_tcp"),
-    )
-)
+_BY_OPENIBD_TEXT = """
+eth_ipoib ib_cm ib_core ib_ipoib ib_iser ib_mad ib_sdp ib_srp ib_srp_target ib_ucm ib_umad ib_uverbs iw_cm mlx4_core mlx4_en mlx4_ib mlx5_core mlx5_ib
+mlx_compat mlxfw rdma_cm rdma_rxe rdma_ucm rds rds_rdma rds_tcp
+"""
+_BY_OPENIBD = frozenset(_BY_OPENIBD_TEXT.split())
+
+# The names in the order of unloading, then the files in the order of loading.
+_PUT_BACK = """
+names=$1; shift; whole=yes
+for name in $names; do [ -d /sys/module/$name ] || whole=no; done
+[ $whole = no ] || exit 0
+for name in $names; do [ ! -d /sys/module/$name ] || rmmod $name; done
+for file; do insmod "$file"; done
+"""
 
 
 def loaded_again(found: Found) -> tuple[str, ...]:
@@ -53,8 +61,17 @@ def _unload(name: str, found: Found, timeout: float) -> Step:
     return Step(_STOPPING + name, argv, timeout=timeout)
 
 
-def steps(found: Found, wanted: Wanted, timeout: float) -> tuple[Step, ...]:
+def _back(found: Found, former: t.Mapping[str, str], timeout: float) -> Step:
+    """Put the former driver back where a part of the new one was refused. What of the new one is loaded does not fit to it, and goes first."""
+    order = [name for name in unloading(found.modules)[0] if name in former]
+    argv = ("sh", "-c", _PUT_BACK, "sh", " ".join(order), *(former[name] for name in reversed(order)))
+    return Step("loading the former driver where the new one was refused", argv, ok=tuple(range(256)), always=True, timeout=timeout)
+
+
+def steps(found: Found, wanted: Wanted, timeout: float, *, former: t.Mapping[str, str] | None = None) -> tuple[Step, ...]:
     """Unload, load, and repair what a failure in between would leave.
+
+    `former` are the files of the loaded modules, where all are still there.
 
     After a failed stop, openibd's start would try the stop again, and load nothing: so it is left out then, and modprobe
     loads what there was.
@@ -77,6 +94,8 @@ def steps(found: Found, wanted: Wanted, timeout: float) -> tuple[Step, ...]:
         found_steps += [_unload(name, found, timeout) for name in order]
     if again:
         found_steps.append(Step("loading the modules of before", ("modprobe", "-a", *again), ok=(0, 1), always=True, timeout=timeout))
+    if former:
+        found_steps.append(_back(found, former, timeout))
     if found.services:
         found_steps.append(Step("starting the services of before", ("systemctl", "start", *found.services), ok=tuple(range(256)), always=True))
     if found.gpudirect:

@@ -23,6 +23,7 @@ OPTIONS: dict[str, t.Any] = {
     "repository_key": {"type": "str", "no_log": False},
     "repository_trusted": {"type": "bool", "default": False},
     "allow_removal": {"type": "list", "elements": "str", "default": []},
+    "allow_upgrade": {"type": "bool", "default": False},
     "keep": {"type": "list", "elements": "str", "default": []},
     "keep_purposes": {"type": "list", "elements": "str", "default": []},
     "firmware_update": {"type": "bool", "default": False},

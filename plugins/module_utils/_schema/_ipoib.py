@@ -24,4 +24,5 @@ OPTIONS: dict[str, t.Any] = {
     "backup": {"type": "bool", "default": False},
     "rollback_timeout": {"type": "int", "default": 0},
     "confirm": {"type": "str", "default": ""},
+    "allow_removal": {"type": "bool", "default": False},
 }

@@ -32,5 +32,6 @@ OPTIONS: dict[str, t.Any] = {
     "tool": {"type": "str", "choices": ["auto", "mlxconfig", "mstconfig"], "default": "auto"},
     "backup": {"type": "bool", "default": False},
     "backup_dir": {"type": "path", "default": "/var/backups/rdma-ofed"},
+    "allow_container": {"type": "bool", "default": False},
     "lock_timeout": {"type": "int", "default": 120},
 }

@@ -32,7 +32,7 @@ OPTIONS: dict[str, t.Any] = {
     "missing_image": {"type": "str", "choices": ["fail", "skip"], "default": "fail"},
     "allow_downgrade": {"type": "bool", "default": False},
     "allow_another_psid_that_may_destroy_the_adapter": {"type": "bool", "default": False},
-    "allow_in_container": {"type": "bool", "default": False},
+    "allow_container": {"type": "bool", "default": False},
     "burn_timeout": {"type": "int", "default": 3600},
     "lock_timeout": {"type": "int", "default": 120},
 }

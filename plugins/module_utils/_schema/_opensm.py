@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 
 VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
-    "opensm_state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
+    "opensm_state": {"type": "str", "choices": ["present", "unmanaged", "absent"], "default": "present"},
     "opensm_rank": {"type": "raw"},
     "opensm_standby": {"type": "bool", "default": False},
     "opensm_fabrics": {"type": "dict", "default": {}},
@@ -19,6 +19,9 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "opensm_priority": {"type": "int", "default": 14},
     "opensm_wait_timeout": {"type": "int", "default": 60},
     "opensm_allow_foreign_master": {"type": "bool", "default": False},
+    "opensm_outrank_foreign_master": {"type": "bool", "default": False},
+    "opensm_give_up": {"type": "list", "default": []},
+    "opensm_adopt": {"type": "bool", "default": False},
     "opensm_log_file": {"type": "str", "default": ""},
     "opensm_routing_engine": {"type": "list", "default": []},
     "opensm_root_guids": {"type": "list", "default": []},
@@ -67,5 +70,12 @@ OPTIONS: dict[str, t.Any] = {
     "wait_timeout": {"type": "int", "default": 60},
     "known_hosts": {"type": "list", "elements": "str", "default": []},
     "allow_foreign_master": {"type": "bool", "default": False},
+    "outrank_foreign_master": {"type": "bool", "default": False},
+    "give_up": {"type": "list", "elements": "str", "default": []},
+    "adopt": {"type": "bool", "default": False},
+    "declared_settings": {"type": "list", "elements": "str", "default": []},
+    "allow_removal": {"type": "bool", "default": False},
+    "package_installed": {"type": "bool", "default": False},
+    "known_guids": {"type": "dict", "default": {}},
     "stack_replaced": {"type": "bool", "default": False},
 }

@@ -17,5 +17,6 @@ OPTIONS: dict[str, t.Any] = {
         "default": ["stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links", "gpu"],
     },
     "keep_look": {"type": "bool", "default": False},
+    "reuse": {"type": "bool", "default": False},
     "look": {"type": "dict", "default": {}},
 }

@@ -9,4 +9,4 @@ from __future__ import annotations
 
 import typing as t
 
-OPTIONS: dict[str, t.Any] = {"role": {"type": "str", "choices": ["ofed"]}}
+OPTIONS: dict[str, t.Any] = {"role": {"type": "str", "choices": ["ofed"]}, "foresee": {"type": "bool", "default": False}}

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The names of the collection's variables, and the one that a misspelt name may mean. Pure."""
+"""The names of the collection's variables, and those that an unknown name may mean. Pure."""
 
 from __future__ import annotations
 
@@ -33,17 +33,21 @@ _PREFIXES = ("ofed_", "kernel_modules_", "ipoib_", "opensm_", "fabric_check_", "
 KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] for name in _NAMES if name.startswith(prefix)) for prefix in _PREFIXES}
 # Of the whole site, without a prefix.
 PLAIN = frozenset(("fabric",))
+# What roles and playbooks set for others. A later playbook of the same run finds it among the variables.
+PUBLISHED = frozenset(
+    ("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", *(prefix + "outcome" for prefix in _PREFIXES if prefix != "rdma_")),
+)
+# Where a site names variables of its own that begin like those of the collection.
+OWN = "rdma_own_variables"
 
-# A name made longer or shorter by a letter or two; `ipoib_interfaces_common`, a variable of the user, is further away.
+# A name made longer or shorter by a letter or two.
 _ALIKE = 0.8
+# What is merely worth mentioning: `ipoib_ifaces` and `ipoib_interfaces`.
+_REMOTELY_ALIKE = 0.5
+_MENTIONED = 3
 # Two slips in one name are rarer than a name of the user's own.
 _VERY_ALIKE = 0.9
 _ABBREVIATION = 3
-
-
-def known_names() -> frozenset[str]:
-    """Every variable of the collection, by its whole name."""
-    return frozenset(prefix + rest for prefix, names in KNOWN.items() for rest in names) | PLAIN
 
 
 def _one_slip(found: str, known: str) -> bool:
@@ -93,6 +97,47 @@ def meant(name: str) -> str:
     return _behind_near_prefix(name)
 
 
-def misspelt(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """The variables whose names are nearly those of the collection. Others with the same prefix belong to the user."""
-    return [Problem(name, value, meant(name), "no variable of this collection has that name") for name, value in sorted(variables.items()) if meant(name)]
+def _nearest(name: str) -> list[str]:
+    """The variables of the same prefix that come nearest; where none is near, all of them."""
+    for prefix, names in KNOWN.items():
+        if name.startswith(prefix):
+            near = difflib.get_close_matches(name[len(prefix) :], sorted(names), n=_MENTIONED, cutoff=_REMOTELY_ALIKE)
+            return [prefix + rest for rest in near or sorted(names)]
+    return []
+
+
+def is_known(name: str) -> bool:
+    """Whether a name with a prefix of the collection is one of its variables, or of what its roles publish."""
+    return name in PUBLISHED or any(name.startswith(prefix) and name[len(prefix) :] in names for prefix, names in KNOWN.items())
+
+
+def concerns(name: str) -> bool:
+    """Whether a name is a variable of the collection, begins like one, or nearly like one. Linear in the names of a host."""
+    return name in PLAIN or name.startswith(_PREFIXES) or meant(name) != ""
+
+
+def own_names(value: t.Any) -> frozenset[str]:
+    """The names in `OWN`. Another form has none: `own_problems` reports it."""
+    return frozenset(name for name in value if isinstance(name, str)) if isinstance(value, (list, tuple)) else frozenset()
+
+
+def own_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with `OWN`."""
+    value = variables.get(OWN, [])
+    if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
+        return []
+    return [Problem(OWN, value, "a list of names of variables", "they begin like those of the collection, and are your own")]
+
+
+def unknown(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """The variables that begin like those of the collection and are none. Ignored, such a slip would mean that what it declares is given up."""
+    own = own_names(variables.get(OWN))
+    found = []
+    for name, value in sorted(variables.items()):
+        if name in own or name in PLAIN or is_known(name):
+            continue
+        near = meant(name)
+        allowed = near or " or ".join(_nearest(name))
+        if allowed:
+            found.append(Problem(name, value, allowed, "no variable of this collection has that name; if it is your own, list it in %s" % OWN))
+    return found

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The pending changes of hosts: reading, merging, and one plain table. Pure; linear in hosts but for sorting."""
+"""The pending changes of hosts: reading, merging, what makes them effective, and one plain table. Pure; linear in hosts but for sorting."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Pending
 
+_ACTIVATION = "A reload, reset or reboot is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot."
+_UPGRADE = "Another stack is pending on %d of %d hosts: rdma.ofed.upgrade installs it batch by batch. See rdma_allow_upgrade."
 _LAST_NUMBER = re.compile(r"^(.*?)(\d+)(\D*)$")
 
 
@@ -90,6 +92,19 @@ def render(pending: Mapping[str, Iterable[Pending]]) -> str:
     rows = [(fold(hosts[entry]), entry.words()) for entry in sorted(hosts, key=order)]
     width = max(len("hosts"), *(len(row[0]) for row in rows))
     table = ["%s  %s" % (left.ljust(width), right) for left, right in [("hosts", "pending"), ("-" * width, "-" * 7), *rows]]
-    waiting = len({host for names in hosts.values() for host in names})
-    what = "is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot." % (waiting, len(pending))
-    return "\n".join([*table, "", "A reload, reset or reboot %s" % what])
+    notes = []
+    for note, chosen in ((_ACTIVATION, [entry for entry in hosts if not entry.is_upgrade]), (_UPGRADE, [entry for entry in hosts if entry.is_upgrade])):
+        waiting = len({host for entry in chosen for host in hosts[entry]})
+        notes += [note % (waiting, len(pending))] if waiting else []
+    return "\n".join([*table, "", *notes])
+
+
+def activation(needs: t.Collection[str], *, allow_reload: bool = False, allow_reboot: bool = False, prefer_reboot: bool = False) -> str:
+    """`reload`, `reboot` or "". `needs` are those of the pending changes.
+
+    One reboot makes everything effective, so nothing is reloaded before it.
+    """
+    reload = "driver_reload" in needs
+    if allow_reboot and ("device_reset" in needs or "reboot" in needs or (reload and (prefer_reboot or not allow_reload))):
+        return "reboot"
+    return "reload" if reload and allow_reload else ""

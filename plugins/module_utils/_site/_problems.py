@@ -11,27 +11,20 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import problems as firmware_config_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems as gpudirect_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _placement
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import RESTING, Place, part_of, places_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
-    ALL,
-    GROUP,
-    conflicts,
-    outsiders,
-    read_members,
-    uncovered,
-    unmanaged,
-)
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._site import VARIABLES as SITE
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import own_problems, unknown
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import problems as soft_rdma_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems as stack_problems
 
@@ -71,6 +64,8 @@ CONCERNS: tuple[Judge, ...] = (
     lambda variables, facts: image_problems(variables, facts, "hca_firmware_"),
     check_problems,
     serial_problems,
+    # Consents among them: what is no boolean must not count as one.
+    lambda variables, _facts: value_problems(SITE, variables),
 )
 
 
@@ -81,7 +76,7 @@ ROLES: Mapping[str, Judge] = {"ofed": stack_problems}
 class Placement(t.NamedTuple):
     """The subnet managers of a site, as far as one host is concerned."""
 
-    places: list[Place]
+    places: list[_placement.Place]
     """What the host is in each of its fabrics."""
     own: list[Problem]
     """What is wrong with this host's place: its fabric has no subnet manager."""
@@ -89,14 +84,14 @@ class Placement(t.NamedTuple):
     """What is wrong with the group as a whole; empty but for the one host that reports it."""
 
     @property
-    def first(self) -> Place:
+    def first(self) -> _placement.Place:
         """The place in the first fabric of the host; without a name where it has no fabric."""
-        return self.places[0] if self.places else Place("", RESTING, "")
+        return self.places[0] if self.places else _placement.Place("", _placement.RESTING, "")
 
     @property
     def part(self) -> str:
         """`master`, `standby` or `resting`: the foremost of the host's parts."""
-        return part_of(self.places)
+        return _placement.part_of(self.places)
 
 
 def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, manages: bool) -> list[Problem]:
@@ -104,7 +99,7 @@ def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
 
     Only a host that `manages` a fabric needs a port for that.
     """
-    found = misspelt(variables)
+    found = [*own_problems(variables), *unknown(variables)]
     if "rdma_ports" in variables:
         found += port_problems("rdma_ports", variables["rdma_ports"], facts)
     for judge in CONCERNS:
@@ -129,22 +124,19 @@ def placement(
     """
     # Wrong names are reported among the problems of the host.
     fabrics = fabrics_of(variables)
-    members, faults = read_members(groups, hostvars, frozenset(playing or ()))
-    tied = conflicts(members)
-    # opensm_state: absent is how a site says that a switch or another host manages the subnet.
-    absent = variables.get("opensm_state", "present") == "absent"
-    all_sound = len({member.host for member in members}) == len(groups.get(GROUP, ())) and not tied
-    missing: list[Problem] = []
-    if all_sound and not absent:
-        for fabric in fabrics:
-            missing += [problem for problem in uncovered(members, {host: fabric}) if problem not in missing]
+    members, faults = _placement.read_members(groups, hostvars, frozenset(playing or ()))
+    tied = _placement.conflicts(members)
+    # With these a site says that a switch or another host manages the subnet.
+    absent = variables.get("opensm_state", "present") in ("absent", "unmanaged")
+    all_sound = len({member.host for member in members}) == len(groups.get(_placement.GROUP, ())) and not tied
+    missing = _placement.uncovered(members, host, fabrics) if all_sound and not absent else []
     common: list[Problem] = []
     if playing is not None:
         common = faults + tied + ([] if members else missing)
         if members and all_sound and not absent:
-            common += unmanaged(members, variables.get("opensm_fabrics"))
-        group = variables.get("rdma_hosts", ALL)
+            common += _placement.unmanaged(members, variables.get("opensm_fabrics"))
+        group = variables.get("rdma_hosts", _placement.ALL)
         # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
         if isinstance(group, str) and group in groups:
-            common += outsiders([member for member in members if not (absent and member.fabric in fabrics)], groups[group], group)
-    return Placement(places_of(host, members, variables), missing if members else [], common)
+            common += _placement.outsiders([member for member in members if not (absent and member.fabric in fabrics)], groups[group], group)
+    return Placement(_placement.places_of(host, members, variables), missing if members else [], common)

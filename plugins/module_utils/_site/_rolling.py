@@ -11,6 +11,7 @@ Linear in hosts. Only hosts with work to do are in batches, so a run that is res
 
 from __future__ import annotations
 
+import itertools
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
@@ -53,12 +54,8 @@ def managers(members: t.Sequence[Member]) -> tuple[list[str], list[str]]:
 
 
 def _cut(label: str, hosts: t.Sequence[str], serial: t.Any) -> list[Batch]:
-    batches = []
-    start = 0
-    for size in sizes(serial, len(hosts)):
-        batches.append(Batch(label, tuple(hosts[start : start + size])))
-        start += size
-    return batches
+    left = iter(hosts)
+    return [Batch(label, tuple(itertools.islice(left, size))) for size in sizes(serial, len(hosts))]
 
 
 def batches(

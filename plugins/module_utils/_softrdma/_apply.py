@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import RDMA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
@@ -45,9 +45,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         _need_tools(run, todo, found)
         apply(module, run, todo, links=links, found=found, root=root)
         found = look(run, links, release, root=root)
-        left = plan(links, found)
-        if left:
-            raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in left.changes))
+        plan(links, found).require_empty()
     made = {link.name for link in links if link.name in found.links and same(found.links[link.name], link)}
     result["links"] = [dict(link._asdict(), present=link.name in made) for link in links]
     return result

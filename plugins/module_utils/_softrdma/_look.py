@@ -13,7 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_units, records, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_catalogue, read_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import in_container, read_catalogue, read_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import SHOW, Link, parse_netdevs, type_of
 
@@ -22,7 +22,6 @@ if t.TYPE_CHECKING:
 
 # It exists where the node was booted with systemd (sd_booted(3)); the command exists in containers and chroots as well.
 _SYSTEMD = "run/systemd/system"
-_CONTAINER = ("run/systemd/container", ".dockerenv", "run/.containerenv")
 
 
 def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/") -> Found:
@@ -42,7 +41,7 @@ def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/")
         catalogue=read_catalogue(root, [release]),
         loaded=frozenset(read_loaded(root)),
         release=release,
-        container=any(os.path.exists(os.path.join(root, mark)) for mark in _CONTAINER),
+        container=in_container(root),
     )
 
 

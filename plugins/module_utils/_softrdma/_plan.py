@@ -65,11 +65,8 @@ def check(links: t.Sequence[Link], found: Found) -> list[Problem]:
         if link.name in found.hardware:
             problems.append(Problem(where + ".name", link.name, "a name that is free", "an RDMA adapter of this node has it"))
         elif there is not None and link.name not in ours and not same(there, link):
-            hint = "%s exists on this node and is not of this collection: delete it with 'rdma link delete %s', or declare it as it is" % (
-                there.words(),
-                link.name,
-            )
-            problems.append(Problem(where + ".name", link.name, "a name that is free", hint))
+            hint = "%s exists on this node and is not of this collection: delete it with 'rdma link delete %s', or declare it as it is"
+            problems.append(Problem(where + ".name", link.name, "a name that is free", hint % (there.words(), link.name)))
         problems += _netdev_problems(where + ".netdev", link, found)
         problems += _driver_problems(where + ".type", link, found)
         problems += [

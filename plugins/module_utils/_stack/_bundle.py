@@ -48,6 +48,11 @@ class Place(t.NamedTuple):
     clean: tuple[Step, ...] = ()
     """What removes it after success, and in any case unmounts it."""
 
+    @property
+    def is_mounted(self) -> bool:
+        """Whether it takes no room, because its disk image is mounted."""
+        return bool(self.prepare) and self.prepare == self.tree
+
 
 class Missing(t.NamedTuple):
     """A bundle that has to be brought to the node first."""
@@ -66,20 +71,21 @@ def is_version(text: str) -> bool:
     return _VERSION_ALONE.match(text) is not None
 
 
+def _stem(name: str) -> tuple[str, str]:
+    """The name of a bundle without its ending, and the form that the ending tells."""
+    return next(((name[: -len(ending)], form) for ending, form in _FORMS if name.lower().endswith(ending)), (name, "directory"))
+
+
 def parse_name(location: str) -> Bundle:
     """A path or URL -> what its last part tells. The file need not exist."""
     name = location.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1] if "://" in location else os.path.basename(location.rstrip("/"))
-    form = "directory"
-    for ending, kind in _FORMS:
-        if name.lower().endswith(ending):
-            name, form = name[: -len(ending)], kind
-            break
+    name, form = _stem(name)
     match = _NAME.match(name)
     return Bundle(form, match["version"], match["distro"], match["arch"]) if match else Bundle(form)
 
 
 def release(version: str) -> tuple[int, int]:
-    """`23.10-0.5.5.0` -> `(23, 10)`; zeros for anything else."""
+    """The first two numbers: `23.10-0.5.5.0` -> `(23, 10)`, `6.1.0-50-amd64` -> `(6, 1)`; zeros for anything else."""
     match = re.match(r"(\d+)\.(\d+)", version)
     return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
 
@@ -140,10 +146,7 @@ def misfit(bundle: Bundle, *, os_id: str, os_version: str, arch: str, options: t
 def key_of(location: str, checksum: str) -> str:
     """The name under which a bundle is kept: it tells what it is, and no two have the same."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", location.split("?")[0].rstrip("/").rsplit("/", 1)[-1]) or "bundle"
-    for ending, _kind in _FORMS:
-        if name.lower().endswith(ending):
-            name = name[: -len(ending)]
-            break
+    name, _form = _stem(name)
     digest = checksum.rpartition(":")[2].lower()
     return "%s-%s" % (name[:100], digest[:16]) if digest else name[:100]
 

@@ -31,6 +31,8 @@ class Layout(t.NamedTuple):
     arch: str
     distro: str
     installer: bool
+    size: int = 0
+    """The bytes that an archive takes once it is unpacked."""
 
 
 def read_layout(path: str) -> Layout:
@@ -42,12 +44,13 @@ def read_layout(path: str) -> Layout:
 def read_archive(path: str) -> Layout:
     """What is in the one folder of an archive; raises Refused where it is none, or not a whole one."""
     texts: dict[str, str] = {}
-    installer = False
+    installer, size = False, 0
     try:
         with open(path, "rb") as stream:
             packed = stream.read(len(_GZIP)) == _GZIP
         with tarfile.open(path, "r:gz" if packed else "r:") as archive:
             for member in archive:
+                size += member.size
                 folder, _slash, name = member.name.rpartition("/")
                 if "/" in folder.replace("./", "", 1) or not member.isfile():
                     continue
@@ -59,7 +62,7 @@ def read_archive(path: str) -> Layout:
         words = "ofed_bundle: %s is no .tgz or .tar that can be read: %s. Copy or download it again; nothing was changed"
         raise Refused(words % (path, exc)) from exc
     version = next((texts[name] for name in _RELEASE if texts.get(name)), "")
-    return Layout(version, texts.get(".arch", ""), texts.get("distro", ""), installer)
+    return Layout(version, texts.get(".arch", ""), texts.get("distro", ""), installer, size)
 
 
 def check_content(where: str, found: Layout, *, version: str, arch: str) -> None:
@@ -80,9 +83,16 @@ def way_out(found: str, version: str) -> str:
     return "%sgive the bundle of %s; nothing was changed" % ("Set ofed_version: %s, or " % found if found else "", version)
 
 
-def check_here(path: str, *, version: str, arch: str, place: str = "") -> None:
-    """Refuse a folder or archive on this machine that is no bundle of the release. A disk image is looked at once it is mounted."""
+def check_here(path: str, *, version: str, arch: str, place: str = "") -> int:
+    """Refuse a folder or archive on this machine that is no bundle of the release. A disk image is looked at once it is mounted.
+
+    Returns the bytes that it takes to unpack it.
+    """
     if os.path.isdir(path):
         check_content("the folder %s%s" % (path, place), read_layout(path), version=version, arch=arch)
-    elif parse_name(path).form != "iso":
-        check_content(path + place, read_archive(path), version=version, arch=arch)
+        return 0
+    if parse_name(path).form == "iso":
+        return os.path.getsize(path)
+    found = read_archive(path)
+    check_content(path + place, found, version=version, arch=arch)
+    return found.size

@@ -30,7 +30,8 @@ if t.TYPE_CHECKING:
 FILES = bundles.DIRECTORY + "/files"
 _UNPACKERS = ("tar", "bsdtar", "xorriso", "7z")
 DOWNLOAD_STAGE = "downloading the bundle"
-_STAGE = "unpacking the bundle"
+UNPACK_STAGE = "unpacking the bundle"
+_MEGABYTE = 1000000
 _PUT_THERE = "Put it there, or set ofed_bundle_on: controller if that is where it is; nothing was changed"
 OTHER_FILE = "Copy it again, or correct ofed_bundle_checksum if this file is the right one; nothing was unpacked, nothing was changed"
 # What the steps of a place run.
@@ -72,6 +73,23 @@ def kept_file(source: Source, root: str = "/") -> str:
     return os.path.join(root, FILES.lstrip("/"), source.digest)
 
 
+def _held(folder: str) -> int:
+    """The bytes that the files in a folder take."""
+    paths = [os.path.join(place, name) for place, _folders, names in os.walk(folder) for name in names]
+    return sum(os.lstat(path).st_size for path in paths)
+
+
+def _check_room(path: str, into: str, size: int) -> None:
+    """Refuse to unpack what the file system has no room for. What an interrupted run left goes first."""
+    folder = into
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    free = shutil.disk_usage(folder).free + _held(into)
+    if size > free:
+        words = "ofed_bundle: to unpack %s takes %d MB, and there are %d MB free in %s. Make room there, or give the path of an unpacked bundle; %s"
+        raise Refused(words % (path, -(-size // _MEGABYTE), free // _MEGABYTE, folder, "nothing was unpacked, nothing was changed"))
+
+
 def _loop_works(root: str) -> bool:
     return read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
 
@@ -89,9 +107,11 @@ def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, root
     if loop:
         # It stays mounted after a failure neither: a later run mounts it again.
         unmount = Step("cleaning up", ("umount", tree), always=True)
-        return Place(tree, part, (Step(_STAGE, argv),), (unmount, Step("cleaning up", ("rm", "-rf", "--", tree, *files))))
-    move = Step(_STAGE, ("mv", "--no-target-directory", "--", part, tree))
-    return Place(tree, part, (Step(_STAGE, argv), move), (Step("cleaning up", ("rm", "-rf", "--", tree, *files)),))
+        return Place(tree, part, (Step(UNPACK_STAGE, argv),), (unmount, Step("cleaning up", ("rm", "-rf", "--", tree, *files))))
+    move = Step(UNPACK_STAGE, ("mv", "--no-target-directory", "--", part, tree))
+    # Half of a bundle is of no use to anybody, and may be what has filled the file system.
+    drop = Step("cleaning up", ("rm", "-rf", "--", part), always=True)
+    return Place(tree, part, (Step(UNPACK_STAGE, argv), move, drop), (Step("cleaning up", ("rm", "-rf", "--", tree, *files)),))
 
 
 def _downloading(source: Source, path: str) -> Step:
@@ -127,10 +147,11 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
     wrong = mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
     if wrong and not source.is_elsewhere:
         raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
-    if not wrong:
-        check_here(path, version=version, arch=arch)
+    size = 0 if wrong else check_here(path, version=version, arch=arch)
     place = _unpacking(run, form, path, tree=tree, ours=source.is_elsewhere, root=root)
     if not wrong:
+        if not place.is_mounted:
+            _check_room(path, place.prepare, size)
         return place
     return place._replace(unpack=(_downloading(source, path), *place.unpack)) if source.is_url else None
 

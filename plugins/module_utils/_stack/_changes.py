@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA_PARTS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
@@ -24,20 +26,17 @@ def _stack_change(before: str, after: str, *, needs: str = NEEDS, aspect: str = 
     return Change(Kind.STACK, "", aspect, before, after, needs)
 
 
-def package_change(name: str, before: str, after: str, *, needs: str = "") -> Change:
-    """A package that changes its version, comes or goes."""
-    return Change(Kind.PACKAGE, name, "", before, after, needs)
-
-
 def is_installed(wanted: Wanted, found: Found) -> bool:
     """Whether the wanted stack is installed in its version, and whole."""
-    if found.interrupted or found.broken:
+    if not found.is_whole:
         return False
     if wanted.source != "doca" and found.stack.kind != "mlnx_ofed":
         return False
     if wanted.method == "installer" and wanted.source != "doca":
         return same_version(wanted.version, found.stack.ofed_version)
     package = found.packages.get(wanted.metapackage)
+    if package is None and wanted.metapackage == PROFILES[0] and all(name in found.packages for name in DOCA_PARTS):
+        package = found.packages[DOCA_PARTS[0]]
     return package is not None and (not wanted.version or packages.version_fits(wanted.version, package.version))
 
 
@@ -68,7 +67,7 @@ def _same_release(wanted: Wanted, found: Found) -> bool:
 def _metapackage_changes(wanted: Wanted, found: Found, needs: str) -> tuple[Change, ...]:
     present = found.packages.get(wanted.metapackage)
     has = "" if present is None else present.version
-    return changes_of(package_change(wanted.metapackage, has, wanted.version or has or "installed", needs=needs))
+    return changes_of(Change(Kind.PACKAGE, wanted.metapackage, "", has, wanted.version or has or "installed", needs))
 
 
 def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
@@ -83,8 +82,10 @@ def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     if changes:
         return changes
     if not is_doca and wanted.method == "repository" and not found.interrupted:
-        return (package_change(wanted.metapackage, "", wanted.version or "installed", needs=needs),)
-    return (_stack_change("%s, %s" % (wanted.words, found.interrupted or "half installed"), wanted.words, needs=needs),)
+        return (Change(Kind.PACKAGE, wanted.metapackage, "", "", wanted.version or "installed", needs),)
+    left = found.interrupted or ("half installed" if found.stack.complete else "")
+    before = "%s, %s" % (wanted.words, left) if left else found.words
+    return (_stack_change(before, wanted.words, needs=needs),)
 
 
 def removal_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
@@ -104,7 +105,7 @@ def missing(wanted: Wanted, found: Found) -> tuple[str, ...]:
 
 def additions(names: t.Iterable[str]) -> tuple[Change, ...]:
     """Packages that are added."""
-    return tuple(package_change(name, "", "installed") for name in names)
+    return tuple(Change(Kind.PACKAGE, name, "", "", "installed") for name in names)
 
 
 def repository_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:

@@ -14,15 +14,17 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import RECORD
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._consent import in_use, needs_consent, withheld
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, RECORD, look, with_alternatives
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
@@ -52,14 +54,20 @@ def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> dict[str, str]:
 
 
 def _result(
-    changes: t.Iterable[Change], *, before: t.Mapping[str, str], after: t.Mapping[str, str], job: State | None = None, keys: t.Iterable[Change] = ()
+    changes: t.Iterable[Change],
+    *,
+    before: t.Mapping[str, str],
+    after: t.Mapping[str, str],
+    job: State | None = None,
+    keys: t.Iterable[Change] = (),
+    waiting: t.Sequence[Pending] = (),
 ) -> dict[str, t.Any]:
-    """The result of the module. `keys` are those of openib.conf that the change of the whole file stands for."""
+    """The result of the module. `keys` are those of openib.conf that the change of the whole file stands for, `waiting` is what takes consent."""
     made = Plan(tuple(changes))
     is_conf = [change.is_about(Kind.OPENIB_CONF) or change.is_about(Kind.FILE, openibd.PATH) for change in made.changes]
     return {
-        **made.result((*made.late, *(Pending(change) for change in keys if change.needs))),
-        "stack": {"before": dict(before), "after": dict(after), "replaced": bool(made.about(Kind.STACK, ""))},
+        **made.result((*waiting, *made.late, *(Pending(change) for change in keys if change.needs))),
+        "stack": {"before": dict(before), "after": dict(after), "replaced": bool(made.about(Kind.STACK, "")), "withheld": bool(waiting)},
         "packages_changed": not all(is_conf),
         **({} if job is None else {"job": job.result()}),
     }
@@ -70,22 +78,26 @@ def _recorded(job: State) -> tuple[Change, ...]:
     return tuple(Change.of_row(row) for row in job.memo["changes"])
 
 
-def _conf(module: AnsibleModule, root: str) -> str:
+def _conf(root: str) -> str:
     return read_text(root.rstrip("/") + openibd.PATH)
+
+
+def _declared_keys(module: AnsibleModule) -> t.Mapping[str, t.Any]:
+    """The keys of openib.conf that the stack is to have; none where it goes."""
+    return (module.params["openib_conf"] or {}) if module.params["state"] == "present" else {}
 
 
 def _keys(module: AnsibleModule, root: str) -> tuple[Change, ...]:
     """The declared keys of openib.conf that have other values now. What packages that are to come make of the file is not known."""
-    declared = module.params["openib_conf"] if module.params["state"] == "present" else None
-    return openibd.key_changes(_conf(module, root), declared or {})
+    return openibd.key_changes(_conf(root), _declared_keys(module))
 
 
 def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Change, ...]:
     """Write the declared keys of openib.conf, where the stack is as wanted; the change of the file."""
-    declared = module.params["openib_conf"]
-    if not declared or module.params["state"] == "absent":
+    declared = _declared_keys(module)
+    if not declared:
         return ()
-    text = _conf(module, root)
+    text = _conf(root)
     if not text:
         hint = "it comes with the kernel packages, which the chosen packages do not include"
         raise InvalidInput([Problem("ofed_openib_conf", declared, "nothing where %s is not installed" % openibd.PATH, hint)])
@@ -155,7 +167,8 @@ def _earlier(module: AnsibleModule, root: str) -> State | None:
     if job is None or (not job.running and module.params["attach"] != job.id):
         return None
     if module.check_mode:
-        raise Refused("what a run would change can't be told now: a job is %s. Wait for it to end; its log is %s" % (job.stage or "starting", job.log))
+        words = "what a run would change can't be told now: a job is %s. Wait for it to end; its log is %s"
+        raise Refused(words % (job.stage or "starting", job.log), job=job.result())
     return jobs.wait(JOB, module.params["poll"], root)
 
 
@@ -179,6 +192,19 @@ def _apply(
     return _finish(module, job, found=found, left=plan(wanted, found), root=root)
 
 
+def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> dict[str, t.Any] | None:
+    """The result of a run that leaves the stack alone, because it is in use; None where it may be replaced."""
+    if not needs_consent(wanted, found, todo):
+        return None
+    why = in_use(found) or in_use(with_users(run, found, root))
+    if not why:
+        return None
+    # The stack that is there is configured as declared all the same.
+    keys = _keys(module, root) if _conf(root) else ()
+    changes = _configure(module, root, dry=module.check_mode) if _conf(root) else ()
+    return _result(changes, before=_version(found), after=_version(found), keys=keys, waiting=withheld(todo, why))
+
+
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, and unless in check mode apply. Returns while a job runs, too, and is called again then with the option `attach`."""
     parameters = module.params
@@ -198,8 +224,11 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if not todo:
         keys = _keys(module, root)
         return _result(_configure(module, root, dry=module.check_mode), before=before, after=before, keys=keys)
-    if todo.steps and found.vendors:
-        found = with_alternatives(run, found)
+    left_alone = _without_consent(module, run, wanted=wanted, found=found, todo=todo, root=root)
+    if left_alone is not None:
+        return left_alone
+    if todo.steps:
+        found = with_alternatives(run, wanted, found)
         todo = plan(wanted, found)
     foreign = dependants(run, wanted, found, todo=todo, root=root)
     changes = (*todo.changes, *foreign, *_keys(module, root))

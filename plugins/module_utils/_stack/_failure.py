@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import typing as t
 
@@ -16,8 +18,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _plan as stages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import DIRECTORY
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import read_layout, way_out
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB
@@ -26,16 +29,25 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
 
 _LINES = 8
+# Jobs run in the C locale, in which every tool says this.
+_NO_SPACE = os.strerror(errno.ENOSPC)
 _ERROR = re.compile(r"(?i)(E|dpkg|error|fatal)\b.*(:|error)")
 
 
+def _printed(name: str, job: State, root: str) -> list[str]:
+    """The lines that the failed stage of a job printed. What cleans up after it comes behind that."""
+    # Each stage begins with a line that has its command line.
+    before, *stages_of_job = ("\n" + jobs.read_log(name, root)).split("\n==> ")
+    failed = [text for text in stages_of_job if text.startswith(job.failed + ":")] or stages_of_job
+    lines = failed[-1].splitlines()[1:] if failed else before.splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
 def reason(name: str, job: State, root: str) -> str:
-    """The end of what the last stage of a job printed, or that it took too long."""
+    """The end of what the failed stage of a job printed, or that it took too long."""
     if job.rc == TIMED_OUT:
         return "it did not end in time; raise ofed_timeout"
-    # Each stage begins with a line that has its command line.
-    output = ("\n" + jobs.read_log(name, root)).rpartition("\n==> ")
-    lines = [line.strip() for line in output[2].splitlines()[1 if output[1] else 0 :] if line.strip()]
+    lines = _printed(name, job, root)
     return "exit status %d: %s" % (job.rc, " | ".join(([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]))
 
 
@@ -57,8 +69,11 @@ def failure_of(job: State, root: str) -> CommandFailed:
     if job.failed == DOWNLOAD_STAGE:
         why = "it did not arrive in time; raise ofed_timeout, the next run goes on where this one ended"
         if job.rc != TIMED_OUT:
-            why = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip()][-1]
+            why = next(reversed(_printed(JOB, job, root)), "exit status %d" % job.rc)
         return CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, no package was changed" % (job.memo["bundle"], why), **details)
+    if job.failed == UNPACK_STAGE and _NO_SPACE in jobs.read_log(JOB, root):
+        words = "ofed_bundle: %s could not be unpacked: the file system of %s is full. %s. Make room there, or give the path of an unpacked bundle"
+        return CommandFailed(words % (job.memo["bundle"], DIRECTORY, "What was unpacked is removed again, and no package was changed"), **details)
     if job.failed == stages.CHECK_STAGE:
         found = read_layout(job.memo["tree"]).version
         words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import 
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._protocol_input import vendor_ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, vendor_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, package_problems, vendor_problems
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,8 +38,8 @@ def supported(os_id: str, version: str) -> bool:
 
 
 def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    found = facts.get("os") if isinstance(facts, dict) else None
-    if not isinstance(found, dict) or supported(str(found.get("id", "")), str(found.get("version", ""))):
+    found = part(facts, "os")
+    if not found or supported(str(found.get("id", "")), str(found.get("version", ""))):
         return []
     name = "%s (ID=%s, VERSION_ID=%s)" % (found.get("name") or "an unknown distribution", found.get("id", ""), found.get("version", ""))
     return [Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED, "the node runs %s" % name)]
@@ -57,12 +57,7 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
     """Everything that is wrong with the variables of the role ofed, and with the distribution if the facts are there."""
     found = value_problems(VARIABLES, variables)
     extra = variables.get("ofed_extra_packages", [])
-    if not isinstance(extra, (list, tuple)):
-        found.append(Problem("ofed_extra_packages", extra, "a list of package names"))
-    else:
-        for index, name in enumerate(extra):
-            if not isinstance(name, str) or not _PACKAGE.match(name):
-                found.append(Problem("ofed_extra_packages[%d]" % index, name, "the name of a package of the distribution"))
+    found += package_problems("ofed_extra_packages", extra, form=_PACKAGE, allowed="the name of a package of the distribution")
     found += common_problems(variables)
     found += _driver_problems(variables)
     found += ulp_problems(variables, facts)

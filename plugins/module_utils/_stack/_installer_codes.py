@@ -60,22 +60,25 @@ _PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)install\.log)\b")
 _NAMED = re.compile(r"packages? (?:should|must) be removed before[^\n]*\n\s*([^\n]+)", re.IGNORECASE)
 
 
+def _last(pattern: t.Pattern[str], output: str) -> str:
+    """What the last match has in its group; "" where there is none."""
+    found = pattern.findall(output)
+    return str(found[-1]) if found else ""
+
+
 def log_folder(output: str) -> str:
     """The newest log folder that the installer's output names; "" where it names none."""
-    found = _FOLDER.findall(output)
-    return str(found[-1]) if found else ""
+    return _last(_FOLDER, output)
 
 
 def dependants_named(output: str) -> list[str]:
     """The foreign packages that the installer complains of. Old releases append the architecture to some names."""
-    found = _NAMED.findall(output)
-    return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", found[-1])}) if found else []
+    return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", _last(_NAMED, output))})
 
 
 def package_log(output: str) -> str:
     """The log of the package that could not be installed; "" where none is named."""
-    found = _PACKAGE_LOG.findall(output)
-    return str(found[-1]) if found else ""
+    return _last(_PACKAGE_LOG, output)
 
 
 def said_in(log: str, lines: int) -> list[str]:
@@ -90,12 +93,11 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
         return _DECLINED
     if code == 1 and kernel_support:
         return _FLATTENED
-    command = _COMMAND.findall(output)
+    command, package = _last(_COMMAND, output).strip(), _last(_PACKAGE, output)
     if code == 1 and command:
-        return Meaning("its command failed: %s" % command[-1].strip(), "try that command yourself; general.log in its log folder has its output")
-    package = _PACKAGE.findall(output)
+        return Meaning("its command failed: %s" % command, "try that command yourself; general.log in its log folder has its output")
     if code == 1 and package:
-        return Meaning("the package %s could not be installed" % package[-1], "read %s" % (package_log(output) or "the log of that package in its log folder"))
+        return Meaning("the package %s could not be installed" % package, "read %s" % (package_log(output) or "the log of that package in its log folder"))
     return CODES.get(code, Meaning("an undocumented code", "read general.log in its log folder from the end"))
 
 

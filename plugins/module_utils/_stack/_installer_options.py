@@ -29,76 +29,44 @@ class Option(t.NamedTuple):
     """One option, and where it is understood."""
 
     name: str
-    value: str = ""
+    value: str
     """What stands after it, "" for nothing."""
-    since: tuple[int, int] = FIRST
-    until: tuple[int, int] = _NEVER
+    since: tuple[int, int]
+    until: tuple[int, int]
     """The first release without it."""
-    families: tuple[str, ...] = ("deb", "rpm")
+    families: tuple[str, ...]
 
 
-_DEB = ("deb",)
-_RPM = ("rpm",)
+def _understood(text: str, since: tuple[int, int], *, until: tuple[int, int] = _NEVER, families: tuple[str, ...] = ("deb", "rpm")) -> list[Option]:
+    """The options of a text; of one that something stands after, the text tells it as `--option:WHAT`."""
+    words = [word.partition(":") for word in text.split()]
+    return [Option(name, value, since, until, families) for name, _colon, value in words]
 
+
+_TEXT_4_1 = """
+--tmpdir:DIRECTORY -k:VERSION --kernel:VERSION -s:PATH --kernel-sources:PATH --distro:NAME --skip-distro-check --without-depcheck --add-kernel-support
+--skip-repo --without-dkms --umad-dev-rw --umad-dev-na --enable-mlnx_tune --enable-affinity --disable-affinity --package-install-options:LIST
+--post-start-delay:SECONDS --without-fw-update --force-fw-update --fw-image-dir:DIRECTORY -c:FILE --config:FILE --with-vma --with-nvmf
+"""
+_TEXT_5_0 = """
+--auto-add-kernel-support --enable-opensm --msm --fw-dir:DIRECTORY --enable-sriov --with-nfsrdma --without-nfsrdma --with-libdisni --with-debug-symbols
+--without-debug-symbols --upstream-libs
+"""
+_TEXT_LATER = """
+--kernel-extra-args:ARGUMENTS --skip-unsupported-devices-check --copy-ifnames-udev --with-xlio --with-openvswitch --with-mlxdevm-mod
+--without-mlxdevm-mod --enable-gds
+"""
+_TEXT_LATER_RPM = """
+--without-dkms-install --speed-up-kmp --builddir:DIRECTORY --without-mlx5-ipsec --with-fabric-collector --with-pyverbs --with-memtrack --fwctl --virtiofs
+"""
 OPTIONS: tuple[Option, ...] = (
-    Option("--tmpdir", "DIRECTORY"),
-    Option("-k", "VERSION"),
-    Option("--kernel", "VERSION"),
-    Option("-s", "PATH"),
-    Option("--kernel-sources", "PATH"),
-    Option("--distro", "NAME"),
-    Option("--skip-distro-check"),
-    Option("--without-depcheck"),
-    Option("--add-kernel-support"),
-    Option("--skip-repo"),
-    Option("--auto-add-kernel-support", since=_5_0),
-    Option("--kernel-extra-args", "ARGUMENTS", since=_LATER),
-    Option("--dkms", families=_DEB),
-    Option("--force-dkms", families=_DEB),
-    Option("--without-dkms"),
-    Option("--without-dkms-install", since=_LATER, families=_RPM),
-    Option("--kmp", families=_RPM),
-    Option("--disable-kmp", families=_RPM),
-    Option("--speed-up-kmp", since=_LATER, families=_RPM),
-    Option("--builddir", "DIRECTORY", since=_LATER, families=_RPM),
-    Option("--umad-dev-rw"),
-    Option("--umad-dev-na"),
-    Option("--enable-mlnx_tune"),
-    Option("--enable-affinity"),
-    Option("--disable-affinity"),
-    Option("--enable-opensm", since=_5_0),
-    Option("--msm", since=_5_0),
-    Option("--skip-unsupported-devices-check", since=_LATER),
-    Option("--package-install-options", "LIST"),
-    Option("--post-start-delay", "SECONDS"),
-    Option("--copy-ifnames-udev", since=_LATER),
-    Option("--without-fw-update"),
-    Option("--force-fw-update"),
-    Option("--fw-image-dir", "DIRECTORY"),
-    Option("--fw-dir", "DIRECTORY", since=_5_0),
-    Option("--enable-sriov", since=_5_0),
-    Option("-c", "FILE"),
-    Option("--config", "FILE"),
-    Option("--with-vma"),
-    Option("--with-xlio", since=_LATER),
-    Option("--with-openvswitch", since=_LATER),
-    Option("--with-nvmf"),
-    Option("--with-nfsrdma", since=_5_0),
-    Option("--without-nfsrdma", since=_5_0),
-    Option("--with-libdisni", since=_5_0),
-    Option("--with-mlxdevm-mod", since=_LATER),
-    Option("--without-mlxdevm-mod", since=_LATER),
-    Option("--with-debug-symbols", since=_5_0),
-    Option("--without-debug-symbols", since=_5_0),
-    Option("--without-mlx5-ipsec", since=_LATER, families=_RPM),
-    Option("--with-fabric-collector", since=_LATER, families=_RPM),
-    Option("--with-pyverbs", since=_LATER, families=_RPM),
-    Option("--with-memtrack", since=_LATER, families=_RPM),
-    Option("--fwctl", since=_LATER, families=_RPM),
-    Option("--virtiofs", since=_LATER, families=_RPM),
-    Option("--mlnx-libs", since=_5_0, until=_LATER),
-    Option("--upstream-libs", since=_5_0),
-    Option("--enable-gds", since=_LATER),
+    *_understood(_TEXT_4_1, FIRST),
+    *_understood("--dkms --force-dkms", FIRST, families=("deb",)),
+    *_understood("--kmp --disable-kmp", FIRST, families=("rpm",)),
+    *_understood(_TEXT_5_0, _5_0),
+    *_understood("--mlnx-libs", _5_0, until=_LATER),
+    *_understood(_TEXT_LATER, _LATER),
+    *_understood(_TEXT_LATER_RPM, _LATER, families=("rpm",)),
 )
 # Options that name a package, and what stands after them.
 _FAMILIES_OF_PACKAGES: t.Mapping[str, str] = {
@@ -113,43 +81,21 @@ _FAMILIES_OF_BUILDS: t.Mapping[str, str] = {"--pre-build-": "SCRIPT", "--post-bu
 _NOT_HERE: t.Mapping[str, str] = {
     "--force": "name the packages that may go in ofed_allow_removal",
     "-q": "it is set where it is needed",
-    "-v": "the log of the job has all output",
-    "-vv": "the log of the job has all output",
-    "-vvv": "the log of the job has all output",
-    "-n": "it edits /etc/network/interfaces; use the role ipoib",
-    "--net": "it edits /etc/network/interfaces; use the role ipoib",
     "--fw-update-only": "use the role hca_firmware",
-    "--add-kernel-support-build-only": "it installs nothing",
-    "--build-only": "it installs nothing",
-    "-b": "it installs nothing",
-    "--check-deps-only": "it installs nothing",
-    "--print-distro": "it installs nothing",
-    "--print-available": "it installs nothing",
-    "-p": "it installs nothing",
-    "--script-version": "it installs nothing",
-    "-h": "it installs nothing",
-    "--help": "it installs nothing",
+    **dict.fromkeys(("-v", "-vv", "-vvv"), "the log of the job has all output"),
+    **dict.fromkeys(("-n", "--net"), "it edits /etc/network/interfaces; use the role ipoib"),
+    **dict.fromkeys(("--add-kernel-support-build-only", "--build-only", "-b", "--check-deps-only", "--print-distro"), "it installs nothing"),
+    **dict.fromkeys(("--print-available", "-p", "--script-version", "-h", "--help"), "it installs nothing"),
 }
 FIRMWARE = ("--force-fw-update", "--fw-image-dir", "--fw-dir", "--enable-sriov")
 
 # Sets of packages, and the releases that have them.
-SETS: t.Mapping[str, tuple[int, int]] = {
-    "all": FIRST,
-    "basic": FIRST,
-    "bluefield": _5_0,
-    "dpdk": FIRST,
-    "eth-only": FIRST,
-    "guest": FIRST,
-    "hpc": FIRST,
-    "hypervisor": FIRST,
-    "kernel-only": FIRST,
-    "ovs-dpdk": _5_0,
-    "user-space-only": FIRST,
-    "vma": FIRST,
-    "vma-eth": FIRST,
-    "vma-vpi": FIRST,
-    "xlio": _LATER,
+_SETS_TEXT = {
+    FIRST: "all basic dpdk eth-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi",
+    _5_0: "bluefield ovs-dpdk",
+    _LATER: "xlio",
 }
+SETS: t.Mapping[str, tuple[int, int]] = {name: since for since, names in _SETS_TEXT.items() for name in names.split()}
 # These filter a set instead of being one.
 _FILTERS = ("kernel-only", "user-space-only")
 

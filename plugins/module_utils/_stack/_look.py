@@ -8,28 +8,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import SUPPORTED, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, read_job
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import distribution_versions
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import look as look_at_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import real_users
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import distribution_versions, known_names
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted
 
 JOB = "driver-stack"
-RECORD = "var/lib/rdma.ofed/stack.json"
 # In these, nothing of the system has been changed yet, or all has been.
-_HARMLESS_STAGES = ("", DOWNLOAD_STAGE, "unpacking the bundle", "checking the bundle", "reading the package lists", "cleaning up")
+_HARMLESS_STAGES = ("", DOWNLOAD_STAGE, UNPACK_STAGE, "checking the bundle", "reading the package lists", "cleaning up")
 # The installer looks at these before it changes anything.
 _HARMLESS_CODES = (22, 172, 174)
 
@@ -45,37 +45,41 @@ def interruption(job: State | None) -> str:
     return ""
 
 
-def read_record(root: str = "/") -> dict[str, t.Any]:
-    """The selection of the last run that succeeded; empty where there was none."""
-    try:
-        found = json.loads(read_text(os.path.join(root, RECORD)) or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def look(run: Runner, root: str = "/") -> Found:
     """The node. Two or three short processes, and one more where there are packages of a vendor."""
     system = read_os(root)
     family = by_name(system.family)
     if family is None:
         raise Unsupported("%s is not supported; supported: %s" % (system.name or "this distribution", SUPPORTED))
-    stack = read_stack(run, root)
+    stack, job = read_stack(run, root), read_job(JOB, root)
     return Found(
         os=system,
         stack=stack,
         packages=family.manager.database(run, root),
-        record=read_record(root),
-        interrupted=interruption(read_job(JOB, root)),
+        record=read_selection(root),
+        interrupted=interruption(job),
+        begun=job.memo.get("wanted", {}) if job is not None else {},
         files={path: read_text(root.rstrip("/") + path) for path in family.manager.repository_files},
-        uninstaller=os.path.isfile(root.rstrip("/") + UNINSTALLER),
     )
 
 
-def with_alternatives(run: Runner, found: Found) -> Found:
-    """What the distribution has in place of the vendor's packages, from the package lists that are on the node."""
-    names = found.vendors
-    if not found.manager.simulates or not names:
+def with_alternatives(run: Runner, wanted: Wanted, found: Found) -> Found:
+    """What can stand in for the packages of the stack that is there.
+
+    That is what the distribution has in place of the vendor's, and with dnf or zypper what the site's repository has in place of
+    both: apt finds that out by itself.
+    """
+    address = wanted.repository.address if wanted.repository is not None and not found.manager.simulates else ""
+    names = sorted({*found.vendors, *(known_names(found.packages) if address else ())})
+    if not names:
         return found
-    offers = apt.parse_madison(run(["apt-cache", "madison", *names], ok=None, timeout=120).stdout)
-    return found._replace(alternatives=distribution_versions(offers, found.stack.ofed_version))
+    offers = found.manager.offers(run, names, address)
+    release = found.stack.ofed_version
+    if address:
+        return found._replace(alternatives={name: versions[0] for name, versions in offers.items() if versions})
+    return found._replace(alternatives=distribution_versions(offers, release))
+
+
+def with_users(run: Runner, found: Found, root: str = "/") -> Found:
+    """Who uses RDMA on the node."""
+    return found._replace(users=real_users(look_at_driver(run, release=os.uname().release, environ=os.environ, root=root)))

@@ -24,7 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository impor
 Parameters = t.Mapping[str, t.Any]
 
 # Options of the module that are no variables of the role.
-_INTERNAL = ("attach", "digest", "keep", "keep_purposes", "poll", "staged")
+_INTERNAL = ("allow_upgrade", "attach", "digest", "keep", "keep_purposes", "poll", "staged")
 _MOST_KEY = 1 << 20
 
 
@@ -66,6 +66,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         method="repository" if by_repository else "installer",
         packages=parameters["packages"] or ("doca-ofed" if is_doca else "all"),
         installer_options=tuple(parameters["installer_options"] or ()),
+        allow_upgrade=parameters["allow_upgrade"],
         allow_removal=tuple(parameters["allow_removal"] or ()),
         firmware_update=parameters["firmware_update"],
         keep=tuple(names_of(by_name(found.os.family) or FAMILIES[0], parameters["keep_purposes"] or (), parameters["keep"] or ())),

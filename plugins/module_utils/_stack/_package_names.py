@@ -81,6 +81,11 @@ def vendors(packages: t.Mapping[str, Package], release: str = "") -> list[str]:
     return sorted(name for name, package in packages.items() if is_vendors(name.split(":")[0], package.version, release))
 
 
+def known_names(installed: t.Iterable[str]) -> list[str]:
+    """The installed packages that the vendor has under the same names."""
+    return sorted(KNOWN & set(installed))
+
+
 def distribution_versions(offers: t.Mapping[str, t.Sequence[str]], release: str = "") -> dict[str, str]:
     """The best version of each package that is not the vendor's; packages that only the vendor has are left out."""
     found = {}

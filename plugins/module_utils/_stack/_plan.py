@@ -63,14 +63,6 @@ class StackPlan(t.NamedTuple):
         return tuple(change for change in self.changes if change.is_about(kind))
 
 
-class _Removal(t.NamedTuple):
-    """How the vendor's stack goes."""
-
-    steps: tuple[Step, ...] = ()
-    removes: tuple[str, ...] = ()
-    simulate: tuple[Argv, ...] = ()
-
-
 def _recovery(found: Found, names: t.Collection[str]) -> tuple[Step, ...]:
     """End what an interrupted installation of the `names` began, before anything else."""
     if not names and not found.interrupted:
@@ -81,38 +73,44 @@ def _recovery(found: Found, names: t.Collection[str]) -> tuple[Step, ...]:
     return (*drop, Step(_MEND_STAGE, found.manager.recover, ok=(0, 1)))
 
 
-def _removal(found: Found, keep: t.Sequence[str] = ()) -> _Removal:
-    """Take the vendor's stack away.
+def _removal(found: Found, keep: t.Sequence[str] = ()) -> StackPlan:
+    """How the vendor's stack goes, without the changes that tell it.
 
-    On Debian, packages that others need, or that are to be kept, are brought to the distribution's version in the same
-    transaction. The vendor's own uninstaller would remove those others. Not all packages can be: the vendor cuts some of them
-    otherwise, and two would claim the same file.
+    Packages that others need, or that are to be kept, are brought to the distribution's version in the same transaction. The
+    vendor's own uninstaller would remove those others. On Debian, not all packages can be: the vendor cuts some of them
+    otherwise, and two would claim the same file. The rpm database does not tell what others need, so there every package stays
+    that the distribution has as well.
     """
-    if found.manager.simulates:
-        needed = packages.needed(found.packages, found.vendors, keep)
-        stay = {name: version for name, version in found.alternatives.items() if name in needed}
-        gone = [name for name in found.vendors if name not in stay]
-        # The installer wrote these two itself.
-        leftovers = Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO))
-        if not gone and not stay:
-            return _Removal((leftovers,))
-        argv = found.manager.replace_argv(stay, gone)
-        return _Removal((Step(_REMOVE_STAGE, argv), leftovers), tuple(gone), (apt.simulate(argv),))
-    test = (rpm.erase_test_argv(found.vendors),) if found.vendors else ()
-    if found.uninstaller and found.stack.kind == "mlnx_ofed":
-        return _Removal((Step(_REMOVE_STAGE, (UNINSTALLER, "--force")),), tuple(found.vendors), test)
-    if not found.vendors:
-        return _Removal()
-    return _Removal((Step(_REMOVE_STAGE, found.manager.replace_argv({}, found.vendors)),), tuple(found.vendors), test)
+    mine = found.vendors
+    needed = packages.needed(found.packages, mine, keep) if found.manager.simulates else mine
+    stay = {name: version for name, version in found.alternatives.items() if name in needed}
+    gone = [name for name in mine if name not in stay]
+    # The installer wrote these two itself.
+    leftovers = Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO))
+    if not gone and not stay:
+        return StackPlan(steps=(leftovers,))
+    argv = found.manager.replace_argv(stay, gone)
+    return StackPlan((), (Step(_REMOVE_STAGE, argv), leftovers), tuple(gone), (found.manager.preview_argv(argv),))
 
 
-def _former(wanted: Wanted, found: Found) -> _Removal:
+def _former(wanted: Wanted, found: Found) -> StackPlan:
     """Take the stack of the other kind away first: the versions of the two are numbered apart, so what looks newer need not be."""
-    return _removal(found) if found.is_vendors and found.stack.kind != wanted.source else _Removal()
+    return _removal(found) if found.is_vendors and found.stack.kind != wanted.source else StackPlan()
 
 
-def _read_lists(found: Found) -> Step:
-    return Step(LISTS_STAGE, found.manager.update)
+def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str]) -> tuple[StackPlan, Argv]:
+    """Former stack and declared one in one transaction of a manager of rpm packages: what goes, and the command line.
+
+    Packages that the repository has, too, come from there, whatever their numbers: versions of distribution and vendor can't be
+    compared, and a metapackage does not name them.
+    """
+    address = wanted.repository.address if wanted.repository else ""
+    replaced = found.is_vendors and found.stack.kind != wanted.source
+    gone = [name for name in found.vendors if name not in found.alternatives] if replaced else []
+    also = found.manager.install_words(wanted.metapackage, wanted.version, more)
+    versions = {name: version for name, version in found.alternatives.items() if name not in (wanted.metapackage, *more)}
+    argv = found.manager.replace_argv(versions, gone, also=also, repository=address)
+    return StackPlan(removes=tuple(gone), simulate=(found.manager.preview_argv(argv, address),)), argv
 
 
 def _mend(found: Found) -> tuple[Step, ...]:
@@ -138,7 +136,7 @@ def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...
     """What upper-layer protocols need of the distribution, once the vendor's packages are installed."""
     if not names:
         return ()
-    read = (_read_lists(found),) if found.manager.lists_age else ()
+    read = (Step(LISTS_STAGE, found.manager.update),) if found.manager.lists_age else ()
     return (*read, Step("installing the packages of upper-layer protocols", found.manager.install_argv(names)))
 
 
@@ -186,13 +184,19 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     changes += additions((*firmware, *lacking))
     if not changes:
         return StackPlan(files)
-    broken, former = packages.broken(found.packages), _former(wanted, found)
+    broken = packages.broken(found.packages)
     stage = "installing DOCA-OFED" if wanted.source == "doca" else INSTALL_STAGE
-    argv = found.manager.install_argv((wanted.metapackage,), wanted.version, (*firmware, *along))
+    if found.manager.simulates:
+        former = _former(wanted, found)
+        argv = found.manager.install_argv((wanted.metapackage,), wanted.version, (*firmware, *along))
+    else:
+        former, argv = _replacement(wanted, found, (*firmware, *along))
     # Firmware is burned by the updater's package as it is installed, unless it is told not to.
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     install = Step(("%s %s" % (stage, wanted.version)).strip(), argv, environment=environment)
-    steps = (*_recovery(found, broken), *former.steps, _read_lists(found), *_mend(found), install)
+    trust = found.manager.trust_argv(wanted.repository) if wanted.repository else ()
+    lists = (*([Step(LISTS_STAGE, trust)] if trust else []), Step(LISTS_STAGE, found.manager.update))
+    steps = (*_recovery(found, broken), *former.steps, *lists, *_mend(found), install)
     return StackPlan(files + repair_changes(found, broken) + changes, steps, former.removes, former.simulate)
 
 

@@ -15,8 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, Protocol
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, name_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_text
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import is_version, parse_name, release
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,8 +56,8 @@ def _installer_problems(protocol: Protocol, variables: Mapping[str, t.Any], fami
     declared = variables.get("ofed_installer_options") or ()
     words = [option for option in declared if isinstance(option, str)] if isinstance(declared, (list, tuple)) else []
     options = names_of(words)
-    version = variables.get("ofed_version") or parse_name(str(variables.get("ofed_bundle") or "")).version
-    if protocol.name == "nfsrdma" and isinstance(version, str) and is_version(version) and release(version) < _NFSRDMA_SINCE:
+    version = mlnx_version(variables)
+    if protocol.name == "nfsrdma" and version and release(version) < _NFSRDMA_SINCE:
         return [Problem(VARIABLE, protocol.name, "with MLNX_OFED 5.0 and later", "%s has no NFS over RDMA; mount with proto=tcp over IPoIB" % version)]
     excluded = _excluded(protocol, options) + (["--without-nfsrdma"] if protocol.name == "nfsrdma" and "--without-nfsrdma" in options else [])
     if excluded:

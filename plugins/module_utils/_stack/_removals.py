@@ -11,14 +11,11 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import package_change
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_library, is_vendors, taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import KERNEL_ONLY, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 
@@ -52,21 +49,33 @@ def refuse(names: t.Sequence[str], allowed: t.Collection[str], what: str) -> Non
         )
 
 
-def _removed(run: Runner, argv: t.Sequence[str]) -> dict[str, str]:
+def _erased(run: Runner, argv: t.Sequence[str], replaced: t.Container[str]) -> dict[str, str]:
+    """What rpm would break by an erasure, and what needs that in turn. The libraries `replaced` come back."""
+    found: list[str] = []
+    while True:
+        output = run([*argv, *found], ok=None, timeout=300)
+        more = sorted({*found, *rpm.parse_rpm_test(output.stderr, replaced)})
+        if more == found:
+            return dict.fromkeys(found, "")
+        found = more
+
+
+def _removed(run: Runner, found: Found, argv: t.Sequence[str], *, wanted: Wanted) -> dict[str, str]:
     """The packages that a simulation would remove, with versions where it tells them."""
+    if rpm.is_erase_test(argv):
+        return _erased(run, argv, () if wanted.packages == KERNEL_ONLY else REPLACED)
     output = run(argv, ok=None, timeout=300)
-    if argv[0] == "rpm":
-        return dict.fromkeys(rpm.parse_rpm_test(output.stderr), "")
-    if output.rc:
-        raise failure(argv, output)
-    return dict(apt.parse_simulation(output.stdout).removed)
+    failed = found.manager.preview_failure(output)
+    if failed:
+        raise Refused("nothing was changed: %s can't do this: %s" % (found.manager.name, failed))
+    return found.manager.parse_preview(output.stdout)
 
 
-def _removed_by_plan(run: Runner, found: Found, todo: StackPlan) -> dict[str, str]:
+def _removed_by_plan(run: Runner, found: Found, todo: StackPlan, *, wanted: Wanted) -> dict[str, str]:
     if packages.lost(found.packages):
         gone = {*todo.removes, *(taken_by_installer(found.packages) if todo.by_name else ())}
         return dict.fromkeys(packages.dependent(found.packages, gone), "")
-    return {name: version for argv in todo.simulate for name, version in _removed(run, argv).items()}
+    return {name: version for argv in todo.simulate for name, version in _removed(run, found, argv, wanted=wanted).items()}
 
 
 def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> t.Mapping[str, str]:
@@ -85,8 +94,8 @@ def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: S
 
 def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> tuple[Change, ...]:
     """The foreign packages that go and may go; those that may not end the run."""
-    removed = {**_removed_by_plan(run, found, todo), **_removed_by_repository(run, wanted, found, todo=todo, root=root)}
+    removed = {**_removed_by_plan(run, found, todo, wanted=wanted), **_removed_by_repository(run, wanted, found, todo=todo, root=root)}
     versions = {name: package.version for name, package in found.packages.items()}
     names = foreign(removed, versions, expected=todo.removes, release=found.stack.ofed_version, by_name=todo.by_name)
     refuse(names, wanted.allow_removal, "the stack is removed" if wanted.state == "absent" else "%s is installed" % wanted.words)
-    return tuple(package_change(name, versions.get(name) or removed[name] or "installed", "") for name in names)
+    return tuple(Change(Kind.PACKAGE, name, "", versions.get(name) or removed[name] or "installed", "") for name in names)

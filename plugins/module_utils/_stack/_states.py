@@ -14,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, vendors
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
@@ -21,29 +22,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import 
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 USER_SPACE = "user-space-only"
+KERNEL_ONLY = "kernel-only"
 UNINSTALLER = "/usr/sbin/ofed_uninstall.sh"
-# The metapackages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor.
-_METAPACKAGES: t.Mapping[str, str] = {
-    "all": "mlnx-ofed-all",
-    "basic": "mlnx-ofed-basic",
-    "bluefield": "mlnx-ofed-bluefield",
-    "dpdk": "mlnx-ofed-dpdk",
-    "eth-only": "mlnx-ofed-eth-only",
-    "guest": "mlnx-ofed-guest",
-    "hpc": "mlnx-ofed-hpc",
-    "hypervisor": "mlnx-ofed-hypervisor",
-    "kernel-only": "mlnx-ofed-kernel-only",
-    USER_SPACE: "mlnx-ofed-all-user-only",
-    "vma": "mlnx-ofed-vma",
-    "vma-eth": "mlnx-ofed-vma-eth",
-    "vma-vpi": "mlnx-ofed-vma-vpi",
-}
+# The sets of packages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor.
+_SETS_TEXT = "all basic bluefield dpdk eth-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi"
 _RPM_ONLY = ("guest", "hypervisor")
 
 
 def metapackages(family: str) -> list[str]:
     """The sets of packages that a repository has. `family` is `deb`, `rpm` or "" where it is not known."""
-    return sorted(name for name in _METAPACKAGES if family != "deb" or name not in _RPM_ONLY)
+    return [name for name in _SETS_TEXT.split() if family != "deb" or name not in _RPM_ONLY]
 
 
 class Wanted(t.NamedTuple):
@@ -57,6 +45,8 @@ class Wanted(t.NamedTuple):
     installer_options: tuple[str, ...] = ()
     repository: Repository | None = None
     allow_removal: tuple[str, ...] = ()
+    allow_upgrade: bool = False
+    """Whether a stack that is in use may be replaced."""
     firmware_update: bool = False
     keep: tuple[str, ...] = ()
     """Packages that stay in the distribution's version where the vendor's stack is removed."""
@@ -68,7 +58,9 @@ class Wanted(t.NamedTuple):
     @property
     def metapackage(self) -> str:
         """The package of a repository that brings all others: the profile of DOCA, or the set of MLNX_OFED."""
-        return (self.packages or PROFILES[0]) if self.source == "doca" else _METAPACKAGES[self.packages]
+        if self.source == "doca":
+            return self.packages or PROFILES[0]
+        return "mlnx-ofed-%s" % ("all-user-only" if self.packages == USER_SPACE else self.packages)
 
     @property
     def words(self) -> str:
@@ -100,12 +92,14 @@ class Found(t.NamedTuple):
     """The selection of the last run that succeeded."""
     interrupted: str = ""
     """How the last job ended before its time, in words; "" where it did not."""
+    begun: t.Mapping[str, t.Any] = {}
+    """The purpose of the last job, as of `Wanted.purpose`."""
     files: t.Mapping[str, str] = {}
     """Contents of the repository files."""
-    uninstaller: bool = False
-    """Whether the vendor's uninstaller is installed."""
     alternatives: t.Mapping[str, str] = {}
-    """The distribution's versions of the vendor's packages that are installed."""
+    """The versions that the stack to come has of installed packages."""
+    users: tuple[User, ...] = ()
+    """Those of RDMA, where they were looked for."""
 
     @property
     def manager(self) -> Manager:
@@ -125,6 +119,11 @@ class Found(t.NamedTuple):
         return [name for name in packages.broken(self.packages) if name in mine]
 
     @property
+    def is_whole(self) -> bool:
+        """Whether nothing tells of an installation that did not come to its end, by a job of the collection or by other means."""
+        return self.stack.complete and not self.interrupted and not self.broken
+
+    @property
     def is_vendors(self) -> bool:
         """Whether a vendor's stack is installed, or what an interrupted installation left of one."""
         return self.stack.kind in ("mlnx_ofed", "doca")
@@ -132,4 +131,4 @@ class Found(t.NamedTuple):
     @property
     def words(self) -> str:
         """`mlnx_ofed 23.10-0.5.5.0`, "" for none."""
-        return "" if self.stack.kind == "none" else ("%s %s" % (self.stack.kind, self.stack.version)).strip()
+        return self.stack.words

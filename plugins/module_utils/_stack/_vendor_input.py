@@ -15,6 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_boole
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import option_problems, sets_of
@@ -42,10 +44,15 @@ def _is_empty(value: t.Any) -> bool:
     return value is None or (isinstance(value, (str, list, tuple)) and not value)
 
 
+def _useless(variables: Mapping[str, t.Any], name: str, allowed: str, *, hint: str) -> list[Problem]:
+    """A variable that has to be empty here."""
+    value = variables.get(name)
+    return [] if _is_empty(value) else [Problem(name, value, allowed, hint)]
+
+
 def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
     """`deb`, `rpm`, or "" where the node is not known."""
-    system = facts.get("os") if isinstance(facts, dict) else None
-    family = by_name(system.get("family")) if isinstance(system, dict) else None
+    family = by_name(part(facts, "os").get("family"))
     return family.manager.packaging if family else ""
 
 
@@ -83,15 +90,13 @@ def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
 
 def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
     """A bundle that, by its name, is for another distribution or architecture."""
-    system = facts.get("os") if isinstance(facts, dict) else None
-    machine = facts.get("machine") if isinstance(facts, dict) else None
-    arch = machine.get("architecture", "") if isinstance(machine, dict) else ""
+    system, arch = part(facts, "os"), str(part(facts, "machine").get("architecture", ""))
     options = variables.get("ofed_installer_options") or []
-    if not isinstance(system, dict) or not isinstance(options, (list, tuple)):
+    if not system or not isinstance(options, (list, tuple)):
         return []
     words = [option for option in options if isinstance(option, str)]
     bundle = variables["ofed_bundle"]
-    why = misfit(parse_name(bundle), os_id=str(system.get("id", "")), os_version=str(system.get("version", "")), arch=str(arch), options=words)
+    why = misfit(parse_name(bundle), os_id=str(system.get("id", "")), os_version=str(system.get("version", "")), arch=arch, options=words)
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 
@@ -108,6 +113,9 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
         found.append(Problem("ofed_repository_key", None, "a URL, the absolute path of a file on the node, or the key itself", hint))
     elif not _is_empty(key) and not (isinstance(key, str) and (_URL.match(key) or _ABSOLUTE.match(key) or _ARMOUR in key)):
         found.append(Problem("ofed_repository_key", key, "a URL, the absolute path of a file on the node, or the key itself, which begins with %s" % _ARMOUR))
+    elif isinstance(key, str) and key.startswith("http:"):
+        allowed = "a URL with https, the absolute path of a file on the node, or the key itself"
+        found.append(Problem("ofed_repository_key", key, allowed, "over http, anyone on the network path could give another key, and packages signed with it"))
     return found
 
 
@@ -139,33 +147,29 @@ def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | 
         if options is not None:
             found += option_problems("ofed_installer_options", options, version=mlnx_version(variables), family=family, firmware_update=firmware)
         return found
-    if not _is_empty(options):
-        found.append(Problem("ofed_installer_options", options, "no options with ofed_method: repository", "no installer runs then"))
+    found += _useless(variables, "ofed_installer_options", "no options with ofed_method: repository", hint="no installer runs then")
     return found + _repository_problems(variables)
 
 
-def _removal_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
-    names = variables.get("ofed_allow_removal")
-    if names is None:
-        return []
+def package_problems(variable: str, names: t.Any, *, form: t.Pattern[str], allowed: str) -> list[Problem]:
+    """What is wrong with a list of packages, each of which has to match `form`."""
     if not isinstance(names, (list, tuple)):
-        return [Problem("ofed_allow_removal", names, "a list of package names")]
-    return [
-        Problem("ofed_allow_removal[%d]" % index, name, "the name of a package")
-        for index, name in enumerate(names)
-        if not isinstance(name, str) or not PACKAGE_NAME.match(name)
-    ]
+        return [Problem(variable, names, "a list of package names")]
+    wrong = [(index, name) for index, name in enumerate(names) if not isinstance(name, str) or not form.match(name)]
+    return [Problem("%s[%d]" % (variable, index), name, allowed) for index, name in wrong]
+
+
+def timeout_problems(variable: str, value: t.Any) -> list[Problem]:
+    """What is wrong with the time limit of a job."""
+    number = read_int(value)
+    return [] if number is not None and _TIMEOUTS[0] <= number <= _TIMEOUTS[1] else [Problem(variable, value, "seconds, %d to %d" % _TIMEOUTS)]
 
 
 def common_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the variables that hold for removal as well."""
-    found = _removal_problems(variables)
-    value = variables.get("ofed_timeout", 7200)
-    # What comes from `-e name=value` is a string.
-    number = int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,9}\Z", value) else value
-    if isinstance(number, bool) or not isinstance(number, int) or not _TIMEOUTS[0] <= number <= _TIMEOUTS[1]:
-        found.append(Problem("ofed_timeout", value, "seconds, %d to %d" % _TIMEOUTS))
-    return found
+    names = variables.get("ofed_allow_removal")
+    found = [] if names is None else package_problems("ofed_allow_removal", names, form=PACKAGE_NAME, allowed="the name of a package")
+    return found + timeout_problems("ofed_timeout", variables.get("ofed_timeout", 7200))
 
 
 def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
@@ -183,9 +187,6 @@ def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
         if not _is_empty(version) and not (isinstance(version, str) and _DOCA_VERSION.match(version)):
             found.append(Problem("ofed_version", version, "a version of DOCA, such as 2.9.1"))
         found += _repository_problems(variables)
-        if not _is_empty(variables.get("ofed_bundle")):
-            found.append(Problem("ofed_bundle", variables["ofed_bundle"], "no bundle with ofed_source: doca", "it comes from ofed_repository"))
-        if not _is_empty(variables.get("ofed_installer_options")):
-            value = variables["ofed_installer_options"]
-            found.append(Problem("ofed_installer_options", value, "no options with ofed_source: doca", "no installer runs then"))
+        found += _useless(variables, "ofed_bundle", "no bundle with ofed_source: doca", hint="it comes from ofed_repository")
+        found += _useless(variables, "ofed_installer_options", "no options with ofed_source: doca", hint="no installer runs then")
     return found + _set_problems(variables, source=source, method=method, family=packaging_of(facts))

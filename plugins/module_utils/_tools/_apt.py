@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import M
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, apt_files
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
@@ -97,9 +97,21 @@ class Apt(Manager):
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
         return dpkg.parse_dpkg_database(read_text(os.path.join(root, dpkg.STATUS)), names, remnants)
 
-    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str]) -> tuple[str, ...]:
+    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> tuple[str, ...]:
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["%s-" % name for name in sorted(gone)]
-        return (*self.remove, *words)
+        return (*self.remove, *words, *also)
+
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "") -> tuple[str, ...]:
+        return simulate(argv)
+
+    def parse_preview(self, stdout: str) -> dict[str, str]:
+        return dict(parse_simulation(stdout).removed)
+
+    def preview_failure(self, output: Output) -> str:
+        return (output.stderr or output.stdout).strip() if output.rc else ""
+
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
+        return parse_madison(run(["apt-cache", "madison", *names], ok=None, timeout=120).stdout)
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         return frozenset(name for name in names if packages[name].held)

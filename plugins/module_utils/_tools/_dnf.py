@@ -9,15 +9,57 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY, rpm_uri
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 
+# A section of the table of a transaction, a package in it, and one that it replaces. A name that is too long for its column
+# has the rest of its row in the next line, with more blanks before it.
+_SECTION = re.compile(r"^(\S.*):$")
+_ROW = re.compile(r"^ (\S+)(?: +\S+ +(\S+) .*)?$")
+_REPLACED = re.compile(r"^ +replacing +(\S+)\.[^.\s]+ +(\S+)\s*$")
+_REPLACING = "replacing"
+_DECLINED = "Error: Operation aborted."
+_AVAILABLE = "Available Packages"
+# The repository of the site while it is not declared yet.
+_PREVIEW = "rdma-ofed-preview"
+# The shell of dnf makes one transaction of several wishes. It goes on after an error, and ends with 0.
+_TRANSACTION = "printf '%s\\n' \"$@\" | {} shell /dev/stdin 2>&1 | awk '{{print; fflush()}} /^Error: /{{bad = 1}} END{{exit bad}}'"
 _LOCK_PLUGIN = "etc/dnf/plugins/versionlock.conf"
+
+
+def parse_transaction(stdout: str, sections: tuple[str, ...] = ("Removing", _REPLACING)) -> dict[str, str]:
+    """What dnf shows before it asks -> the packages in sections whose headings begin so, with versions.
+
+    Unless told otherwise, these are the packages that would be removed or replaced by others.
+    """
+    found, section = {}, ""
+    for line in stdout.splitlines():
+        header, row, replaced = _SECTION.match(line), _ROW.match(line), _REPLACED.match(line)
+        if header:
+            section = header.group(1)
+        elif not line.strip():
+            section = ""
+        elif replaced and _REPLACING in sections:
+            found[replaced.group(1)] = replaced.group(2)
+        elif row and section.startswith(sections):
+            found[row.group(1)] = row.group(2) or ""
+    return found
+
+
+def parse_available(stdout: str) -> dict[str, list[str]]:
+    """`dnf list --available --showduplicates` -> versions, best first. Long rows go on in the next line."""
+    words = stdout.partition(_AVAILABLE)[2].split()
+    found: dict[str, list[str]] = {}
+    for name, version in zip(words[::3], words[1::3]):
+        found.setdefault(name.rpartition(".")[0], []).insert(0, version)
+    return found
 
 
 class Dnf(RpmManager):
@@ -36,11 +78,46 @@ class Dnf(RpmManager):
     lock_hint = "kernels can't be held without the plugin versionlock of dnf: install python3-dnf-plugin-versionlock"
 
     update = ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache")
-    install = ("dnf", "--assumeyes", "--allowerasing", "install")
+    install = ("dnf", "--assumeyes", "install")
     pinned = "%s-%s[!0-9]*"
     add = ("dnf", "-y", "install")
-    remove = ("dnf", "--assumeyes", "remove", "--noautoremove")
     hold = ("dnf", "-y", "versionlock", "add")
+
+    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> tuple[str, ...]:
+        options = "" if repository else " '--disablerepo=rdma-ofed*'"
+        lines = [
+            " ".join([verb, *names])
+            for verb, names in (("remove", sorted(gone)), ("install", [*also, *("%s-%s" % pair for pair in sorted(versions.items()))]))
+            if names
+        ]
+        command = "dnf --assumeyes --allowerasing --setopt=clean_requirements_on_remove=0%s" % options
+        return ("sh", "-c", _TRANSACTION.format(command), "dnf", *lines, "run")
+
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "") -> tuple[str, ...]:
+        options = "--assumeno"
+        if repository:
+            options += " '--disablerepo=rdma-ofed*' --repofrompath=%s" % shlex.quote("%s,%s" % (_PREVIEW, rpm_uri(repository)))
+            options += " --setopt=%s.priority=10 --setopt=%s.gpgcheck=0" % (_PREVIEW, _PREVIEW)
+        return tuple(word.replace("dnf --assumeyes", "dnf " + options) for word in argv)
+
+    def parse_preview(self, stdout: str) -> dict[str, str]:
+        return parse_transaction(stdout)
+
+    def preview_failure(self, output: Output) -> str:
+        # To decline the transaction is an error to dnf, too.
+        return " ".join(line for line in output.stdout.splitlines() if line.startswith(("Error: ", " Problem")) and line != _DECLINED)
+
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
+        where = ["--disablerepo=rdma-ofed*"]
+        if repository:
+            where = ["--disablerepo=*", "--repofrompath=%s,%s" % (_PREVIEW, rpm_uri(repository)), "--enablerepo=" + _PREVIEW]
+        found = parse_available(run(["dnf", "--quiet", *where, "list", "--showduplicates", "--available", *names], ok=None, timeout=300).stdout)
+        rest = [name for name in names if name not in found]
+        if repository and rest:
+            # What is installed in the very version of the repository is not listed as available.
+            output = run(["dnf", "--assumeno", *where, "reinstall", *rest], ok=None, timeout=300)
+            found.update((name, [version]) for name, version in parse_transaction(output.stdout, ("Reinstalling",)).items() if version)
+        return found
 
     def can_lock(self, root: str = "/") -> bool:
         return os.path.exists(os.path.join(root, _LOCK_PLUGIN))

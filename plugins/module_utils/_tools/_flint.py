@@ -44,7 +44,6 @@ class Query(t.NamedTuple):
     """The version that an adapter runs; the same as `version` unless a reset is due."""
     release_date: str = ""
     """`15.5.2023`: day, month, year."""
-    product_version: str = ""
     part_number: str = ""
     description: str = ""
     roms: tuple[str, ...] = ()
@@ -59,7 +58,6 @@ class Query(t.NamedTuple):
     """The PSID that the adapter left the factory with, where another one was burned."""
     security: tuple[str, ...] = ()
     """`secure-fw`, `signed-fw`, `dev` ..."""
-    security_version: str = ""
     update_method: str = ""
     """`fw_ctrl`: the firmware itself checks an image and writes it; `Legacy`: the tool writes the flash."""
 
@@ -159,7 +157,6 @@ def parse_query(text: str) -> Query:
         version=version,
         running=running or version,
         release_date=field("FW Release Date"),
-        product_version=field("Product Version"),
         part_number=field("Part Number"),
         description=field("Description"),
         roms=tuple(roms),
@@ -168,7 +165,6 @@ def parse_query(text: str) -> Query:
         psid=field("PSID"),
         original_psid=field("Orig PSID"),
         security=tuple(word.strip() for word in field("Security Attributes").split(",") if word.strip()),
-        security_version=field("Security Ver"),
         update_method=field("Default Update Method"),
     )
 

@@ -12,7 +12,7 @@ import abc
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
@@ -32,7 +32,7 @@ class Manager(abc.ABC):
     quiet_options: t.ClassVar[t.Mapping[str, t.Any]] = {}
     """Options that keep packages from starting their services on installation."""
     simulates: bool = False
-    """Whether it can simulate a repository that is not declared yet, and downgrade within one transaction."""
+    """Whether it simulates on a copy of its package lists; the others preview the very transaction."""
     lists_age: bool = False
     """Whether package lists are refreshed by a command of its own only."""
     repository_files: Argv
@@ -51,7 +51,6 @@ class Manager(abc.ABC):
     """Install packages of the distribution and change nothing else."""
     trial: str = ""
     """The option that only tries that."""
-    remove: Argv
     recover: Argv
     """Finish what an interrupted installation began."""
     erase: Argv
@@ -59,17 +58,45 @@ class Manager(abc.ABC):
     hold: Argv
     """Keep packages at their versions."""
 
+    def install_words(self, name: str, version: str = "", also: t.Sequence[str] = ()) -> Argv:
+        """A package, in a version where one is given, and further ones as `install` takes them."""
+        return (self.pinned % (name, version) if version and self.pinned else name, *also)
+
     def install_argv(self, names: t.Sequence[str], version: str = "", also: t.Sequence[str] = ()) -> Argv:
         """`install`, in a version where one is given; `also` are packages without."""
-        return (*self.install, *([self.pinned % (name, version) for name in names] if version and self.pinned else names), *also)
+        return (*self.install, *(word for name in names for word in self.install_words(name, version)), *also)
 
-    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str]) -> Argv:
-        """Remove packages, and where it `simulates` bring others to `versions` in the same transaction."""
-        return (*self.remove, *sorted(gone))
+    @abc.abstractmethod
+    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> Argv:
+        """One transaction: remove packages, bring others to `versions`, and install what is in `also`, in words of `install_argv`.
+
+        The site's repository takes part where its address is in `repository`. Nothing is removed first that is to be replaced:
+        what needs it stays.
+        """
+
+    @abc.abstractmethod
+    def preview_argv(self, argv: Argv, repository: str = "") -> Argv:
+        """The same transaction without any change. A repository at that address counts, whether it is declared yet or not."""
+
+    @abc.abstractmethod
+    def parse_preview(self, stdout: str) -> dict[str, str]:
+        """The output of `preview_argv` -> the packages that would be removed; versions where it tells them."""
+
+    @abc.abstractmethod
+    def preview_failure(self, output: Output) -> str:
+        """Why the transaction of `preview_argv` is not possible, as the manager tells it; "" where it is."""
+
+    @abc.abstractmethod
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
+        """The versions of the packages, best first, that the repository at that address has, or without one all others."""
 
     def unavailable(self, run: Runner, names: t.Sequence[str]) -> list[str]:
         """The packages that it can't install from its current lists, or all of them in one entry."""
         return [", ".join(names)] if run([*self.add, self.trial, *names], ok=None, timeout=300).rc else []
+
+    def trust_argv(self, repository: Repository) -> Argv:
+        """What makes it trust the declared key of a repository, and no other; empty where the file of the repository does."""
+        return ()
 
     def can_lock(self, root: str = "/") -> bool:
         """Whether it can keep packages at their versions."""

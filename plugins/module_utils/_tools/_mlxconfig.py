@@ -14,7 +14,6 @@ where nothing changes.
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 
@@ -25,11 +24,7 @@ TOOLS = ("mlxconfig", "mstconfig")
 DONE = 0
 ABORTED = 2
 
-# The first version that writes JSON. It must go to a regular file: with a pipe the program reads its own output forever.
-_JSON_SINCE = (4, 31)
-
-_VERSION = re.compile(r"\b(?:mft|mstflint) (\d{1,4})\.(\d{1,4})\.")
-_FIELD = re.compile(r"^\s*(Device type|Name|Description|Device|PCI device):\s*(.*?)\s*$")
+_DEVICE = re.compile(r"^\s*(?:PCI d|D)evice:\s*(.*?)\s*$")
 _HEADER = re.compile(r"^\s*Configurations:\s*(.*?)\s*$")
 _COLUMN = re.compile(r"Default|Current|Next Boot|New")
 _ROW = re.compile(r"^(?P<changed>\*)?\s*(?:(?P<read_only>RO)\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,6}\])?)(?:\s+(?P<values>\S.*?))?\s*$")
@@ -37,7 +32,10 @@ _ROW = re.compile(r"^(?P<changed>\*)?\s*(?:(?P<read_only>RO)\s+)?(?P<name>[A-Za-
 _VALUE = re.compile(r"Array\[\d+\.\.\d+\]|[^\s()\[\]]+\(\d+\)|[^\s()\[\]]+")
 _ERROR = re.compile(r"-E- (.*?)\s*$", re.MULTILINE)
 _SIZE = re.compile(r"as its size is (\d{1,2}) bits")
-_LIMIT = re.compile(r"Parameter (\S+?)' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
+_LIMIT = re.compile(r"Parameter \S+?' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
+_CONF = re.compile(r"^\s{16,24}(?P<name>[A-Za-z_][A-Za-z0-9_]*)=<(?P<kind>[^<>]*)>")
+_CONF_VALUE = re.compile(r"\b0x(?P<number>[0-9a-fA-F]{1,8})\s?: (?P<name>[A-Za-z0-9_]+)")
+_CONF_INSTANCE = re.compile(r"^(?P<stem>.+)_(?P<kind>[PM])\d{1,3}$")
 
 # The second last is the only message for a semaphore that stays locked for 13 seconds, and for firmware that is still starting.
 # The last one appears right after another tool was killed at work.
@@ -46,15 +44,13 @@ _BUSY = (
     "error when trying to check if nv access registers are supported",
     "me_icmd_status_cr_fail",
 )
-_UNREACHED = ("failed to open the device", "failed to identify the device")
-_OTHER_TOOL = ("unsupported device", "device type is not supported", "nvqc access register is not supported", *_UNREACHED)
 _UNKNOWN = ("unknown parameter", "failed to find param", "with no port does not exist", "failed to find tlv")
-_UNAVAILABLE = ("the device doesn't support",)
-_OUT_OF_RANGE = ("is out of range", "index out of range")
-
-
-# The columns of rows whose header was cut off.
-_HEADERLESS: t.Mapping[int, tuple[str, ...]] = {1: ("Next Boot",), 2: ("Default", "Next Boot"), 3: ("Default", "Current", "Next Boot")}
+_OTHER_TOOL = (
+    *("unsupported device", "device type is not supported", "nvqc access register is not supported"),
+    *("failed to open the device", "failed to identify the device"),
+    *_UNKNOWN,
+)
+_MISSING = (*_UNKNOWN, "the device doesn't support", "is out of range", "index out of range")
 
 
 class Row(t.NamedTuple):
@@ -75,20 +71,28 @@ class Answer(t.NamedTuple):
     """What a query says of one device."""
 
     device: str = ""
-    type: str = ""
-    """`ConnectX5`."""
-    name: str = ""
-    """The part, `MCX556A-ECA_Ax`; "" where it is not known."""
     rows: t.Mapping[str, Row] = {}
 
 
-def version_command(tool: str) -> list[str]:
-    return [tool, "-v"]
+class Conf(t.NamedTuple):
+    """One parameter of the database of the program, which has those of all cards together; whether a card has it only a query tells."""
+
+    name: str
+    kind: str
+    """`NUM`, `BINARY`, `BYTES` and so on; "" for an enumeration or boolean."""
+    values: tuple[str, ...] = ()
+    """The names of an enumeration; with its number where the description has it, `ETH(2)`."""
+
+    def allowed(self) -> str:
+        """What may be declared, in words."""
+        if self.values:
+            return ", ".join(self.values)
+        return {"NUM": "a number", "BINARY": "a number (bit mask)", "BYTES": "a string of hex digits"}.get(self.kind, self.kind)
 
 
-def query_command(tool: str, device: str, names: t.Sequence[str] = (), *, json_file: str = "") -> list[str]:
+def query_command(tool: str, device: str, names: t.Sequence[str] = ()) -> list[str]:
     """All three states of some parameters, or of all that the card has."""
-    return [tool, "-d", device, "-e", *(["-j", json_file] if json_file else []), "query", *names]
+    return [tool, "-d", device, "-e", "query", *names]
 
 
 def set_command(tool: str, device: str, assignments: t.Mapping[str, str], *, dry_run: bool) -> list[str]:
@@ -103,12 +107,6 @@ def backup_command(tool: str, device: str, path: str) -> list[str]:
 
 def confs_command(tool: str, device: str) -> list[str]:
     return [tool, "-d", device, "show_confs"]
-
-
-def writes_json(version_text: str) -> bool:
-    """Whether the program with the version line `mstconfig, mstflint 4.31.0, ...` writes JSON."""
-    match = _VERSION.search(version_text)
-    return bool(match and (int(match.group(1)), int(match.group(2))) >= _JSON_SINCE)
 
 
 def errors_of(text: str) -> list[str]:
@@ -127,70 +125,50 @@ def is_busy(errors: t.Sequence[str]) -> bool:
 
 def needs_other_tool(errors: t.Sequence[str]) -> bool:
     """Whether the other of the two programs can do what this one can't."""
-    return _says(errors, _OTHER_TOOL) or _says(errors, _UNKNOWN)
+    return _says(errors, _OTHER_TOOL)
 
 
 def is_missing(errors: t.Sequence[str]) -> bool:
     """Whether a parameter is unknown to the program or missing on the card."""
-    return _says(errors, _UNKNOWN) or _says(errors, _UNAVAILABLE) or _says(errors, _OUT_OF_RANGE)
-
-
-def limit_of(errors: t.Sequence[str]) -> tuple[str, str] | None:
-    """The parameter whose value the firmware refuses, and what it allows."""
-    for text in errors:
-        match = _LIMIT.search(text)
-        if match:
-            return match.group(1), "%s %s" % ("at most" if match.group(2) == "larger" else "at least", match.group(3))
-    return None
+    return _says(errors, _MISSING)
 
 
 def allowed_by(error: str) -> str:
     """What the error names as allowed, in words; "" if it names nothing."""
-    size, limit = _SIZE.search(error), limit_of([error])
+    size, limit = _SIZE.search(error), _LIMIT.search(error)
     if size:
         return "0 to %d" % (2 ** int(size.group(1)) - 1)
-    return limit[1] if limit else ""
+    return "%s %s" % ("at most" if limit.group(1) == "larger" else "at least", limit.group(2)) if limit else ""
 
 
-def _row(line: str, announced: t.Sequence[str] | None) -> Row | None:
+def _row(line: str, columns: t.Sequence[str]) -> Row | None:
     match = _ROW.match(line)
-    if match is None:
+    if match is None or not columns:
         return None
     values = _VALUE.findall(match.group("values") or "")
     name = match.group("name")
-    columns = _HEADERLESS.get(len(values), ()) if announced is None and "_" in name else announced or ()
-    if not columns or len(values) != len(columns) or "".join(values) != "".join((match.group("values") or "").split()):
-        if announced and re.match(r"^[A-Z][A-Z0-9_]*_[A-Z0-9_]+(\[\d+\])?$", name):
+    if len(values) != len(columns) or "".join(values) != "".join((match.group("values") or "").split()):
+        if re.match(r"^[A-Z][A-Z0-9_]*_[A-Z0-9_]+(\[\d+\])?$", name):
             raise UnexpectedOutput("mlxconfig printed a row of %d columns where %d were announced: %s" % (len(values), len(columns), line.strip()))
         return None
     found = dict(zip(columns, values))
     return Row(name, found["Next Boot"], found.get("Default"), found.get("Current"), bool(match.group("read_only")), found.get("New"))
 
 
-def parse_query(text: str) -> tuple[Answer, ...]:
-    """The text of a query, or of a set up to its question: one answer a device.
+def parse_query(text: str) -> Answer:
+    """The text of a query of one device, or of a set up to its question. Raises UnexpectedOutput where it tells of several.
 
-    The columns are counted in the header; widths and blanks differ between versions and mean nothing. Rows without any
-    header, as in a cut piece of output, are told apart by their number of values.
+    The columns are counted in the header; widths and blanks differ between versions and mean nothing.
     """
-    answers: list[Answer] = []
-    fields: dict[str, str] = {}
+    device = ""
     rows: dict[str, Row] = {}
-    columns: list[str] | None = None
-
-    def finish() -> None:
-        if fields or rows:
-            name = fields.get("Name", "")
-            device = fields.get("Device", fields.get("PCI device", ""))
-            answers.append(Answer(device, fields.get("Device type", ""), "" if name == "N/A" else name, dict(rows)))
-
+    columns: list[str] = []
     for line in text.splitlines():
-        field, header = _FIELD.match(line), _HEADER.match(line)
-        if re.match(r"^\s*Device #\d+:", line):
-            finish()
-            fields, rows, columns = {}, {}, None
-        elif field:
-            fields.setdefault(field.group(1), field.group(2))
+        found, header = _DEVICE.match(line), _HEADER.match(line)
+        if found and device:
+            raise UnexpectedOutput("mlxconfig was run for one device, and answered for %s and %s" % (device, found.group(1)))
+        if found:
+            device = found.group(1)
         elif header:
             columns = _COLUMN.findall(header.group(1)) or ["Next Boot"]
             if "Next Boot" not in columns:
@@ -199,42 +177,41 @@ def parse_query(text: str) -> tuple[Answer, ...]:
             row = _row(line, columns)
             if row:
                 rows[row.name] = row
+    return Answer(device, rows)
+
+
+def parse_confs(text: str) -> dict[str, Conf]:
+    """The answer to `show_confs`: the parameters by name. Lines of no known shape are prose."""
+    found: dict[str, Conf] = {}
+    numbers: dict[str, str] = {}
+    name, kind = "", ""
+
+    def finish() -> None:
+        if not name:
+            return
+        names = kind.split("|")
+        if len(names) < 2:
+            found[name] = Conf(name, kind)
+            return
+        known = {"False": "0", "True": "1"} if set(names) == {"False", "True"} else numbers
+        found[name] = Conf(name, "", tuple("%s(%s)" % (value, known[value]) if value in known else value for value in names))
+
+    for line in text.splitlines():
+        match = _CONF.match(line)
+        if match:
+            finish()
+            name, kind, numbers = match.group("name"), match.group("kind"), {}
+            line = line[match.end() :]
+        for entry in _CONF_VALUE.finditer(line):
+            numbers.setdefault(entry.group("name"), str(int(entry.group("number"), 16)))
     finish()
-    return tuple(answers)
+    return {name: _like_first(conf, found) for name, conf in found.items()}
 
 
-def _json_value(value: t.Any, where: str) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise UnexpectedOutput("mlxconfig wrote a %s as the value of %s" % (type(value).__name__, where))
-
-
-def _json_text(device: t.Mapping[str, t.Any], key: str) -> str:
-    value = device.get(key, "")
-    if not isinstance(value, str):
-        raise UnexpectedOutput("mlxconfig wrote a %s as the %s of a device" % (type(value).__name__, key))
-    return value
-
-
-def parse_json(text: str) -> tuple[Answer, ...]:
-    """The file of `-j`: one answer a device."""
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as exc:
-        raise UnexpectedOutput("mlxconfig wrote no JSON: %s" % exc) from exc
-    answers = []
-    for device in document.values() if isinstance(document, dict) else [document]:
-        parameters = device.get("tlv_configuration", {}) if isinstance(device, dict) else None
-        if not isinstance(parameters, dict):
-            raise UnexpectedOutput("mlxconfig wrote an unknown form of JSON: %.80s" % text)
-        rows = {}
-        for name, states in parameters.items():
-            if not isinstance(states, dict) or "next_value" not in states:
-                raise UnexpectedOutput("mlxconfig wrote no next_value of %s" % name)
-            values = {key: _json_value(states[key], name) for key in ("next_value", "default_value", "current_value") if key in states}
-            rows[name] = Row(name, values["next_value"], values.get("default_value"), values.get("current_value"), states.get("read_only") is True)
-        part = _json_text(device, "name")
-        answers.append(Answer(_json_text(device, "device"), _json_text(device, "device_type"), "" if part == "N/A" else part, rows))
-    return tuple(answers)
+def _like_first(conf: Conf, found: t.Mapping[str, Conf]) -> Conf:
+    """What stands for port 2 or module 1 is described at the first one only."""
+    match = _CONF_INSTANCE.match(conf.name)
+    first = found.get("%s%s" % (match.group("stem"), "_P1" if match.group("kind") == "P" else "_M0")) if match else None
+    if first is None or sorted(value.partition("(")[0] for value in first.values) != sorted(conf.values):
+        return conf
+    return conf._replace(values=first.values)

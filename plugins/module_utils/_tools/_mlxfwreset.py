@@ -36,7 +36,7 @@ _QUERY_TIMEOUT = 60
 _RESET_TIMEOUT = 600
 
 _SECTION = re.compile(r"^Reset-(\w+)\b[^:]*:\s*$")
-_ROW = re.compile(r"^([0-9]{1,3}): (.*?)\s*-(not )?supported\b(.*)$", re.IGNORECASE)
+_ROW = re.compile(r"^([0-9]{1,3}): .*?-(not )?supported\b(.*)$", re.IGNORECASE)
 _ERROR = re.compile(r"-E- (.*)")
 _NOTICE = re.compile(r"^-[IW]- (?!FSM )(.*)$", re.MULTILINE)
 _STEP = re.compile(r"^-I- (.+?)\s+-(Done|Failed|Skipped)?\s*$", re.MULTILINE)
@@ -60,33 +60,13 @@ _HINTS = (
 )
 
 
-class Choice(t.NamedTuple):
-    """One row of a query."""
-
-    number: int
-    text: str
-    supported: bool
-    default: bool = False
-
-
 class Query(t.NamedTuple):
     """How the card can load what is pending, in its present state."""
 
-    levels: tuple[Choice, ...] = ()
-    types: tuple[Choice, ...] = ()
-    syncs: tuple[Choice, ...] = ()
-
-    def can(self, level: int) -> bool:
-        return any(choice.number == level and choice.supported for choice in self.levels)
-
-    def can_sync(self, owner: int) -> bool:
-        return any(choice.number == owner and choice.supported for choice in self.syncs)
-
-    @property
-    def level(self) -> int | None:
-        """The mildest level that the card says is enough; None where it offers none."""
-        offered = [choice for choice in self.levels if choice.supported]
-        return next((choice.number for choice in sorted(offered, key=lambda choice: not choice.default)), None)
+    levels: tuple[int, ...] = ()
+    """The levels that it supports. First the one that it says is enough, then the others, mildest first."""
+    syncs: tuple[int, ...] = ()
+    """SYNC_BY_TOOL and SYNC_BY_DRIVER, as far as it supports them."""
 
 
 class Outcome(t.NamedTuple):
@@ -105,9 +85,10 @@ def error_of(text: str) -> str:
     return match.group(1).strip().rstrip(".").strip() if match else ""
 
 
-def hint_of(error: str) -> str:
-    """What to do about an error; "" for one that is not known."""
-    return next((hint for part, hint in _HINTS if part.lower() in error.lower()), "")
+def with_hint(error: str) -> str:
+    """An error, with what to do about it where that is known."""
+    hint = next((hint for part, hint in _HINTS if part.lower() in error.lower()), "")
+    return "%s (%s)" % (error, hint) if hint else error
 
 
 def parse_query(stdout: str) -> Query:
@@ -116,19 +97,23 @@ def parse_query(stdout: str) -> Query:
     "Not supported" is spelt with a small letter in the section on synchronization. Sections that are not known, and
     lines outside of sections, are left out: newer tools have more of them.
     """
-    found: dict[str, list[Choice]] = {}
-    rows: list[Choice] = []
+    found: dict[str, list[re.Match[str]]] = {}
+    rows: list[re.Match[str]] = []
     for line in stdout.splitlines():
-        section = _SECTION.match(line.strip())
+        section, row = _SECTION.match(line.strip()), _ROW.match(line.strip())
         if section:
             rows = found.setdefault(section.group(1).lower(), [])
-            continue
-        row = _ROW.match(line.strip())
-        if row:
-            rows.append(Choice(int(row.group(1)), row.group(2), not row.group(3), "(default)" in row.group(4).lower()))
+        elif row:
+            rows.append(row)
     if not found.get("levels"):
         raise UnexpectedOutput("the firmware reset tool printed %r, which names no reset levels" % stdout.strip()[:500])
-    return Query(tuple(found["levels"]), tuple(found.get("types", ())), tuple(found.get("sync", ())))
+    return Query(_supported(found["levels"]), _supported(found.get("sync", ())))
+
+
+def _supported(rows: t.Sequence[re.Match[str]]) -> tuple[int, ...]:
+    """The numbers of the supported rows, that of the default first."""
+    supported = [row for row in rows if not row.group(2)]
+    return tuple(int(row.group(1)) for row in sorted(supported, key=lambda row: "(default)" not in row.group(3).lower()))
 
 
 def parse_reset(stdout: str, stderr: str = "") -> Outcome:
@@ -150,8 +135,7 @@ def tool(run: Runner) -> str:
 
 def _failed(argv: t.Sequence[str], output: Output) -> CommandFailed:
     error = error_of(output.stdout + "\n" + output.stderr) or (output.stderr or output.stdout).strip()
-    hint = hint_of(error)
-    text = "%s failed with exit status %d: %s%s" % (" ".join(argv), output.rc, error, " (%s)" % hint if hint else "")
+    text = "%s failed with exit status %d: %s" % (" ".join(argv), output.rc, with_hint(error))
     return CommandFailed(text, cmd=list(argv), rc=output.rc, stdout=output.stdout, stderr=output.stderr, error=error)
 
 

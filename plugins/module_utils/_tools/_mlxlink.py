@@ -7,14 +7,11 @@
 """`mlxlink` and `mstlink`: link, cable and error counters of one port.
 
 Sections are titles underlined with dashes, rows are "key : value" with the colon in column 35 or later; colour codes
-are printed into pipes as well. `--json` gives `{"result": {"output": {section: {key: value}}}, "status": {...}}`, where
-a value is a text or `{"values": [...]}`, the latter with a `mask` for speeds; the status says 0 for success. Errors go
-to standard error with exit status 1, with `--json` too where the card could not be opened at all.
+are printed into pipes as well. Errors go to standard error with exit status 1.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import typing as t
 
@@ -103,7 +100,7 @@ def error_of(text: str) -> str:
 
 
 def parse_text(text: str) -> Sections:
-    """The sections of an output without `--json`. Raises UnexpectedOutput where there is none."""
+    """The sections of an output. Raises UnexpectedOutput where there is none."""
     found: Sections = {}
     rows: dict[str, str] = {}
     previous = ""
@@ -117,39 +114,6 @@ def parse_text(text: str) -> Sections:
     if not found:
         raise UnexpectedOutput("mlxlink printed %r, which has no section" % text.strip()[:500])
     return found
-
-
-def _flat(value: t.Any) -> str:
-    """A JSON value in the notation of the text output."""
-    if not isinstance(value, dict):
-        return value.strip() if isinstance(value, str) else json.dumps(value)
-    values = value.get("values")
-    joined = ",".join(item if isinstance(item, str) else json.dumps(item) for item in values) if isinstance(values, list) else ""
-    return "%s (%s)" % (value["mask"], joined) if "mask" in value else joined
-
-
-def parse_json(text: str) -> Sections:
-    """The sections of an output with `--json`, in the notation of the text. Raises CommandFailed for a status that is an
-    error, and UnexpectedOutput for what is no such JSON."""
-    text = _COLOUR.sub("", text)
-    try:
-        return _sections(json.loads(text[text.find("{") :] if "{" in text else text), text)
-    # A deep nesting is a RecursionError, which a ValueError is not.
-    except (ValueError, RecursionError) as exc:
-        raise UnexpectedOutput("mlxlink printed %r, which is no JSON" % text.strip()[:500]) from exc
-
-
-def _sections(data: t.Any, text: str) -> Sections:
-    if not isinstance(data, dict):
-        raise UnexpectedOutput("mlxlink printed %r, which is no JSON object" % text.strip()[:500])
-    status = data.get("status")
-    if isinstance(status, dict) and status.get("code") not in (0, None):
-        raise CommandFailed("mlxlink says: %s" % (status.get("message") or "error %s" % status.get("code")))
-    result = data.get("result")
-    output = result.get("output") if isinstance(result, dict) else None
-    if not isinstance(output, dict) or not output:
-        raise UnexpectedOutput("mlxlink printed %r, which has no result" % text.strip()[:500])
-    return {name: {key.strip(): _flat(value) for key, value in rows.items()} for name, rows in output.items() if isinstance(rows, dict)}
 
 
 def _known(value: str) -> str:
@@ -250,18 +214,13 @@ def tool(run: Runner) -> str:
 
 
 def query(run: Runner, name: str, device: str, *, port: int) -> Link:
-    """Link and cable of one port, as JSON where the tool has it. Raises CommandFailed with the tool's words.
+    """Link and cable of one port. Raises CommandFailed with the tool's words.
 
     `device` is a PCI address. A port number is only given to devices of several ports: others have one whose number
     the tool finds by itself.
     """
     argv = [name, "-d", device, *(["-p", str(port)] if port > 1 else []), "-m", "-c"]
-    output = run([*argv, "--json"], ok=None, timeout=_TIMEOUT)
-    if "{" in output.stdout:
-        return link_of(parse_json(output.stdout))
-    if "--json" in output.stderr:
-        # An old tool, which does not know the option.
-        output = run(argv, ok=None, timeout=_TIMEOUT)
+    output = run(argv, ok=None, timeout=_TIMEOUT)
     error = error_of(output.stdout + "\n" + output.stderr)
     if error or output.rc != 0:
         text = error or _COLOUR.sub("", output.stderr or output.stdout).strip()

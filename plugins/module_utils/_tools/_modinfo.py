@@ -32,6 +32,19 @@ def parse_modinfo(stdout: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def parse_files(stdout: str) -> dict[str, dict[str, str]]:
+    """`modinfo PATH ...` -> the fields by the paths of the files, of which several may hold a module of the same name."""
+    found: dict[str, dict[str, str]] = {}
+    fields: dict[str, str] = {}
+    for line in stdout.splitlines():
+        key, colon, value = line.partition(":")
+        if key == "filename":
+            fields = found.setdefault(value.strip(), {})
+        if colon and found:
+            fields.setdefault(key, value.strip())
+    return found
+
+
 def parse_parameters(stdout: str) -> dict[str, str]:
     """`modinfo -p NAME` -> type by parameter, from `NAME:description (type)`, whose description may have line breaks.
 

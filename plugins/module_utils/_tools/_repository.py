@@ -47,6 +47,11 @@ def uri(address: str) -> str:
     return "file:" + address.rstrip("/") if address.startswith("/") else address.rstrip("/")
 
 
+def rpm_uri(address: str) -> str:
+    """The same for dnf and zypper, which want three slashes."""
+    return uri(address).replace("file:/", "file:///", 1) if address.startswith("/") else uri(address)
+
+
 def apt_files(repository: Repository) -> dict[str, str]:
     """The files by path: source, key, pin."""
     files = {}
@@ -70,7 +75,6 @@ def apt_files(repository: Repository) -> dict[str, str]:
 def rpm_files(repository: Repository, path: str, extra: str) -> dict[str, str]:
     """The files by path: key, and the repository at `path` with the lines `extra`."""
     files = {RPM_KEY: repository.key} if repository.key else {}
-    address = uri(repository.address).replace("file:/", "file:///", 1) if repository.address.startswith("/") else uri(repository.address)
     check = "gpgcheck=1\ngpgkey=file://%s\n" % RPM_KEY if repository.key else "gpgcheck=0\n"
-    files[path] = "%s[%s]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n%s%s" % (HEADER, NAME, address, check, extra)
+    files[path] = "%s[%s]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n%s%s" % (HEADER, NAME, rpm_uri(repository.address), check, extra)
     return files

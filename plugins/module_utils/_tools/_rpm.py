@@ -23,7 +23,9 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 _FORMAT = ("--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
-_NEEDED_BY = re.compile(r"is needed by \(installed\) (\S+)")
+_NEEDED_BY = re.compile(r"^\s*(\S.*?) is needed by \(installed\) (\S+)", re.MULTILINE)
+# A library, or one version of its interface: libibverbs.so.1()(64bit), libibverbs.so.1(IBVERBS_1.1)(64bit).
+_LIBRARY = re.compile(r"^(lib[\w+-]+)\.so\.")
 _NEVRA = re.compile(r"^(.+)-([^-]+)-([^-]+?)(?:\.[a-z0-9_]+)?$")
 
 
@@ -43,12 +45,22 @@ def erase_test_argv(names: t.Iterable[str]) -> tuple[str, ...]:
     return ("rpm", "--erase", "--test", *names)
 
 
-def parse_rpm_test(stderr: str) -> list[str]:
-    """`erase_test_argv` -> names of the packages that need what would go."""
+def is_erase_test(argv: t.Sequence[str]) -> bool:
+    """Whether this is a command line of `erase_test_argv`."""
+    return tuple(argv[:3]) == erase_test_argv(())
+
+
+def parse_rpm_test(stderr: str, replaced: t.Container[str] = ()) -> list[str]:
+    """`erase_test_argv` -> names of the packages that need what would go.
+
+    `replaced` are the libraries that come back in another version: what needs nothing else survives.
+    """
     found = set()
-    for nevra in _NEEDED_BY.findall(stderr):
-        match = _NEVRA.match(nevra)
-        found.add(match.group(1) if match else nevra)
+    for capability, nevra in _NEEDED_BY.findall(stderr):
+        library = _LIBRARY.match(capability)
+        if library is None or library.group(1) not in replaced:
+            match = _NEVRA.match(nevra)
+            found.add(match.group(1) if match else nevra)
     return sorted(found)
 
 
@@ -75,11 +87,8 @@ class RpmManager(Manager):
         return {path: files.get(path, "") for path in self.repository_files}
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
-        return self.parse_locks(read_text(os.path.join(root, self.lock_list)), names)
-
-    def parse_locks(self, text: str, names: t.Iterable[str]) -> frozenset[str]:
-        """The content of `lock_list` -> those of `names` that are locked."""
-        return frozenset(name for name in names if re.search(self.lock_pattern % re.escape(name), text, re.MULTILINE))
+        locks = read_text(os.path.join(root, self.lock_list))
+        return frozenset(name for name in names if re.search(self.lock_pattern % re.escape(name), locks, re.MULTILINE))
 
     def removal_script(self, names: t.Sequence[str]) -> str:
         tests = ["%s; echo %s $?" % (" ".join(map(shlex.quote, erase_test_argv([name]))), shlex.quote(name)) for name in names]

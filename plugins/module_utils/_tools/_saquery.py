@@ -12,8 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo, ask
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -42,20 +41,10 @@ def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
     return tuple(sorted(records, key=lambda record: record.guid))
 
 
-def nobody_answered(text: str) -> bool:
-    """Whether an error text of saquery means that there is no subnet administration."""
-    return _NOBODY.search(text) is not None
-
-
 def sm_records(run: Runner, device: str, port: int) -> tuple[SmInfo, ...] | None:
     """Every subnet manager of the fabric as its master lists them, itself included; None where no master answers.
 
     A second master on a fabric that is split in two is invisible here.
     """
-    argv = ["saquery", "-C", device, "-P", str(port), "SMIR"]
-    output = run(argv, ok=None, timeout=20)
-    if output.rc == 0:
-        return parse_sm_records(output.stdout)
-    if nobody_answered(output.stdout + output.stderr):
-        return None
-    raise failure(argv, output)
+    stdout = ask(run, ["saquery", "-C", device, "-P", str(port), "SMIR"], _NOBODY)
+    return None if stdout is None else parse_sm_records(stdout)

@@ -60,9 +60,14 @@ def parse(stdout: str) -> SmInfo:
     return SmInfo(int(lid), "0x%016x" % int(guid, 16), int(activity), int(priority), int(state))
 
 
-def nobody_answered(text: str) -> bool:
-    """Whether an error text of sminfo means that there is no subnet manager."""
-    return _NOBODY.search(text) is not None
+def ask(run: Runner, argv: t.Sequence[str], absent: re.Pattern[str]) -> str | None:
+    """What a program of infiniband-diags printed; None where its error is one of `absent`. Raises CommandFailed for any other."""
+    output = run(argv, ok=None, timeout=20)
+    if output.rc == 0:
+        return output.stdout
+    if absent.search(output.stdout + output.stderr):
+        return None
+    raise failure(argv, output)
 
 
 def query(run: Runner, device: str, port: int, *, lid: int | None = None) -> SmInfo | None:
@@ -70,12 +75,5 @@ def query(run: Runner, device: str, port: int, *, lid: int | None = None) -> SmI
 
     Needs root, `ib_umad` and a port in state INIT or better; raises CommandFailed otherwise.
     """
-    argv = ["sminfo", "-C", device, "-P", str(port)]
-    if lid is not None:
-        argv.append(str(lid))
-    output = run(argv, ok=None, timeout=20)
-    if output.rc == 0:
-        return parse(output.stdout)
-    if nobody_answered(output.stdout + output.stderr):
-        return None
-    raise failure(argv, output)
+    stdout = ask(run, ["sminfo", "-C", device, "-P", str(port), *([] if lid is None else [str(lid)])], _NOBODY)
+    return None if stdout is None else parse(stdout)

@@ -4,12 +4,30 @@
 
 # Private to this collection: it may change without notice.
 
-"""zypper: its command lines. Data."""
+"""zypper: its command lines, and what it prints as XML."""
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY, rpm_uri
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
+
+_REMOVED = re.compile(r"<to-remove>(.*?)</to-remove>", re.DOTALL)
+_SOLVABLE = re.compile(r"<solvable\b([^>]*)>")
+_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+_ERROR = re.compile(r'<message type="error">([^<]*)<')
+_ALIAS = "rdma-ofed"
+
+
+def parse_solvables(xml: str) -> list[dict[str, str]]:
+    """The attributes of every package in an XML output."""
+    return [dict(_ATTRIBUTE.findall(text)) for text in _SOLVABLE.findall(xml)]
 
 
 class Zypper(RpmManager):
@@ -23,10 +41,41 @@ class Zypper(RpmManager):
     repository_files = (RPM_KEY, repository_path)
     lock_list = "etc/zypp/locks"
     lock_pattern = r"^solvable_name:\s*%s\s*$"
-    update = ("zypper", "--non-interactive", "--gpg-auto-import-keys", "refresh", "rdma-ofed")
-    install = ("zypper", "--non-interactive", "install", "--allow-vendor-change", "--no-recommends", "--force-resolution")
+    update = ("zypper", "--non-interactive", "refresh", "rdma-ofed")
+    install = ("zypper", "--non-interactive", "install", "--allow-vendor-change", "--no-recommends")
     pinned = "%s=%s"
     add = ("zypper", "--non-interactive", "install")
     trial = "--dry-run"
-    remove = ("zypper", "--non-interactive", "remove")
     hold = ("zypper", "--non-interactive", "addlock")
+
+    def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> tuple[str, ...]:
+        words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["!" + name for name in sorted(gone)]
+        return (*self.install, "--oldpackage", "--force-resolution", *also, *words)
+
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "") -> tuple[str, ...]:
+        # Nothing of the repository is installed here, so that its signature does not count yet.
+        more = ("--no-gpg-checks", "--plus-repo", rpm_uri(repository)) if repository else ()
+        return (*argv[:2], "--xmlout", *more, argv[2], self.trial, *argv[3:])
+
+    def trust_argv(self, repository: Repository) -> tuple[str, ...]:
+        # By itself it would refuse the key, or with --gpg-auto-import-keys take any that the server has.
+        return ("rpm", "--import", RPM_KEY) if repository.key else ()
+
+    def parse_preview(self, stdout: str) -> dict[str, str]:
+        rows = [row for part in _REMOVED.findall(stdout) for row in parse_solvables(part)]
+        return {row["name"]: row.get("edition", "") for row in rows if row.get("type") == "package"}
+
+    def preview_failure(self, output: Output) -> str:
+        return " ".join(_ERROR.findall(output.stdout)) or (output.stderr or "zypper failed").strip() if output.rc else ""
+
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
+        more = ("--no-gpg-checks", "--plus-repo", rpm_uri(repository)) if repository else ()
+        search = ("search", "--details", "--match-exact", "--type", "package")
+        rows = parse_solvables(run(["zypper", "--non-interactive", "--xmlout", *more, *search, *names], ok=None, timeout=300).stdout)
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            # The installed version is listed as one of no repository.
+            if row.get("repository", "").startswith("(") or (not repository and row.get("repository") == _ALIAS):
+                continue
+            found.setdefault(row.get("name", ""), []).append(row.get("edition", ""))
+        return found

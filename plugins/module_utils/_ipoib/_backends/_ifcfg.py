@@ -18,37 +18,29 @@ Both read the same files and differ in a few points, so there is one renderer wi
 from __future__ import annotations
 
 import ipaddress
-import posixpath
 import re
 import typing as t
 import uuid
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_folder import Folder
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER, Bond, Interface, Route, version
 
 DIRECTORY = "/etc/sysconfig/network-scripts"
 
 # route-NAME and route6-NAME belong to ifcfg-NAME.
-_OURS = re.compile(r"^%s/(?P<kind>ifcfg|route6?)-(?P<name>[^/]+)$" % re.escape(DIRECTORY))
+_FOLDER = Folder(DIRECTORY, ("ifcfg", "route", "route6"))
+PATTERNS = _FOLDER.patterns
+path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
 # Neither network-scripts nor NetworkManager read these.
 _LEFTOVER = re.compile(r"(~|\.(bak|orig|rej|rpmorig|rpmnew|rpmsave|augnew|augtmp))$")
 
-FULL = 0x8000
 # The least NetworkManager that takes a P_Key of limited membership from an ifcfg file.
 LIMITED_SINCE = (1, 44)
 SCRIPTS_DATAGRAM_MTU = 2044
-
-
-def path_of(name: str, kind: str = "ifcfg") -> str:
-    """`kind` is `ifcfg`, `route` or `route6`."""
-    return "%s/%s-%s" % (DIRECTORY, kind, name)
-
-
-def is_ours(path: str, text: str) -> bool:
-    """A file that belongs to this collection: by its name and its first line."""
-    return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
 def uuid_of(name: str) -> str:
@@ -60,12 +52,12 @@ def render(interfaces: t.Sequence[Interface], nm: bool = True) -> dict[str, str]
     """The ifcfg file of every interface and the files of its routes, by path. `nm`: NetworkManager reads them."""
     files: dict[str, str] = {}
     for interface in interfaces:
-        files[path_of(interface.name)] = HEADER + "\n".join(lines_of(_ifcfg(interface, nm))) + "\n"
+        files.update(_FOLDER.described(interface.name, _ifcfg(interface, nm)))
         gateways = _gateways(interface, nm)
-        for kind, version in (("route", 4), ("route6", 6)):
-            routes = [route for route in interface.routes if _version(route) == version and route not in gateways]
+        for kind, family in (("route", 4), ("route6", 6)):
+            routes = [route for route in interface.routes if version(route.to) == family and route not in gateways]
             if routes:
-                files[path_of(interface.name, kind)] = HEADER + "".join(_route(route, interface.name) + "\n" for route in routes)
+                files[path_of(interface.name, kind)] = HEADER + "".join(" ".join(route.words(interface.name)) + "\n" for route in routes)
     return files
 
 
@@ -94,15 +86,12 @@ def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
         yield "SLAVE", "yes"
     else:
         yield from _addresses(interface)
-        yield from ((("IPV6_DEFAULTGW" if _version(route) == 6 else "GATEWAY"), route.via) for route in _gateways(interface, nm))
+        yield from ((("IPV6_DEFAULTGW" if version(route.to) == 6 else "GATEWAY"), route.via) for route in _gateways(interface, nm))
 
 
 def _bond(bond: Bond, nm: bool) -> t.Iterator[tuple[str, str]]:
-    options = ["mode=active-backup", "miimon=%d" % bond.miimon, "fail_over_mac=active"]
-    if bond.primary:
-        options.append("primary=%s" % bond.primary)
     yield "BONDING_MASTER", "yes"
-    yield "BONDING_OPTS", " ".join(options)
+    yield "BONDING_OPTS", " ".join(bond.options)
     if nm:
         yield "AUTOCONNECT_SLAVES", "yes"
 
@@ -112,7 +101,7 @@ def _child(interface: Interface) -> t.Iterator[tuple[str, str]]:
     yield "PHYSDEV", interface.parent
     # With 0x: the shell of ifup-ib would take it for a decimal number.
     yield "PKEY_ID", "0x%04x" % interface.pkey
-    if not interface.pkey & FULL:
+    if interface.is_limited:
         yield "PKEY_ID_NM", "0x%04x" % interface.pkey
 
 
@@ -133,68 +122,46 @@ def _addresses(interface: Interface) -> t.Iterator[tuple[str, str]]:
         yield "IPV6ADDR_SECONDARIES", " ".join(addresses6[1:])
 
 
-def _version(route: Route) -> int:
-    return ipaddress.ip_network(route.to, strict=False).version
-
-
 def _gateways(interface: Interface, nm: bool) -> list[Route]:
     """The default routes, one of each version, that are written as a gateway of the interface."""
     found: dict[int, Route] = {}
     for route in interface.routes:
         if nm and route.via and not route.metric and ipaddress.ip_network(route.to, strict=False).prefixlen == 0:
-            found.setdefault(_version(route), route)
-    return [found[version] for version in sorted(found)]
-
-
-def _route(route: Route, name: str) -> str:
-    """A line that network-scripts hand to `ip route add`, and that NetworkManager reads the same way."""
-    words = [route.to, *(["via", route.via] if route.via else []), "dev", name, *(["metric", str(route.metric)] if route.metric else [])]
-    return " ".join(words)
+            found.setdefault(version(route.to), route)
+    return [found[family] for family in sorted(found)]
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     """What our ifcfg files say."""
-    found = {}
-    for path, text in files.items():
-        match = _OURS.match(path)
-        if match is None or match.group("kind") != "ifcfg" or not text.startswith(HEADER):
-            continue
-        variables = assignments(text)
-        addresses = [
-            "%s/%s" % (value, variables.get("PREFIX" + key[len("IPADDR") :], "32")) for key, value in variables.items() if re.match(r"^IPADDR\d*$", key)
-        ]
-        addresses += [*variables.get("IPV6ADDR", "").split(), *variables.get("IPV6ADDR_SECONDARIES", "").split()]
-        mtu = variables.get("MTU", "")
-        found[match.group("name")] = Record(match.group("name"), tuple(addresses), int(mtu) if mtu.isdigit() else 0)
-    return found
+    return _FOLDER.records(files, _recorded)
 
 
-def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign files that configure `name` or an alias of it, by DEVICE or by their own name, and routes of it."""
+def _recorded(variables: t.Mapping[str, str]) -> list[str]:
+    found = ["%s/%s" % (value, variables.get("PREFIX" + key[len("IPADDR") :], "32")) for key, value in variables.items() if re.match(r"^IPADDR\d*$", key)]
+    return [*found, *variables.get("IPV6ADDR", "").split(), *variables.get("IPV6ADDR_SECONDARIES", "").split()]
+
+
+def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign files that configure an interface or an alias of it, by DEVICE, port, parent and P_Key or their own name, and routes of it."""
     found = []
-    for path, text in sorted(files.items()):
-        match = _OURS.match(path)
-        if match is None or is_ours(path, text) or _LEFTOVER.search(path):
-            continue
-        named = match.group("name")
-        devices = {named} if match.group("kind") != "ifcfg" else {named, assignments(text).get("DEVICE", named)}
-        if name in {device.split(":", 1)[0] for device in devices}:
+    for path, kind, named in _FOLDER.foreign(files):
+        variables = assignments(files[path]) if kind == "ifcfg" else {}
+        devices = {named, variables.get("DEVICE", named)}
+        means = interface.name in {device.split(":", 1)[0] for device in devices} or ("DEVICE" not in variables and _means(interface, variables))
+        if means and not _LEFTOVER.search(path):
             found.append(path)
     return tuple(found)
 
 
-def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """The administrator's ifcfg files, but for the loopback's: the sign that they are in use here."""
-    return tuple(
-        path
-        for path, text in sorted(files.items())
-        if posixpath.basename(path).startswith("ifcfg-") and posixpath.basename(path) != "ifcfg-lo" and _OURS.match(path) and not is_ours(path, text)
-    )
-
-
-def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
-    """The interfaces to bring up (`ifup NAME`, `nmcli connection up UUID`): bonds bring up their ports themselves."""
-    return tuple(interface.name for interface in interfaces if not interface.master)
+def _means(interface: Identity, variables: t.Mapping[str, str]) -> bool:
+    """Whether a file without DEVICE is for an interface: NetworkManager goes by what else there is, for any InfiniBand interface by nothing."""
+    parent, pkey, address = (variables.get(key, "") for key in ("PHYSDEV", "PKEY_ID", "HWADDR"))
+    on_port = interface.is_at(address) if address else not parent
+    if pkey or variables.get("PKEY", "").lower() in ("yes", "true", "1"):
+        return interface.is_child(pkey) and (parent == interface.parent if parent else on_port)
+    if parent or interface.pkey:
+        return False
+    return on_port and (bool(address) or variables.get("TYPE", "").lower() == "infiniband")
 
 
 def refused(interfaces: t.Sequence[Interface], nm: tuple[int, int] | None) -> tuple[str, ...]:
@@ -204,9 +171,9 @@ def refused(interfaces: t.Sequence[Interface], nm: tuple[int, int] | None) -> tu
         return ()
     return tuple(
         "%s: P_Key 0x%04x is a limited membership, to which %s adds the bit of full membership in an ifcfg file; declare 0x%04x, or use another back-end"
-        % (interface.name, interface.pkey, reader, interface.pkey | FULL)
+        % (interface.name, interface.pkey, reader, interface.pkey | FULL_MEMBER)
         for interface in interfaces
-        if interface.is_child and not interface.pkey & FULL
+        if interface.is_limited
     )
 
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._scripts import ScriptsDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import levelled
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
 
 if t.TYPE_CHECKING:
@@ -23,8 +20,8 @@ if t.TYPE_CHECKING:
 UNIT = "network.service"
 
 
-class NetworkScriptsDriver(ScriptsDriver):
-    """network-scripts keep no list: what is up by a file of ours is changed as it is."""
+class NetworkScriptsDriver(Driver):
+    """network-scripts keep no list: what is up is changed as it is, and they are not involved."""
 
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
         for name in names:
@@ -32,14 +29,14 @@ class NetworkScriptsDriver(ScriptsDriver):
                 self._run(["ifdown", name], ok=None)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        started = _ifcfg.to_start(todo.live)
         for interface in todo.live:
             netdev = found.netdevs.get(interface.name)
             if netdev is not None and netdev.up:
-                self._live(interface, netdev, found)
-            elif interface.name in started:
+                self._kernel.alter(interface, netdev, found)
+            elif not interface.master:
                 if netdev is not None:
-                    self._clear(interface, netdev)
+                    # ifup fails on an address that exists already.
+                    self._kernel.clear(netdev)
                 self._run(["ifup", interface.name], timeout=UP_TIMEOUT)
 
 
@@ -54,7 +51,7 @@ class Ifcfg(Backend):
     see = "'ip address', and 'nmcli device' where NetworkManager runs"
     units = (UNIT,)
     tools = ("ifup",)
-    patterns = tuple("%s/%s-*" % (_ifcfg.DIRECTORY, kind) for kind in ("ifcfg", "route", "route6"))
+    patterns = _ifcfg.PATTERNS
     strips = True
 
     def claim(self, evidence: Evidence) -> Claim | None:
@@ -73,7 +70,7 @@ class Ifcfg(Backend):
         return bool(_ifcfg.own_files(evidence.files))
 
     def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
-        return _ifcfg.render(levelled(interfaces), NETWORKMANAGER.version(found) is not None)
+        return _ifcfg.render(interfaces, NETWORKMANAGER.version(found) is not None)
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         return _ifcfg.refused(interfaces, NETWORKMANAGER.version(found))
@@ -81,13 +78,10 @@ class Ifcfg(Backend):
     def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         return _ifcfg.remarks(interfaces, NETWORKMANAGER.version(found) is not None)
 
-    def held(self, found: Found) -> frozenset[str] | None:
-        return found.up.intersection(self.records(found.files))
-
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         if NETWORKMANAGER.version(found) is None:
             return NetworkScriptsDriver(tools)
-        return NetworkManagerDriver(tools, NETWORKMANAGER.active, by_uuid)
+        return NetworkManagerDriver(tools, by_uuid)
 
 
 IFCFG = Ifcfg()

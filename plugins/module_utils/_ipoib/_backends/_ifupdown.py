@@ -17,21 +17,24 @@ port may come late, and `ifdown` and `ifup` work on each of them.
 from __future__ import annotations
 
 import fnmatch
-import ipaddress
 import posixpath
 import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, version
 
 MAIN = "/etc/network/interfaces"
 DIRECTORY = "/etc/network/interfaces.d"
 STATE = "/run/network/ifstate"
 PREFIX = "rdma-"
 SOURCE = "source %s/%s*" % (DIRECTORY, PREFIX)
+
+# Lines that bring interfaces up, as `auto ib0=storage`, and those that name interfaces which another one takes.
+_BRINGS = re.compile(r"^(auto|allow-\S+)$")
+_TAKES = re.compile(r"^(auto|allow-\S+|mapping|(bond[-_])?(slaves|primary)|bridge[-_]ports)$")
 
 # source-directory reads only files whose names are made of these.
 _DIRECTORY_NAME = re.compile(r"^[a-zA-Z0-9_-]+$")
@@ -57,26 +60,26 @@ def is_ours(path: str, text: str) -> bool:
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """One file an interface, by path. `/etc/network/interfaces` is not ours: see `sourced`."""
-    interfaces = _bonds.levelled(interfaces)
-    return {path_of(interface.name): _stanzas(interface, interfaces) for interface in interfaces}
+    preferred = {each.bond.primary for each in interfaces if each.bond is not None}
+    return {path_of(interface.name): _stanzas(interface, interface.name in preferred) for interface in interfaces}
 
 
-def _stanzas(interface: Interface, interfaces: t.Sequence[Interface]) -> str:
+def _stanzas(interface: Interface, primary: bool) -> str:
     lines = ["auto %s" % interface.name]
     if not interface.is_child and interface.bond is None:
         lines.append("allow-hotplug %s" % interface.name)
     # What concerns the link belongs to the first stanza, routes and the end of a bond to the last: ifup and ifdown both go
     # through them in this order.
-    link = _bond(interface.bond) if interface.bond is not None else _port(interface, _bonds.is_primary(interface, interfaces))
-    last = ["up " + _route(route) for route in interface.routes]
+    link = _bond(interface.bond) if interface.bond is not None else _port(interface, primary)
+    last = ["up " + " ".join(["ip", route.family, "route", "replace", *route.words("$IFACE")]) for route in interface.routes]
     if interface.bond is not None:
         last.append("post-down [ ! -e /sys/class/net/$IFACE ] || ip link delete dev $IFACE")
-    addresses = sorted(interface.addresses, key=lambda address: ipaddress.ip_interface(address).version)
+    addresses = sorted(interface.addresses, key=version)
     if not addresses:
         mtu = ["mtu %d" % interface.mtu] if interface.mtu else []
         lines += ["", "iface %s inet manual" % interface.name, *_indented([*link, *mtu, "up ip link set dev $IFACE up", *last])]
     for position, address in enumerate(addresses):
-        version6 = ipaddress.ip_interface(address).version == 6
+        version6 = version(address) == 6
         options = ["address %s" % address]
         if position == 0:
             options += link
@@ -119,14 +122,6 @@ def _bond(bond: Bond) -> list[str]:
     return lines
 
 
-def _route(route: Route) -> str:
-    words = ["ip", "-6" if ipaddress.ip_network(route.to).version == 6 else "-4", "route", "replace", route.to]
-    words += ["via", route.via] if route.via else []
-    words += ["dev", "$IFACE"]
-    words += ["metric", str(route.metric)] if route.metric else []
-    return " ".join(words)
-
-
 def _indented(lines: t.Sequence[str]) -> list[str]:
     return ["    " + line for line in lines]
 
@@ -149,9 +144,24 @@ def configured(text: str) -> tuple[str, ...]:
     return tuple(sorted({match.group(1) for match in re.finditer(r"^\s*iface\s+(\S+)", text, re.MULTILINE)}))
 
 
-def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign files among those that ifupdown reads which have a stanza for `name`."""
-    return tuple(path for path in sorted(files) if _is_read(path, files) and not is_ours(path, files[path]) and name in configured(files[path]))
+def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign files among those that ifupdown reads which configure an interface: by a stanza of its own, or as a port of another one."""
+    foreign = [path for path in sorted(files) if _is_read(path, files) and not is_ours(path, files[path])]
+    return tuple(path for path in foreign if _configures(interface.name, files[path]))
+
+
+def _configures(name: str, text: str) -> bool:
+    """Words of it are patterns where they begin with a slash, and `ib0=storage` is the stanza of storage for ib0."""
+    if name in configured(text):
+        return True
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 2 or not _TAKES.match(words[0]):
+            continue
+        brought = [word.rpartition("=")[0] for word in words[1:]] if _BRINGS.match(words[0]) else words[1:]
+        if any(word == name or fnmatch.fnmatchcase(name, word.strip("/").split("/")[0]) for word in brought if word):
+            return True
+    return False
 
 
 def own_names(files: t.Mapping[str, str]) -> tuple[str, ...]:

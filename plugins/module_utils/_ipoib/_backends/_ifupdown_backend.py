@@ -11,10 +11,8 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Files, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._scripts import ScriptsDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
 
 if t.TYPE_CHECKING:
@@ -24,8 +22,8 @@ if t.TYPE_CHECKING:
 UNIT = "networking.service"
 
 
-class IfupdownDriver(ScriptsDriver):
-    """ifupdown keeps a list of what it has up."""
+class IfupdownDriver(Driver):
+    """ifupdown keeps a list of what it has up: that is changed as it is, and the scripts are not involved."""
 
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
         for name in names:
@@ -36,10 +34,11 @@ class IfupdownDriver(ScriptsDriver):
         for interface in todo.live:
             netdev = found.netdevs.get(interface.name)
             if netdev is not None and interface.name in IFUPDOWN.active(found):
-                self._live(interface, netdev, found)
+                self._kernel.alter(interface, netdev, found)
                 continue
             if netdev is not None:
-                self._clear(interface, netdev)
+                # ifup fails on an address that exists already.
+                self._kernel.clear(netdev)
             # Without --force a stale entry in ifupdown's list would make this do nothing.
             self._run(["ifup", "--force", interface.name], timeout=UP_TIMEOUT)
 
@@ -65,9 +64,6 @@ class Ifupdown(Backend):
     def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
         up = _ifupdown.up_interfaces(read_text(os.path.join(root, _ifupdown.STATE[1:])))
         return self.recognise(evidence)._replace(active={name: Active() for name in sorted(up)})
-
-    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
-        return _ifupdown.render(interfaces)
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
         main = files.get(_ifupdown.MAIN, "")

@@ -13,8 +13,7 @@ What whoever applies these files has to know:
 * netplan warns of a file that others can read: the mode is `MODE`, the owner root.
 * `netplan generate` reads everything and writes only below `/run`: the check to make before `netplan apply`, and
   the one parser that is sure to be there. `conflicts` reads foreign files without one, see there.
-* systemd-networkd 252 takes no mode from what netplan writes: `boot_interfaces` are for the boot unit (_boot.py), which
-  sets their MTU as well.
+* systemd-networkd 252 takes no mode from what netplan writes: that is for the boot unit (_boot.py), which sets the MTU as well.
 * Of bonds under NetworkManager only the bond is activated, never a port.
 """
 
@@ -27,9 +26,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 DIRECTORY = "/etc/netplan"
@@ -61,11 +60,6 @@ def outside(interfaces: t.Sequence[Interface]) -> frozenset[str]:
     return frozenset(found)
 
 
-def boot_interfaces(interfaces: t.Sequence[Interface], renderer: str = NETWORKD) -> tuple[Interface, ...]:
-    """The interfaces whose mode at boot is the business of the boot unit."""
-    return _bonds.levelled(interfaces) if renderer == NETWORKD else ()
-
-
 def problems(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniband_mode: bool = True) -> list[Problem]:
     """What netplan or its renderer can't do with these interfaces. `infiniband_mode`: whether netplan knows it; older releases refuse the whole file."""
     if renderer == NETWORKD:
@@ -80,7 +74,6 @@ def problems(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infini
 
 def render(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniband_mode: bool = True) -> dict[str, str]:
     """The YAML file, and the files of the renderer, by path."""
-    interfaces = _bonds.levelled(interfaces)
     beyond = outside(interfaces)
     inside = [interface for interface in interfaces if interface.name not in beyond]
     files = {PATH: _yaml(inside, renderer, infiniband_mode)} if inside else {}
@@ -159,26 +152,31 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     return found
 
 
-def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign YAML files that speak of `name`, and files of the renderers, other than what netplan makes, that configure it.
+def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign YAML files that speak of an interface, and files of the renderers, other than what netplan makes, that configure it.
 
     PyYAML need not be there, so this does not parse: a file speaks of an interface where the name is a word of it, in
-    whatever place but a comment, or where a `name:` of a `match:` covers it. It errs towards a conflict.
+    whatever place but a comment, where a `name:` of a `match:` covers it, or where a hardware address is that of its port. It errs towards
+    a conflict.
     """
-    found = [path for path, text in sorted(files.items()) if _is_yaml(path) and not is_ours(path, text) and _speaks_of(name, text)]
+    name = interface.name
+    found = [path for path, text in sorted(files.items()) if _is_yaml(path) and not is_ours(path, text) and _speaks_of(interface, text)]
     others = {path: text for path, text in files.items() if not _GENERATED.match(path)}
     ours = "10-netplan-%s.network" % name if name in records(files) else ""
-    return (*found, *_networkd.conflicts(name, others, ours), *_networkmanager.conflicts(name, others))
+    return (*found, *_networkd.conflicts(interface, others, ours), *_networkmanager.conflicts(interface, others))
 
 
 def _is_yaml(path: str) -> bool:
     return path.rpartition("/")[0] in DIRECTORIES and path.endswith(".yaml")
 
 
-def _speaks_of(name: str, text: str) -> bool:
+def _speaks_of(interface: Identity, text: str) -> bool:
+    name = interface.name
     bare = "\n".join(re.sub(r"(^|\s)#.*$", "", line) for line in text.splitlines())
     # What may stand in a name does not end it: "ib0" is no word of "ib0.8001".
     if re.search(r"(?<![\w.-])%s(?![\w.-])" % re.escape(name), bare):
+        return True
+    if interface.tail and not interface.pkey and re.search(r"(:[0-9a-f]{2}){4}:%s\b" % interface.tail, bare.lower()):
         return True
     patterns = re.findall(r"\bname\"?\s*:\s*[\"']?([^\"'\s,}]+)", bare)
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

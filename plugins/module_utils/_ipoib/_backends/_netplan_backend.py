@@ -14,37 +14,24 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Files, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Files, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _netplan_generated, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD, NetworkdDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 RENDERERS: t.Mapping[str, Backend] = {_netplan.NETWORKD: NETWORKD, _netplan.NETWORKMANAGER: NETWORKMANAGER}
 # One of the files that netplan writes for networkd.
 GENERATED = "/run/systemd/network/10-netplan.network"
 
 
-class NetplanDriver(Driver):
-    """Drives netplan, and `renderer`."""
-
-    def __init__(self, tools: Tools, renderer: Driver, tells: bool) -> None:
-        """`tells`: the renderer has to be told that netplan has written files."""
-        super().__init__(tools)
-        self._renderer = renderer
-        self._tells = tells
-        self.kernel_first = renderer.kernel_first
-        self.makes_bonds = renderer.makes_bonds
-
-    def give_up(self, names: t.Sequence[str], found: Found) -> None:
-        self._renderer.give_up(names, found)
+class _Generating(Driver):
+    """What netplan adds to the driver of its renderer: its files are written again before that is told of them."""
 
     def forget(self, paths: t.Sequence[str]) -> None:
         if _netplan.PATH in paths:
@@ -53,23 +40,25 @@ class NetplanDriver(Driver):
     def finish(self) -> None:
         if self._run.has("netplan"):
             self._generate()
-            self._renderer.forget((GENERATED,))
+            super().forget((GENERATED,))
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         # Also without a change of files: the run that wrote them may have ended before this step.
         self._generate()
         # netplan has written files just now; those whose text is another are configured by the reload.
-        self._renderer.apply(todo, [*changed, GENERATED] if self._tells and _netplan.PATH in changed else changed, found)
+        super().apply(todo, [*changed, GENERATED] if _netplan.PATH in changed else changed, found)
 
     def _generate(self) -> None:
         self._tools.put_aside()
         self._run(["netplan", "generate"])
 
-    def busy(self, found: Found) -> bool:
-        return self._renderer.busy(found)
 
-    def nudge(self, again: IpoibPlan, found: Found) -> None:
-        self._renderer.nudge(again, found)
+class NetplanNetworkdDriver(_Generating, NetworkdDriver):
+    """networkd, with files of netplan."""
+
+
+class NetplanNetworkManagerDriver(_Generating, NetworkManagerDriver):
+    """NetworkManager, with profiles of netplan."""
 
 
 def renderer_of(files: Files) -> str:
@@ -123,22 +112,22 @@ class Netplan(Backend):
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         return tuple(str(problem) for problem in _netplan.problems(interfaces, self.renderer(found), self._infiniband_mode(found)))
 
-    def boots(self, interfaces: Interfaces, found: Found) -> tuple[Interface, ...]:
-        return _netplan.boot_interfaces(interfaces, self.renderer(found))
+    def needs_boot_unit(self, found: Found) -> bool:
+        return RENDERERS[self.renderer(found)].needs_boot_unit(found)
 
     def held(self, found: Found) -> frozenset[str] | None:
         return RENDERERS[self.renderer(found)].held(found)
 
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         if self.renderer(found) == _netplan.NETWORKD:
-            return NetplanDriver(tools, NETWORKD.drive(tools, found), tells=True)
+            return NetplanNetworkdDriver(tools)
         # Which profiles are netplan's, and which are written beside it.
         beside = _netplan.outside(interfaces)
 
         def calls(name: str) -> tuple[str, str]:
             return "id", (_networkmanager.connection_id if name in beside else _networkmanager.generated_id)(name)
 
-        return NetplanDriver(tools, NetworkManagerDriver(tools, NETWORKMANAGER.active, calls), tells=False)
+        return NetplanNetworkManagerDriver(tools, calls)
 
     def tells(self, found: Found) -> tuple[str, ...]:
         # As the renderer, networkd is told once, in the end: told before, it would make the new bond by itself, and with ports that
@@ -151,11 +140,9 @@ class Netplan(Backend):
     def put_back(self, root: str) -> None:
         _netplan_generated.put_back(root)
 
-    def shell_before(self, touched: t.Collection[str]) -> list[str]:
-        return [_netplan_generated.SHELL_PUT_ASIDE] if self.name in touched else []
-
-    def shell_generate(self, touched: t.Collection[str]) -> list[str]:
-        return ["netplan generate", _netplan_generated.SHELL_PUT_BACK] if self.name in touched else []
+    def shell_files(self, lines: list[str], touched: t.Collection[str]) -> list[str]:
+        around = [_netplan_generated.SHELL_PUT_ASIDE, *lines, "netplan generate", _netplan_generated.SHELL_PUT_BACK]
+        return around if self.name in touched else lines
 
 
 NETPLAN = Netplan()

@@ -24,17 +24,21 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
 
 DIRECTORY = "/etc/systemd/network"
 DIRECTORIES = (DIRECTORY, "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network")
 PREFIX = "50-rdma-"
 
 _OURS = re.compile(r"^%s/%s(?P<name>[^/]+)\.(network|netdev)$" % (re.escape(DIRECTORY), PREFIX))
-# Match keys that say nothing against an IPoIB interface by themselves.
-_DECIDABLE = {"Name", "Type"}
+_ADDRESSES = ("MACAddress", "PermanentMACAddress")
+# With another match key, a file need not apply to an IPoIB interface.
+_DECIDABLE = {"Name", "Type", *_ADDRESSES}
+# Names that no one gives to an IPoIB interface: what covers one of them, and names no type, is for all interfaces.
+_ELSEWHERE = ("eth0", "eno1", "enp1s0")
 
 
 def path_of(name: str, suffix: str) -> str:
@@ -49,14 +53,17 @@ def is_ours(path: str, text: str) -> bool:
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """The .network file of every interface and the .netdev file of every child and bond, by path."""
     files: dict[str, str] = {}
-    interfaces = _bonds.levelled(interfaces)
+    preferred = {each.bond.primary for each in interfaces if each.bond is not None}
     for interface in interfaces:
         children = sorted(other.name for other in interfaces if other.parent == interface.name)
-        files[path_of(interface.name, "network")] = _network(interface, children, _bonds.is_primary(interface, interfaces))
+        files[path_of(interface.name, "network")] = _network(interface, children, interface.name in preferred)
         if interface.bond is not None:
-            files[path_of(interface.name, "netdev")] = _netdev(interface.name, "bond", _bond(interface.bond))
+            settings = ["", "[Bond]", "Mode=active-backup", "MIIMonitorSec=%dms" % interface.bond.miimon, "FailOverMACPolicy=active"]
+            files[path_of(interface.name, "netdev")] = _netdev(interface.name, "bond", settings)
         elif interface.is_child:
-            files[path_of(interface.name, "netdev")] = _netdev(interface.name, "ipoib", _ipoib(interface))
+            # Left alone, networkd invents a hardware address: the GUID is no port's, and no other node finds a path to it.
+            settings = ["MACAddress=none", "", "[IPoIB]", "PartitionKey=0x%04x" % interface.pkey, "Mode=%s" % interface.mode]
+            files[path_of(interface.name, "netdev")] = _netdev(interface.name, "ipoib", settings)
     return files
 
 
@@ -85,33 +92,7 @@ def _route(route: Route) -> list[str]:
 
 
 def _netdev(name: str, kind: str, settings: t.Sequence[str]) -> str:
-    # Left alone, networkd invents a hardware address for a child: its GUID is no port's, and no other node finds a path to it.
-    address = ["MACAddress=none"] if kind == "ipoib" else []
-    return HEADER + "\n".join(["[NetDev]", "Name=%s" % name, "Kind=%s" % kind, *address, "", *settings]) + "\n"
-
-
-def _ipoib(interface: Interface) -> list[str]:
-    return ["[IPoIB]", "PartitionKey=0x%04x" % interface.pkey, "Mode=%s" % interface.mode]
-
-
-def _bond(bond: Bond) -> list[str]:
-    return ["[Bond]", "Mode=active-backup", "MIIMonitorSec=%dms" % bond.miimon, "FailOverMACPolicy=active"]
-
-
-def sections(text: str) -> dict[str, list[tuple[str, str]]]:
-    """`[Section]` -> its assignments in order. Repeated sections are one, as systemd has it."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    current: list[tuple[str, str]] = []
-    for raw in text.splitlines():
-        line = raw.strip()
-        if not line or line[0] in "#;":
-            continue
-        if line.startswith("[") and line.endswith("]"):
-            current = found.setdefault(line[1:-1], [])
-        elif "=" in line:
-            key, value = line.split("=", 1)
-            current.append((key.strip(), value.strip()))
-    return found
+    return HEADER + "\n".join(["[NetDev]", "Name=%s" % name, "Kind=%s" % kind, *settings]) + "\n"
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
@@ -129,12 +110,13 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     return found
 
 
-def conflicts(name: str, files: t.Mapping[str, str], wanted: str = "") -> tuple[str, ...]:
-    """Foreign .network files that apply to `name`: by its exact name, or sorted before ours by a pattern or by type.
+def conflicts(interface: Identity, files: t.Mapping[str, str], wanted: str = "") -> tuple[str, ...]:
+    """Foreign .network files that are meant for the interface, and those for all interfaces that are sorted before ours.
 
-    networkd takes the first file that matches, in the order of the file names, whatever their directories. `wanted` is
-    the name of the file that shall be the one, where it is not ours.
+    networkd takes the first file that matches, in the order of the file names, whatever their directories. What is meant for it and comes
+    later would be without effect. `wanted` is the name of the file that shall be the one, where it is not ours.
     """
+    name = interface.name
     found = []
     for path, text in sorted(files.items()):
         if not path.endswith(".network") or is_ours(path, text):
@@ -144,8 +126,11 @@ def conflicts(name: str, files: t.Mapping[str, str], wanted: str = "") -> tuple[
             continue
         names = [word for key, value in match if key == "Name" for word in value.split()]
         types = [word for key, value in match if key == "Type" for word in value.split()]
+        addresses = [word for key, value in match if key in _ADDRESSES for word in value.split()]
+        at_address = not interface.pkey and any(interface.is_at(address) for address in addresses)
         ahead = posixpath.basename(path) <= (wanted or "%s%s.network" % (PREFIX, name))
-        if _matches(name, names) and _matches("infiniband", types) and (ahead or name in names):
+        for_all = not addresses and not types and any(_matches(other, names) for other in _ELSEWHERE) and name not in names
+        if _matches(name, names) and _matches("infiniband", types) and (at_address or not addresses) and (ahead or not for_all):
             found.append(path)
     return tuple(found)
 

@@ -10,12 +10,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import levelled
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
@@ -90,11 +87,11 @@ class Networkd(Backend):
         own = _networkd.own_files(evidence.files)
         return Claim("%s is active" % UNIT + (" and %s exists" % own[0] if own else ""), 2 if own else 1)
 
-    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
-        return _networkd.render(interfaces)
+    def needs_boot_unit(self, found: Found) -> bool:
+        return True
 
-    def boots(self, interfaces: Interfaces, found: Found) -> tuple[Interface, ...]:
-        return levelled(interfaces)
+    def held(self, found: Found) -> frozenset[str] | None:
+        return None
 
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         return NetworkdDriver(tools)

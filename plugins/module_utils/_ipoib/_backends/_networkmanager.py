@@ -20,16 +20,17 @@ What whoever applies these files has to know:
 from __future__ import annotations
 
 import fnmatch
-import ipaddress
 import re
 import typing as t
 import uuid
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, version
 
 DIRECTORY = "/etc/NetworkManager/system-connections"
 DIRECTORIES = (DIRECTORY, "/run/NetworkManager/system-connections", "/usr/lib/NetworkManager/system-connections")
@@ -70,7 +71,7 @@ def is_ours(path: str, text: str) -> bool:
     if path == CARRIER_PATH:
         return text.startswith(HEADER)
     match = _OURS.match(path)
-    return match is not None and (text.startswith(HEADER) or ("connection", "uuid", connection_uuid(match.group("name"))) in entries(text))
+    return match is not None and (text.startswith(HEADER) or ("uuid", connection_uuid(match.group("name"))) in sections(text).get("connection", ()))
 
 
 def problems(interfaces: t.Sequence[Interface]) -> list[Problem]:
@@ -80,8 +81,7 @@ def problems(interfaces: t.Sequence[Interface]) -> list[Problem]:
         if interface.is_child:
             found += _child_problems(interface)
         for route in interface.routes:
-            version = _version(route.to)
-            if version not in {_version(address) for address in interface.addresses}:
+            if version(route.to) not in {version(address) for address in interface.addresses}:
                 hint = "NetworkManager drops the routes of an interface that has no address of their family"
                 found.append(Problem("routes of %s" % interface.name, route.to, "routes of a family that the interface has an address of", hint))
     return found
@@ -99,7 +99,6 @@ def _child_problems(interface: Interface) -> list[Problem]:
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """One keyfile an interface, and the file that says that these interfaces are managed without a carrier too, by path."""
-    interfaces = _bonds.levelled(interfaces)
     files = {path_of(interface.name): _keyfile(interface) for interface in interfaces}
     files.update(carrier_file([interface.name for interface in interfaces]))
     return files
@@ -143,19 +142,16 @@ def _infiniband(interface: Interface) -> list[str]:
 
 
 def _bond(bond: Bond, mtu: int) -> list[str]:
-    lines = ["[bond]", "mode=active-backup", "miimon=%d" % bond.miimon, "fail_over_mac=active"]
-    if bond.primary:
-        lines.append("primary=%s" % bond.primary)
     # The MTU of a bond is in the section of Ethernet, whatever its ports are. That of the ports does not suffice.
-    return [*lines, "", "[ethernet]", "mtu=%d" % mtu]
+    return ["[bond]", *bond.options, "", "[ethernet]", "mtu=%d" % mtu]
 
 
-def _addresses(interface: Interface, version: int) -> list[str]:
-    addresses = [address for address in interface.addresses if _version(address) == version]
-    lines = ["", "[ipv%d]" % version, "method=%s" % ("manual" if addresses else "disabled")]
+def _addresses(interface: Interface, family: int) -> list[str]:
+    addresses = [address for address in interface.addresses if version(address) == family]
+    lines = ["", "[ipv%d]" % family, "method=%s" % ("manual" if addresses else "disabled")]
     lines += ["address%d=%s" % pair for pair in enumerate(addresses, 1)]
     if addresses:
-        routes = [route for route in interface.routes if _version(route.to) == version]
+        routes = [route for route in interface.routes if version(route.to) == family]
         lines += ["route%d=%s" % (number, _route(route)) for number, route in enumerate(routes, 1)]
         # Duplicate address detection does not end without a carrier: one family must not bring down the other.
         lines.append("may-fail=true")
@@ -163,28 +159,10 @@ def _addresses(interface: Interface, version: int) -> list[str]:
 
 
 def _route(route: Route) -> str:
-    fields = [route.to, route.via or ("::" if _version(route.to) == 6 else "0.0.0.0")]
+    fields = [route.to, route.via or ("::" if version(route.to) == 6 else "0.0.0.0")]
     if not route.metric:
         return ",".join(fields) if route.via else route.to
     return ",".join([*fields, str(route.metric)])
-
-
-def _version(address: str) -> int:
-    return ipaddress.ip_interface(address).version
-
-
-def entries(text: str) -> tuple[tuple[str, str, str], ...]:
-    """A keyfile as (section, key, value), in order."""
-    found = []
-    section = ""
-    for raw in text.splitlines():
-        line = raw.strip()
-        if line.startswith("[") and line.endswith("]"):
-            section = line[1:-1]
-        elif line and not line.startswith("#") and "=" in line:
-            key, value = line.split("=", 1)
-            found.append((section, key.strip(), value.strip()))
-    return tuple(found)
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
@@ -194,36 +172,41 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
         match = _OURS.match(path)
         if match is None or not is_ours(path, text):
             continue
-        addresses = tuple(value for section, key, value in entries(text) if section in ("ipv4", "ipv6") and re.match(r"^address\d*$", key))
-        mtu = [value for section, key, value in entries(text) if section in ("infiniband", "ethernet") and key == "mtu" and value.isdigit()]
+        parsed = sections(text)
+        addresses = tuple(value for section in ("ipv4", "ipv6") for key, value in parsed.get(section, ()) if re.match(r"^address\d*$", key))
+        mtu = [value for section in ("infiniband", "ethernet") for key, value in parsed.get(section, ()) if key == "mtu" and value.isdigit()]
         name = match.group("name")
         found[name] = Record(name, addresses, int(mtu[-1]) if mtu else 0)
     return found
 
 
-def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign keyfiles that apply to `name`: by its name, or any InfiniBand interface's that are activated unasked.
+def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """Foreign keyfiles that apply to an interface: by its name or port, or any InfiniBand interface's that are activated unasked.
 
-    NetworkManager makes default profiles for Ethernet devices only. A profile that names a hardware address can't be
-    judged here: it is that of an interface whose 20 bytes are not the same after the next start.
+    NetworkManager makes default profiles for Ethernet devices only. Of a hardware address of InfiniBand, it compares the last 8 bytes.
     """
     found = []
     for path, text in sorted(files.items()):
-        if path.rpartition("/")[0] in DIRECTORIES and not _NO_PROFILE.search(path) and not is_ours(path, text) and _applies(name, text):
+        if path.rpartition("/")[0] in DIRECTORIES and not _NO_PROFILE.search(path) and not is_ours(path, text) and _applies(interface, text):
             found.append(path)
     return tuple(found)
 
 
-def _applies(name: str, text: str) -> bool:
-    values = {(section, key): value for section, key, value in entries(text)}
+def _applies(identity: Identity, text: str) -> bool:
+    name = identity.name
+    values = {(section, key): value for section, pairs in sections(text).items() for key, value in pairs}
     interface = values.get(("connection", "interface-name"), "")
     parent, pkey = values.get(("infiniband", "parent"), ""), values.get(("infiniband", "p-key"), "-1")
     if parent and re.match(r"^(0x[0-9a-fA-F]+|\d+)$", pkey):
         interface = interface or "%s.%04x" % (parent, int(pkey, 0) if pkey.startswith("0x") else int(pkey))
     if interface:
         return interface == name
-    if values.get(("connection", "type")) != "infiniband" or ("infiniband", "mac-address") in values:
+    if values.get(("connection", "type")) != "infiniband":
         return False
+    address = values.get(("infiniband", "mac-address"), "")
+    if address:
+        # With a P_Key and without a parent, the profile is of the child on that port.
+        return identity.is_at(address) and (identity.is_child(pkey) if pkey != "-1" else not identity.pkey)
     if values.get(("connection", "autoconnect"), "true").lower() in ("false", "no", "off", "0"):
         return False
     return _matched(name, [word for word in re.split(r"[;,\s]+", values.get(("match", "interface-name"), "")) if word])

@@ -11,11 +11,11 @@ bond brings them.
 
 from __future__ import annotations
 
+import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkmanager, _nmcli
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
 
 if t.TYPE_CHECKING:
@@ -28,6 +28,35 @@ HARD = ("device", "mode", "bond", "bonding_mode", "fail_over_mac", "miimon", "po
 SOFT = ("addresses", "routes", "mtu", "state")
 
 
+ACTIVE = ("nmcli", "--terse", "--fields", "NAME,UUID,DEVICE,STATE", "connection", "show", "--active")
+
+
+def fields(line: str) -> list[str]:
+    """A line of terse output: colons between the fields, those inside of one behind a backslash."""
+    return [re.sub(r"\\(.)", r"\1", field) for field in re.findall(r"(?:^|(?<=:))((?:\\.|[^:\\])*)", line)]
+
+
+def parse_active(stdout: str) -> dict[str, Active]:
+    """`ACTIVE` -> what is active, by interface. A profile that is still being taken down is none."""
+    found = {}
+    for line in stdout.splitlines():
+        values = fields(line)
+        if len(values) == 4 and values[2] and not values[3].startswith("deactivat"):
+            found[values[2]] = Active(values[0], values[1], values[3] == "activating")
+    return found
+
+
+def parse_version(stdout: str) -> tuple[int, int] | None:
+    """`nmcli tool, version 1.42.4`."""
+    match = re.search(r"(\d+)\.(\d+)", stdout)
+    return (int(match.group(1)), int(match.group(2))) if match else None
+
+
+def read_active(run: Runner) -> dict[str, Active]:
+    output = run(ACTIVE, ok=None, timeout=20)
+    return parse_active(output.stdout) if output.rc == 0 else {}
+
+
 def _by_id(name: str) -> tuple[str, str]:
     return "id", _networkmanager.connection_id(name)
 
@@ -37,15 +66,14 @@ class NetworkManagerDriver(Driver):
 
     kernel_first = False
 
-    def __init__(self, tools: Tools, active: t.Callable[[Found], t.Mapping[str, Active]], calls: t.Callable[[str], tuple[str, str]] = _by_id) -> None:
+    def __init__(self, tools: Tools, calls: t.Callable[[str], tuple[str, str]] = _by_id) -> None:
         super().__init__(tools)
-        self._active = active
         self._calls = calls
 
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
         """Deactivating stops what would bring the interface back. The mode and the MTU it leaves to others."""
         for name in names:
-            active = self._active(found).get(name)
+            active = NETWORKMANAGER.active(found).get(name)
             if active is not None and self._is_ours(name, active):
                 self._run(["nmcli", "connection", "down", "uuid", active.uuid], ok=None, timeout=UP_TIMEOUT)
 
@@ -64,7 +92,7 @@ class NetworkManagerDriver(Driver):
             self._run(["nmcli", "general", "reload", "conf"], ok=None)
         # Also without a change of files: the run that wrote them may have ended before this step.
         self._run(["nmcli", "connection", "reload"])
-        active = _nmcli.read_active(self._run)
+        active = read_active(self._run)
         for interface in todo.live:
             if not interface.master:
                 self._bring(interface, todo, active.get(interface.name))
@@ -82,7 +110,7 @@ class NetworkManagerDriver(Driver):
         self._run(["nmcli", "--wait", "60", "connection", "up", *self._calls(name)], ok=ok, timeout=UP_TIMEOUT)
 
     def busy(self, found: Found) -> bool:
-        return any(active.activating and self._is_ours(name, active) for name, active in self._active(found).items())
+        return any(active.activating and self._is_ours(name, active) for name, active in NETWORKMANAGER.active(found).items())
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
         bonds = {interface.master for interface in again.live if interface.master and again.touches(interface.name, (*HARD, *SOFT))}
@@ -108,16 +136,13 @@ class NetworkManager(Backend):
         found = self.recognise(evidence)
         if found.missing:
             return found
-        version = _nmcli.read_version(run)
+        version = parse_version(run(["nmcli", "--version"], ok=None, timeout=20).stdout)
         # It brings up what it manages, whether it has a profile for it or not.
-        return found._replace(raises=True, settings={"version": "%d.%d" % version} if version else {}, active=_nmcli.read_active(run))
+        return found._replace(raises=True, settings={"version": "%d.%d" % version} if version else {}, active=read_active(run))
 
     def version(self, found: Found) -> tuple[int, int] | None:
         """None where it does not run."""
-        return _nmcli.parse_version(self.presence(found).settings.get("version", ""))
-
-    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
-        return _networkmanager.render(interfaces)
+        return parse_version(self.presence(found).settings.get("version", ""))
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         return tuple(str(problem) for problem in _networkmanager.problems(interfaces))
@@ -127,7 +152,7 @@ class NetworkManager(Backend):
         return frozenset(name for name, profile in profiles.items() if profile in (_networkmanager.connection_id(name), _networkmanager.generated_id(name)))
 
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
-        return NetworkManagerDriver(tools, self.active)
+        return NetworkManagerDriver(tools)
 
     def shell_reload(self, touched: t.Collection[str], found: Found) -> list[str]:
         presence = self.presence(found)

@@ -17,36 +17,29 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_folder import Folder
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER, Bond, Interface, Route
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"
 
 # ifcfg-NAME describes an interface, ifroute-NAME its routes and ifsysctl-NAME how the kernel treats it.
-_OURS = re.compile(r"^%s/(?P<kind>ifcfg|ifroute|ifsysctl)-(?P<name>[^/]+)$" % re.escape(DIRECTORY))
+KINDS = ("ifcfg", "ifroute", "ifsysctl")
+_FOLDER = Folder(DIRECTORY, KINDS)
+PATTERNS = (*_FOLDER.patterns, SHARED_ROUTES)
+path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
 # ifcfg(5): files that wicked does not read.
 _LEFTOVER = re.compile(r"(~|\.(old|bak|orig|scpmbackup|rpmnew|rpmsave|rpmorig))$")
-
-FULL = 0x8000
-
-
-def path_of(name: str, kind: str = "ifcfg") -> str:
-    """`kind` is `ifcfg`, `ifroute` or `ifsysctl`."""
-    return "%s/%s-%s" % (DIRECTORY, kind, name)
-
-
-def is_ours(path: str, text: str) -> bool:
-    """A file that belongs to this collection: by its name and its first line."""
-    return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """The files of every interface, by path."""
     files: dict[str, str] = {}
     for interface in interfaces:
-        files[path_of(interface.name)] = HEADER + "\n".join(lines_of(_ifcfg(interface))) + "\n"
+        files.update(_FOLDER.described(interface.name, _ifcfg(interface)))
         if not interface.master:
             # The addresses are the declared ones: none from router advertisements, which BOOTPROTO does not speak of.
             # Slashes, because names of children have a dot.
@@ -79,13 +72,10 @@ def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
 
 
 def _bond(bond: Bond) -> t.Iterator[tuple[str, str]]:
-    options = ["mode=active-backup", "miimon=%d" % bond.miimon, "fail_over_mac=active"]
-    if bond.primary:
-        options.append("primary=%s" % bond.primary)
     yield "BONDING_MASTER", "yes"
     for position, port in enumerate(bond.ports):
         yield "BONDING_SLAVE_%d" % position, port
-    yield "BONDING_MODULE_OPTS", " ".join(options)
+    yield "BONDING_MODULE_OPTS", " ".join(bond.options)
 
 
 def _route(route: Route, name: str) -> str:
@@ -97,50 +87,26 @@ def _route(route: Route, name: str) -> str:
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     """What our ifcfg files say."""
-    found = {}
-    for path, text in files.items():
-        match = _OURS.match(path)
-        if match is None or match.group("kind") != "ifcfg" or not text.startswith(HEADER):
-            continue
-        variables = assignments(text)
-        addresses = tuple(value for key, value in variables.items() if re.match(r"^IPADDR_\d+$", key))
-        mtu = variables.get("MTU", "")
-        found[match.group("name")] = Record(match.group("name"), addresses, int(mtu) if mtu.isdigit() else 0)
-    return found
+    return _FOLDER.records(files, lambda variables: [value for key, value in variables.items() if re.match(r"^IPADDR_\d+$", key)])
 
 
-def conflicts(name: str, files: t.Mapping[str, str]) -> tuple[str, ...]:
+def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
     """Foreign files of the interface, bonds of others that take it as a port, and the shared routes where they name it."""
+    name = interface.name
     found = []
-    for path, text in sorted(files.items()):
-        if path == SHARED_ROUTES:
-            if any(line.split()[3:4] == [name] for line in text.splitlines() if not line.lstrip().startswith("#")):
-                found.append(path)
-            continue
-        match = _OURS.match(path)
-        if match is None or is_ours(path, text) or _LEFTOVER.search(path):
-            continue
-        ports = {value for key, value in assignments(text).items() if key.startswith("BONDING_SLAVE")} if match.group("kind") == "ifcfg" else set()
-        if match.group("name") == name or name in ports:
+    for path, kind, named in _FOLDER.foreign(files):
+        ports = {value for key, value in assignments(files[path]).items() if key.startswith("BONDING_SLAVE")} if kind == "ifcfg" else set()
+        if (named == name or name in ports) and not _LEFTOVER.search(path):
             found.append(path)
+    if any(line.split()[3:4] == [name] for line in files.get(SHARED_ROUTES, "").splitlines() if not line.lstrip().startswith("#")):
+        found.append(SHARED_ROUTES)
     return tuple(found)
-
-
-def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """The administrator's ifcfg files, but for the loopback's: the sign that wicked is in use here."""
-    matches = ((path, text, _OURS.match(path)) for path, text in sorted(files.items()))
-    return tuple(path for path, text, match in matches if match and match.group("kind") == "ifcfg" and match.group("name") != "lo" and not is_ours(path, text))
-
-
-def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
-    """The interfaces to hand to `wicked ifup` and `wicked ifreload`: bonds bring up their ports themselves."""
-    return tuple(interface.name for interface in interfaces if not interface.master)
 
 
 def refused(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
     """What wicked can't do, in words: it takes P_Keys from 0x8000 on only."""
     return tuple(
-        "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (interface.name, interface.pkey, interface.pkey | FULL)
+        "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (interface.name, interface.pkey, interface.pkey | FULL_MEMBER)
         for interface in interfaces
-        if interface.is_child and not interface.pkey & FULL
+        if interface.is_limited
     )

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _wicked
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._bonds import levelled
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import UP_TIMEOUT, Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import to_start
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
@@ -39,10 +38,10 @@ class WickedDriver(Driver):
         """The interfaces of which a file or the state differs; a bond stands for its ports."""
 
         def is_late(name: str) -> bool:
-            return todo.touches(name) or any(_wicked.path_of(name, kind) in changed for kind in ("ifcfg", "ifroute", "ifsysctl"))
+            return todo.touches(name) or any(_wicked.path_of(name, kind) in changed for kind in _wicked.KINDS)
 
         late = {interface.master or interface.name for interface in todo.live if is_late(interface.name)}
-        return [name for name in _wicked.to_start(todo.live) if name in late]
+        return [name for name in to_start(todo.live) if name in late]
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
         names = self._late(again, ())
@@ -56,20 +55,14 @@ class Wicked(Backend):
     see = "'wicked show all' and 'journalctl -u wickedd'"
     service = "wickedd.service"
     tool = "wicked"
-    patterns = (*("%s/%s-*" % (_wicked.DIRECTORY, kind) for kind in ("ifcfg", "ifroute", "ifsysctl")), _wicked.SHARED_ROUTES)
+    patterns = _wicked.PATTERNS
     strips = True
 
     def claim(self, evidence: Evidence) -> Claim | None:
         return Claim("%s is active" % self.service, 2) if evidence.is_active(self.service) else None
 
-    def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
-        return _wicked.render(levelled(interfaces))
-
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         return _wicked.refused(interfaces)
-
-    def held(self, found: Found) -> frozenset[str] | None:
-        return found.up.intersection(self.records(found.files))
 
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         return WickedDriver(tools)

@@ -18,6 +18,7 @@ from ansible import constants
 from ansible.errors import AnsibleActionFail, AnsibleConnectionFailure, AnsibleError
 from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, kernel_policy, pending_table, rolling_batches, validate_site
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from made_bundles import make_archive, make_bundle
 
 
@@ -42,6 +43,7 @@ class HostVars(t.Dict[str, t.Any]):
         return super().__getitem__(host)
 
 
+UNKNOWN = "(no variable of this collection has that name; if it is your own, list it in rdma_own_variables)"
 HOSTS = ["node1", "node2", "node3"]
 
 
@@ -67,7 +69,7 @@ def test_one_role_is_judged_by_its_own_variables() -> None:
     kernel = {"release": "6.1.0-50-amd64", "running": True, "modules": {"nvme_rdma": False}}
     task_vars = {
         "inventory_hostname": "node1",
-        "ansible_facts": {"rdma": {"kernels": {"installed": [kernel]}}},
+        "ansible_facts": {"rdma": marked({"kernels": {"installed": [kernel]}})},
         "ofed_ulps": ["nvmf"],
         "ipoib_interfaces": "of no interest",
     }
@@ -102,17 +104,37 @@ def test_bad_input_names_host_variable_value_and_what_is_allowed() -> None:
 
 def test_a_misspelt_prefix_is_named() -> None:
     assert validate("node2", ipoip_interfaces=[], kernel_module_load=["ib_umad"], fabrik="ib")["problems"] == [
-        "node2: fabrik is 'ib'; allowed: fabric (no variable of this collection has that name)",
-        "node2: ipoip_interfaces is []; allowed: ipoib_interfaces (no variable of this collection has that name)",
-        "node2: kernel_module_load is ['ib_umad']; allowed: kernel_modules_load (no variable of this collection has that name)",
+        "node2: fabrik is 'ib'; allowed: fabric %s" % UNKNOWN,
+        "node2: ipoip_interfaces is []; allowed: ipoib_interfaces %s" % UNKNOWN,
+        "node2: kernel_module_load is ['ib_umad']; allowed: kernel_modules_load %s" % UNKNOWN,
     ]
 
 
+def test_an_unknown_name_is_refused_unless_the_site_owns_it() -> None:
+    (problem,) = validate("node2", ipoib_ifaces=[{"name": "ib0"}])["problems"]
+    assert problem.startswith("node2: ipoib_ifaces is [{'name': 'ib0'}]; allowed: ipoib_interfaces")
+    assert "failed" not in validate("node2", ipoib_prefix="10.20", rdma_own_variables=["ipoib_prefix"])
+    assert "failed" not in validate("node2", ipoib_outcome={}, rdma_site={}, rdma_pending=[])
+
+
+def test_what_the_site_owns_is_not_even_evaluated() -> None:
+    def template(value: t.Any) -> t.Any:
+        if value == "{{ nowhere }}":
+            raise AnsibleError("'nowhere' is undefined")
+        return value
+
+    assert "failed" not in validate("node2", template=template, ipoib_prefix="{{ nowhere }}", rdma_own_variables=["ipoib_prefix"])
+
+
 def test_facts_are_compared_where_they_are_there() -> None:
-    facts = {"rdma": {"ports": [], "netdevs": [], "os": {"id": "debian", "version": "12"}}}
+    found = {"ports": [], "netdevs": [], "os": {"id": "debian", "version": "12"}}
+    facts = {"rdma": marked(found)}
     (problem,) = validate("node3", rdma_ports=["mlx5_0/1"], ansible_facts=facts)["problems"]
     assert problem.startswith("node3: rdma_ports[0] is 'mlx5_0/1'; allowed: no port on a node without HCA")
     assert "failed" not in validate("node3", rdma_ports=["mlx5_0/1"])
+    # Those of a fact cache may be of another day.
+    for stale in (found, {**found, "run": "ansible-local-1"}):
+        assert "failed" not in validate("node3", rdma_ports=["mlx5_0/1"], ansible_facts={"rdma": stale})
 
 
 def test_what_is_wrong_with_all_is_said_by_the_first() -> None:

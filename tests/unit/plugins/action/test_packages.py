@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, NAMES, known_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,7 +65,7 @@ class Host:
         plugin._execute_module = self.execute
         plugin._low_level_execute_command = self.ask
         plugin._shared_loader_obj.action_loader.get = self.get
-        result: Answer = plugin.run(task_vars={"inventory_hostname": "node1", "ansible_facts": {"rdma": self.facts} if self.facts else {}})
+        result: Answer = plugin.run(task_vars={"inventory_hostname": "node1", "ansible_facts": {"rdma": marked(self.facts)} if self.facts else {}})
         return result
 
 

@@ -48,7 +48,7 @@ def seen(found: Found = FOUND) -> dict[str, t.Any]:
 
 
 def run(
-    plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | Exception | None = None, **task: t.Any
+    plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | Exception | None = None, facts: dict[str, t.Any] | None = None, **task: t.Any
 ) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
     """The result, and the arguments of each module execution."""
     fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
@@ -65,7 +65,7 @@ def run(
 
     action._execute_module = execute
     variables = {"inventory_hostname": "node1", "kernel_modules_load": ["ib-umad", "ib_srp"], "kernel_modules_options": {"mlx5_core": {"x": 1}}}
-    return action.run(task_vars=variables), executions
+    return action.run(task_vars={**variables, "ansible_facts": facts or {}}), executions
 
 
 def test_a_node_that_is_as_declared_is_not_visited() -> None:
@@ -144,6 +144,28 @@ def test_the_look_is_kept_only_where_that_is_declared_and_is_in_no_result() -> N
     _result, executions = run(rdma_facts, {}, {"changed": False, "ansible_facts": {}})
     assert executions == [{}]
     assert _looks.recall("node1", "kernel_modules") is None, "an older look is not kept beside newer facts"
+
+
+def test_facts_are_gathered_again_unless_this_run_has_gathered_them_all() -> None:
+    answer = {"changed": False, "ansible_facts": {"rdma": {"os": {}, "gpu": {}, "ports": []}}}
+    first, executions = run(rdma_facts, {"reuse": True, "gather": ["gpu", "ports"]}, answer)
+    assert len(executions) == 1
+    gathered = first["ansible_facts"]
+    assert {**gathered["rdma"], "run": ""} == {**answer["ansible_facts"]["rdma"], "run": ""}
+
+    def visits(facts: dict[str, t.Any], **arguments: t.Any) -> int:
+        _looks.keep("node1", seen())
+        result, executions = run(rdma_facts, {"reuse": True, "gather": ["gpu", "ports"], **arguments}, answer, facts=facts)
+        assert result.get("skipped", False) == (not executions)
+        assert (_looks.recall("node1", "kernel_modules") is None) == bool(executions)
+        return len(executions)
+
+    assert visits(gathered) == 0
+    assert visits(gathered, gather=["gpu", "usage"]) == 1
+    assert visits(gathered, reuse=False) == 1
+    # A fact cache has those of another run.
+    assert visits({"rdma": {**gathered["rdma"], "run": "ansible-local-1"}}) == 1
+    assert visits({"rdma": {"gpu": {}, "ports": []}}) == 1
 
 
 def test_only_the_user_of_the_run_can_read_it(folder: pathlib.Path) -> None:

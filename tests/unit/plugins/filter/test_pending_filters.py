@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.filter import merge_pending, pending_words
+from ansible_collections.rdma.ofed.plugins.filter import activation, merge_pending, pending_words
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 
 PARAMETER = Pending(Change(Kind.PARAMETER, "ib_ipoib", "send_queue_size", "128", "512", "driver_reload"))
@@ -38,3 +38,16 @@ def test_what_is_no_pending_change_is_refused(module: t.Any, entries: t.Any) -> 
     (function,) = module.FilterModule().filters().values()
     with pytest.raises(AnsibleFilterError, match="rdma_pending"):
         function(entries)
+
+
+@pytest.mark.parametrize(("allowed", "action"), [(True, "reload"), ("yes", "reload"), ("True", "reload"), (False, ""), ("false", ""), (0, "")])
+def test_consent(allowed: t.Any, action: str) -> None:
+    assert activation.activation([PARAMETER.result()], allow_reload=allowed) == action
+
+
+@pytest.mark.parametrize("value", ["maybe", "", None, [], 2])
+@pytest.mark.parametrize("name", ["allow_reload", "allow_reboot"])
+def test_what_is_no_boolean_is_no_consent(value: t.Any, name: str) -> None:
+    """`maybe` and texts such as `false` are true for Python."""
+    with pytest.raises(AnsibleFilterError, match=name):
+        activation.activation([PARAMETER.result()], **{name: value})

@@ -13,6 +13,6 @@ def test_a_problem_names_variable_value_and_what_is_allowed() -> None:
 
 
 def test_invalid_input_reports_every_problem() -> None:
-    error = InvalidInput([Problem("a", 1, "2"), Problem("b", "x", "y")], where="node1")
-    assert error.msg == "node1: a is 1; allowed: 2; b is 'x'; allowed: y"
+    error = InvalidInput([Problem("a", 1, "2"), Problem("b", "x", "y")])
+    assert error.msg == "a is 1; allowed: 2; b is 'x'; allowed: y"
     assert error.details["problems"] == ["a is 1; allowed: 2", "b is 'x'; allowed: y"]

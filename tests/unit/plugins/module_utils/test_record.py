@@ -8,7 +8,7 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data, decode, encode
 
 
 class Inner(t.NamedTuple):
@@ -46,3 +46,10 @@ def test_what_json_cannot_carry_is_refused() -> None:
 def test_what_has_another_form_is_refused(data: t.Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         decode(Outer, data)
+
+
+def test_results_and_facts_have_mappings_and_lists_at_every_level() -> None:
+    inner = {"name": "a", "number": 1}
+    assert as_data({"it": Outer((Inner("a", 1),), {"x": Inner("a", 1)}, maybe=Inner("a", 1), pair=(3, "e"))}) == {
+        "it": {"inners": [inner], "by_name": {"x": inner}, "names": frozenset(), "maybe": inner, "pair": [3, "e"], "anything": None}
+    }

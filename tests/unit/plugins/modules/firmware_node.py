@@ -6,15 +6,12 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 import threading
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
-TEXT = "mstconfig, mstflint 4.21.0, Git SHA Hash: N/A"
-JSON = "mstconfig, mstflint 4.31.0, Git SHA Hash: N/A"
 TYPES = {"0x1017": "ConnectX5", "0x101b": "ConnectX6"}
 
 
@@ -110,11 +107,10 @@ class Node:
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
-        self.tmpdir = str(root)
         self.check_mode = False
         self.params: dict[str, t.Any] = {}
         self.cards: dict[str, Card] = {}
-        self.versions = {"mstconfig": TEXT}
+        self.tools = {"mstconfig"}
         self.blind: set[str] = set()
         """Programs that don't know the cards."""
         self.clash: frozenset[str] = frozenset({"no such parameter"})
@@ -143,7 +139,7 @@ class Node:
         return self.cards.setdefault(pci, next((card for card in self.cards.values() if card.pci[:-1] == pci[:-1]), Card(pci)))
 
     def has(self, tool: str) -> bool:
-        return tool in self.versions
+        return tool in self.tools
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         with self._lock:
@@ -152,12 +148,10 @@ class Node:
 
     def _answer(self, argv: list[str]) -> Output:
         tool, words = argv[0], argv[1:]
-        if words == ["-v"]:
-            return Output(0, self.versions[tool] + "\n", "")
         options: dict[str, str] = {}
         while words[0].startswith("-"):
             option = words.pop(0)
-            options[option] = words.pop(0) if option in ("-d", "-j", "-f") else ""
+            options[option] = words.pop(0) if option in ("-d", "-f") else ""
         card = self.cards[options["-d"]]
         if tool in self.blind:
             return Output(3, "-E- Unsupported device\n", "")
@@ -197,12 +191,6 @@ class Node:
         if wanted and any(row[-1] for row in rows.values()):
             # mstconfig 4.31: one such parameter marks all that were asked for by name.
             rows = {name: (*row[:-1], True) for name, row in rows.items()}
-        if "-j" in options:
-            states = ("default_value", "current_value", "next_value") if card.knows_states else ("next_value",)
-            table = {name: {**dict(zip(states, row[-1 - len(states) : -1])), "read_only": row[-1]} for name, row in rows.items()}
-            text = json.dumps({"Device #1": {"device": card.pci, "device_type": "ConnectX5", "name": "N/A", "tlv_configuration": table}})
-            pathlib.Path(options["-j"]).write_text(text, encoding="utf-8")
-            return Output(0, "\nQuery output saved to %s successfully\n" % options["-j"], "")
         header = "Default         Current         Next Boot" if card.knows_states else "Next Boot"
         text = "\nDevice #1:\n----------\n\nDevice:         %s\n\nConfigurations:            %s\n" % (card.pci, header)
         for name, row in rows.items():

@@ -13,7 +13,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
 from module_files import ModuleFiles
@@ -295,13 +296,13 @@ class FakeNode:
         if self.lazy and words[0] == "reload":
             return
         for path in sorted((self.root / "etc/systemd/network").glob("*.network")):
-            parsed = _networkd.sections(path.read_text())
+            parsed = sections(path.read_text())
             name = dict(parsed["Match"])["Name"]
             netdev = path.with_suffix(".netdev")
             if name not in self.addresses and not netdev.exists():
                 continue
             if name not in self.addresses:
-                made = _networkd.sections(netdev.read_text())
+                made = sections(netdev.read_text())
                 if "Bond" in made:
                     raise AssertionError("networkd makes no bond that its ports can enter")
                 self.appear(name, name.rpartition(".")[0], dict(made["IPoIB"])["Mode"])
@@ -388,7 +389,7 @@ class FakeNode:
         self.profiles = {}
         for path in sorted((self.root / _networkmanager.DIRECTORY[1:]).glob("*.nmconnection")):
             assert path.stat().st_mode & 0o077 == 0, "NetworkManager ignores what others can read"
-            profile = {(section, key): value for section, key, value in _networkmanager.entries(path.read_text())}
+            profile = {(section, key): value for section, pairs in sections(path.read_text()).items() for key, value in pairs}
             self.profiles[profile["connection", "uuid"]] = profile
         for name, uuid in list(self.active.items()):
             if uuid not in self.profiles:
@@ -440,9 +441,10 @@ class FakeNode:
             self.unlink(name)
 
     def call(self, check: bool = False, environ: t.Mapping[str, str] | None = None, **options: t.Any) -> dict[str, t.Any]:
+        """Run the module. It has the consent to remove everything, unless `options` say otherwise."""
         self.argv = []
         module = t.cast(t.Any, FakeModule(check))
-        return converge(module, self, Options(**options), environ=environ or {}, root=str(self.root))
+        return converge(module, self, Options(**{"allow_removal": True, **options}), environ=environ or {}, root=str(self.root))
 
 
 def _routes(pairs: t.Sequence[tuple[str, str]]) -> list[tuple[str, str, int]]:

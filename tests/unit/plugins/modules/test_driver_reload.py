@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import subprocess
 import time
 import typing as t
 
 import pytest
+import signing
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _usage
@@ -20,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge, _look, _plan
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge, _look, _plan, _steps
 from ansible_collections.rdma.ofed.plugins.modules import driver_reload
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,6 +107,9 @@ class Node:
         if argv[0] == "systemctl":
             return Output(0, "\n\n".join("Id=%s\nLoadState=loaded\nActiveState=active" % name for name in self.active), "")
         assert argv[0] == "modinfo"
+        if argv[1].startswith("/"):
+            builds = {path: "old" if "/kernel/" in path else "new" for path in argv[1:]}
+            return Output(0, "".join("filename:       %s\nsrcversion:     %s\n" % build for build in builds.items()), "")
         known = [name for name in argv[1:] if name in self.disk]
         text = "".join("filename:       /lib/modules/x/updates/dkms/%s.ko\nsrcversion:     %s\n" % (name, self.disk[name]) for name in known)
         return Output(0 if len(known) == len(argv) - 1 else 1, text, "")
@@ -143,6 +148,8 @@ class Node:
             return self.unload(argv[2])
         if argv[0] == "rmmod":
             return self.unload(argv[1])
+        if argv[0] == "sh":
+            self.put_back(argv[4].split(), argv[5:])
         if argv[:2] == ["modprobe", "-a"]:
             for name in argv[2:]:
                 self.load(name)
@@ -151,6 +158,16 @@ class Node:
         if argv[0] == "/etc/init.d/openibd":
             return self.openibd(argv[1].replace("force-", ""))
         return 0, ""
+
+    def put_back(self, names: list[str], files: list[str]) -> None:
+        """What the shell does; the script itself runs in a test of its own."""
+        if all(name in self.kernel for name in names):
+            return
+        self.save()
+        for name in names:
+            self.unload(name)
+        for file in files:
+            self.kernel.setdefault(os.path.basename(file)[:-3], "old")
 
     def launch(self, run: t.Any, name: str, directory: str, *, script: str, root: str) -> None:
         with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
@@ -183,7 +200,7 @@ def vendors(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 def prepared(found: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.setattr(jobs, "_launch", found.launch)
     real = _usage.read_usage
-    monkeypatch.setattr(_look, "read_usage", lambda root, netdevs: tuple(sorted({*found.users, *real(root, netdevs)})))
+    monkeypatch.setattr(_look, "read_usage", lambda root, netdevs, ssh: tuple(sorted({*found.users, *real(root, netdevs, ssh)})))
     monkeypatch.setattr(_look, "read_ssh", lambda *_arguments, **_named: found.ssh)
     return found
 
@@ -210,6 +227,82 @@ def converge(node: Node, **params: t.Any) -> dict[str, t.Any]:
 
 
 CHANGE = "driver: as loaded -> as installed"
+
+
+def test_the_former_driver_comes_back_where_the_new_one_is_refused(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel's own modules stay on disk beside those of the vendor."""
+    for name in LOADED:
+        node.write("lib/modules/%s/kernel/drivers/%s.ko" % (RELEASE, name), "")
+    before, real = dict(node.kernel), node.load
+    monkeypatch.setattr(node, "load", lambda name: None if name.startswith("mlx5") else real(name))
+    with pytest.raises(CommandFailed, match="is still another build than on disk"):
+        ask(node)
+    assert node.kernel == before
+
+
+def test_half_of_the_former_driver_is_not_put_back(node: Node) -> None:
+    for name in LOADED[1:]:
+        node.write("lib/modules/%s/kernel/drivers/%s.ko" % (RELEASE, name), "")
+    assert ask(node)["changed"]
+    assert not any(argv[0] == "sh" for argv in node.steps)
+
+
+def test_the_script_that_puts_the_former_driver_back(tmp_path: pathlib.Path) -> None:
+    """Run by a shell on a kernel made of folders: one module of the new driver was loaded, the other refused."""
+    sys_module, tools = tmp_path / "sys", tmp_path / "bin"
+    (sys_module / "ib_core").mkdir(parents=True)
+    (sys_module / "ib_core/new").touch()
+    tools.mkdir()
+    for tool, text in (("rmmod", 'rm -r %s/"$1"'), ("insmod", 'name=${1##*/}; mkdir %s/"${name%%%%.ko}"')):
+        (tools / tool).write_text("#!/bin/sh\n%s\n" % (text % sys_module), encoding="utf-8")
+        (tools / tool).chmod(0o755)
+    script = _steps._PUT_BACK.replace("/sys/module", str(sys_module))
+    argv = ["sh", "-c", script, "sh", "mlx5_core ib_core", "/lib/ib_core.ko", "/lib/mlx5_core.ko"]
+    for _again in range(2):
+        subprocess.run(argv, check=True, env={"PATH": "%s:%s" % (tools, os.environ["PATH"])})
+        assert sorted(path.name for path in sys_module.iterdir()) == ["ib_core", "mlx5_core"]
+        assert not (sys_module / "ib_core/new").exists()
+
+
+@pytest.fixture(scope="session", name="signer")
+def key_of_dkms(tmp_path_factory: pytest.TempPathFactory) -> signing.Signer:
+    return signing.make_signer(tmp_path_factory.mktemp("keys"), "DKMS module signing key")
+
+
+def demand_signatures(node: Node, module: bytes, keys: str) -> None:
+    node.write("sys/module/module/parameters/sig_enforce", "Y\n")
+    node.write("proc/keys", keys)
+    for name in node.disk:
+        path = node.root / ("lib/modules/%s/updates/dkms/%s.ko" % (RELEASE, name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(module)
+
+
+@pytest.mark.parametrize("policy", ["if_idle", "force", "reboot", "never"])
+def test_a_driver_whose_signature_is_not_trusted_replaces_none(node: Node, signer: signing.Signer, policy: str) -> None:
+    """Signed by a key that nobody enrolled: the kernel would refuse it, after a reboot as well."""
+    before = dict(node.kernel)
+    for module in (signer.sign("-nocerts"), signing.UNSIGNED):
+        demand_signatures(node, module, "")
+        for check in (True, False):
+            with pytest.raises(Refused, match="mokutil --import"):
+                ask(node, check, policy=policy)
+    assert node.kernel == before and node.steps == []
+
+
+def test_a_driver_whose_signature_is_trusted_is_loaded(node: Node, signer: signing.Signer) -> None:
+    demand_signatures(node, signer.sign("-nocerts"), signer.listed())
+    assert converge(node)["changed"]
+    assert set(node.kernel.values()) == {"new"}
+
+
+def test_what_the_kernel_does_not_load_is_no_success(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """modprobe's exit status is that of its last module only."""
+    real = node.load
+    monkeypatch.setattr(node, "load", lambda name: None if name in ("mlx5_core", "mlx5_ib") else real(name))
+    with pytest.raises(CommandFailed, match="did not load mlx5_core, mlx5_ib") as caught:
+        ask(node)
+    assert caught.value.details["reboot_required"] and caught.value.details["changed"]
 
 
 def test_the_same_build_stays(node: Node) -> None:

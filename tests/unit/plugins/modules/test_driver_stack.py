@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections
 import hashlib
 import io
 import itertools
@@ -27,6 +28,7 @@ from made_bundles import make_archive, make_bundle
 from module_results import pending_words
 from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node
 
+_DISK = collections.namedtuple("_DISK", "total used free")
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"
 
 
@@ -41,7 +43,8 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 
 def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
-    return _converge.converge(Module(check, **params), node, str(node.root))  # type: ignore[arg-type]
+    # These tests are about how a stack is replaced, not whether it may be.
+    return _converge.converge(Module(check, **{"allow_upgrade": True, **params}), node, str(node.root))  # type: ignore[arg-type]
 
 
 def installer(node: Node, name: str = BUNDLE, **params: t.Any) -> dict[str, t.Any]:
@@ -105,6 +108,7 @@ def test_a_first_installation_in_words(node: Node) -> None:
         "before": {"kind": "inbox", "version": "44.0"},
         "after": {"kind": "mlnx_ofed", "version": "23.10-0.5.5.0"},
         "replaced": True,
+        "withheld": False,
     }
     assert converge(node, "new") == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
     stages = [argv[0] if "/" not in argv[0] else argv[0].rsplit("/", 1)[1] for argv in node.steps]
@@ -241,7 +245,7 @@ def kept(node: Node) -> list[str]:
 def test_an_archive_is_unpacked_checked_and_its_folder_named_for_cleaning(node: Node) -> None:
     path, checksum = archive(node)
     assert ask(node, bundle=str(path), bundle_checksum=checksum)["changes"]
-    assert [argv[0] if "install" not in argv[0] else "installer" for argv in node.steps] == ["tar", "mv", "grep", "installer", "rm"]
+    assert [argv[0] if "install" not in argv[0] else "installer" for argv in node.steps] == ["tar", "mv", "rm", "grep", "installer", "rm"]
     assert node.steps[-1][:3] == ["rm", "-rf", "--"]
     assert node.steps[-1][3].startswith(str(node.root / "var/lib/rdma.ofed/bundles/MLNX_OFED"))
     assert str(path) not in node.steps[-1]
@@ -293,7 +297,7 @@ def test_a_bundle_is_downloaded_only_to_be_installed(node: Node) -> None:
     node.served = b"not it"
     with pytest.raises(CommandFailed, match=r"https://mirror.*its sha256 is .* instead of %s\. Nothing was unpacked, no package was changed" % checksum[7:]):
         ask(node, **wish)
-    assert [argv[1].rpartition("/")[2] for argv in node.steps] == ["download.py"]
+    assert [argv[1].rpartition("/")[2] for argv in node.steps if argv[0] != "rm"] == ["download.py"]
     assert not (node.root / "var/lib/rdma.ofed/bundles").exists()
     assert node.packages == INBOX
     node.served = path.read_bytes()
@@ -302,6 +306,35 @@ def test_a_bundle_is_downloaded_only_to_be_installed(node: Node) -> None:
     assert ask(node, **wish)["changes"] == []
     assert len(node.asked) == 2
     assert (node.steps[-1][0], kept(node)) == ("rm", [])
+
+
+def test_a_bundle_that_does_not_fit_is_refused_before_it_is_unpacked(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, _checksum = archive(node)
+    asked = []
+
+    def little(folder: str) -> tuple[int, int, int]:
+        asked.append(folder)
+        return _DISK(1, 1, 0)
+
+    monkeypatch.setattr(shutil, "disk_usage", little)
+    for check in (True, False):
+        with pytest.raises(Refused, match=r"ofed_bundle: to unpack %s takes \d+ MB, and there are 0 MB free in .* nothing was changed" % path):
+            ask(node, check, bundle=str(path))
+    assert (node.steps, node.packages) == ([], INBOX)
+    assert all(folder.startswith(str(node.root)) for folder in asked)
+
+
+def test_a_file_system_that_fills_while_a_bundle_is_unpacked(node: Node) -> None:
+    path, _checksum = archive(node)
+    node.faults = {"--extract": (2, "tar: MLNX/DEBS/ucx.deb: Cannot write: No space left on device\n")}
+    for _run in range(2):
+        with pytest.raises(CommandFailed, match=r"%s could not be unpacked: the file system of .* is full\. .* removed again" % path):
+            ask(node, bundle=str(path))
+        assert node.steps[-1][:3] == ["rm", "-rf", "--"]
+        assert node.steps[-1][3].endswith(".part")
+        assert node.packages == INBOX
+    node.faults = {}
+    assert ask(node, bundle=str(path))["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
 
 
 def test_a_file_that_is_here_is_not_downloaded_again_and_another_one_is(node: Node) -> None:
@@ -448,6 +481,7 @@ def test_a_job_for_something_else_is_only_waited_for(node: Node) -> None:
         "before": {"kind": "doca", "version": "2.9.1"},
         "after": {"kind": "mlnx_ofed", "version": "23.10-0.5.5.0"},
         "replaced": True,
+        "withheld": False,
     }
 
 

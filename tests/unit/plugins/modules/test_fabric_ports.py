@@ -18,14 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 TEXT = (pathlib.Path(__file__).parents[3] / "corpus/iblinkinfo/sim_4hca_line_mode.txt").read_text(encoding="utf-8")
-ALL = {
-    "0x0000000000100001": "Hca1",
-    "0x0000000000100004": "Hca2",
-    "0x0000000000100007": "Hca3",
-    "0x000000000010000a": "Hca4",
-    "0x0000000000200000": "Switch1",
-    "0x0000000000200001": "Switch2",
-}
 HCA4 = {"port_guid": "0x000000000010000a", "node_description": "Hca4"}
 WITHOUT_HCA4 = "".join(line for line in TEXT.splitlines(True) if "Hca4" not in line)
 
@@ -61,11 +53,6 @@ def compare(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, wait: float
     fabric = Fabric(*answers)
     monkeypatch.setattr(active, "time", fabric)
     return active.compare(fabric, wait, str(tmp_path)), fabric.now
-
-
-def test_the_ends_of_active_links_are_listed() -> None:
-    assert active.parse_links(TEXT) == ALL
-    assert active.parse_links("") == {}
 
 
 def test_what_is_missing_is_named(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,5 +91,4 @@ def test_what_is_kept_is_read_and_what_is_gone_was_there(before: dict[str, str],
 
 @given(st.text())
 def test_any_text(text: str) -> None:
-    active.parse_links(text)
     active.read_record(text)

@@ -239,3 +239,20 @@ def test_the_connection_of_the_run_is_not_cut(tmp_path: pathlib.Path) -> None:
     with pytest.raises(Refused, match="the connection of this run goes through"):
         node.call(environ=environ, state="absent")
     assert node.argv == []
+
+
+def test_giving_up_all_interfaces_needs_consent(tmp_path: pathlib.Path) -> None:
+    node = FakeNode(tmp_path, "systemd-networkd", CAPABLE)
+    node.appear("ib0")
+    node.call(interfaces=IB0)
+    for check in (True, False):
+        with pytest.raises(Refused, match="rdma_allow_removal"):
+            node.call(check=check, interfaces=[], allow_removal=False)
+    assert node.call(interfaces=[{"name": "ib0", "state": "absent"}], allow_removal=False)["changed"]
+
+
+def test_absent_is_consent(tmp_path: pathlib.Path) -> None:
+    node = FakeNode(tmp_path, "systemd-networkd", CAPABLE)
+    node.appear("ib0")
+    node.call(interfaces=IB0)
+    assert node.call(interfaces=[], state="absent", allow_removal=False)["changed"]

@@ -267,7 +267,11 @@ def test_secure_boot(node: Node) -> None:
     node.write("boot/grub/grub.cfg", MENU % OLD)
     with pytest.raises(Refused, match="mokutil --import"):
         ask(node, "refuse")
+    # Signed is not trusted: dkms signs with a key of its own, which the kernel does not know until it is enrolled.
     node.signer = "DKMS module signing key"
+    with pytest.raises(Refused, match='signed by "DKMS module signing key", which this kernel does not trust'):
+        ask(node, "refuse")
+    node.write("proc/keys", "0a5bd1a3 I------     1 perm 1f030000     0     0 asymmetri DKMS module signing key: 6ccece7e4c: X509.rsa 7e4c6c0d []\n")
     assert ask(node, "refuse")["changes"] == []
 
 
@@ -343,7 +347,7 @@ def test_a_bundle_from_elsewhere(node: Node) -> None:
     assert ask(node, bundle="/srv" + name, bundle_on="controller", digest=checksum)["bundle_needed"] == "transfer"
     changes = ask(node, check=True, bundle="/srv" + name, bundle_on="controller")["changes"]
     assert ask(node, bundle="https://mirror.example.org" + name, bundle_checksum=checksum)["changes"] == changes
-    assert [argv[1].rpartition("/")[2] if "python" in argv[0] else argv[0] for argv in node.steps[:4]] == ["download.py", "tar", "mv", "grep"]
+    assert [argv[1].rpartition("/")[2] if "python" in argv[0] else argv[0] for argv in node.steps[:5]] == ["download.py", "tar", "mv", "rm", "grep"]
     assert not (node.root / "var/lib/rdma.ofed/bundles").exists()
 
 

@@ -11,20 +11,20 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_apply, _session
-from firmware_node import JSON, TEXT, Node, Parameter
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
+from firmware_node import Node, Parameter
 from module_results import pending_words
 
 FIRST, SECOND, THIRD = "0000:03:00.0", "0000:81:00.0", "0000:82:00.0"
 
 
-@pytest.fixture(name="node", params=[TEXT, JSON], ids=["text", "json"])
-def dual_port_card(request: pytest.FixtureRequest, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+@pytest.fixture(name="node")
+def dual_port_card(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     """One card with two functions."""
     monkeypatch.setattr(_session, "WAITS", (0.0, 0.0))
     node = Node(tmp_path)
-    node.versions["mstconfig"] = request.param
     node.add(FIRST, "mlx5_0")
     node.add("0000:03:00.1", "mlx5_1")
     return node
@@ -33,7 +33,8 @@ def dual_port_card(request: pytest.FixtureRequest, tmp_path: pathlib.Path, monke
 def converge(node: Node, entries: t.Any, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
     node.calls.clear()
     node.check_mode = check
-    defaults = {"missing": "fail", "tool": "auto", "backup": False, "backup_dir": str(node.root / "backups"), "lock_timeout": 5}
+    folder = str(node.root / "backups")
+    defaults = {"missing": "fail", "tool": "auto", "backup": False, "backup_dir": folder, "allow_container": True, "lock_timeout": 5}
     node.params = {**defaults, **params, "devices": entries}
     module: t.Any = node
     return _config_apply.converge(module, node, str(node.root))
@@ -50,6 +51,17 @@ def verbs(node: Node) -> list[str]:
 
 
 WANTED = {"LINK_TYPE_P1": "eth", "SRIOV_EN": True, "NUM_OF_VFS": "0x10", "HOST_CHAINING_DESCRIPTORS[0..1]": [3, 5]}
+
+
+def test_a_container_does_not_own_the_cards(node: Node) -> None:
+    """The build host's cards, seen from the container in which an image is made."""
+    node.root.joinpath(".dockerenv").touch()
+    for check in (True, False):
+        with pytest.raises(Refused, match="hca_firmware_allow_container"):
+            run(node, {"NUM_OF_VFS": 4}, check, allow_container=False)
+    assert "set" not in verbs(node)
+    assert run(node, {"NUM_OF_VFS": 4}, allow_container=True)["changed"]
+    assert not run(node, {"NUM_OF_VFS": 4}, allow_container=False)["changed"]
 
 
 def test_set_then_nothing_then_a_restart(node: Node) -> None:
@@ -76,7 +88,6 @@ def test_set_then_nothing_then_a_restart(node: Node) -> None:
     (device,) = after["devices"]
     assert device["functions"] == [FIRST, "0000:03:00.1"] and device["rdma"] == ["mlx5_0", "mlx5_1"]
     assert device["parameters"]["LINK_TYPE_P1"] == {"default": "IB(1)", "current": "ETH(2)", "next": "ETH(2)"}
-    assert not list(node.root.glob("*.json"))
 
 
 def test_only_what_differs_is_set(node: Node) -> None:
@@ -296,21 +307,19 @@ def test_a_card_that_goes_while_it_is_asked_is_no_wrong_value(node: Node) -> Non
 
 
 def test_the_other_program_where_one_does_not_know_the_card(node: Node) -> None:
-    node.versions["mlxconfig"] = "mlxconfig, mft 4.30.1-113, built on Dec 1 2024"
+    node.tools.add("mlxconfig")
     node.blind = {"mstconfig"}
     assert run(node, {"NUM_OF_VFS": 4})["devices"][0]["tool"] == "mlxconfig"
     node.blind = {"mlxconfig"}
     assert run(node, {"NUM_OF_VFS": 5})["devices"][0]["tool"] == "mstconfig"
     with pytest.raises(CommandFailed, match="Unsupported device"):
         run(node, {"NUM_OF_VFS": 6}, tool="mlxconfig")
-    node.versions.clear()
+    node.tools.clear()
     with pytest.raises(Unsupported, match="mstflint"):
         run(node, {"NUM_OF_VFS": 4})
 
 
-@pytest.mark.parametrize("version", [TEXT, JSON])
-def test_a_read_only_parameter_does_not_lock_those_beside_it(node: Node, version: str) -> None:
-    node.versions["mstconfig"] = version
+def test_a_read_only_parameter_does_not_lock_those_beside_it(node: Node) -> None:
     assert run(node, {"SAFE_MODE_ENABLE": True, "NUM_OF_VFS": 16})["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 16"]
     with pytest.raises(InvalidInput) as caught:
         run(node, {"SAFE_MODE_ENABLE": False, "NUM_OF_VFS": 8})
@@ -340,6 +349,6 @@ def test_selectors_that_choose_nothing(node: Node) -> None:
 
 
 def test_another_run_holds_the_card(node: Node) -> None:
-    with _config_apply._locked([FIRST], 1, str(node.root)), pytest.raises(RdmaError, match="process"):
+    with card_locks([FIRST], 1, str(node.root)), pytest.raises(RdmaError, match="process"):
         run(node, {"NUM_OF_VFS": 4}, lock_timeout=0)
-    assert node.calls == [["mstconfig", "-v"]]
+    assert node.calls == []

@@ -42,10 +42,9 @@ def recorded(name: str) -> str:
 
 
 class Module:
-    def __init__(self, folder: pathlib.Path, check_mode: bool = False, **params: t.Any) -> None:
+    def __init__(self, check_mode: bool = False, **params: t.Any) -> None:
         self.check_mode = check_mode
         self.params = {**DEFAULTS, **params}
-        self.tmpdir = str(folder)
         self.warnings: list[str] = []
 
     def warn(self, text: str) -> None:
@@ -76,8 +75,6 @@ class Tools:
         if argv[0] == "mstflint":
             running, burned = self.firmware[pci]
             return Output(0, FLINT % (burned, running), "")
-        if argv == ["mstconfig", "-v"]:
-            return Output(0, "mstconfig, mstflint 4.21.0, Git SHA Hash: N/A", "")
         if argv[0] == "mstconfig":
             rows = (("LINK_TYPE_P1", "IB(1)", *self.links[pci]), ("NUM_OF_VFS", "0", "8", "8"))
             return Output(0, CONFIG % (pci, "\n".join("         %-36s%-16s%-16s%-16s" % row for row in rows)), "")
@@ -115,7 +112,7 @@ def root(tmp_path: pathlib.Path) -> str:
 
 
 def converge(root: str, tools: Tools, tmp_path: pathlib.Path, check_mode: bool = False, **params: t.Any) -> dict[str, t.Any]:
-    return _reset_apply.converge(t.cast(t.Any, Module(tmp_path, check_mode, **params)), tools, {}, root=root)
+    return _reset_apply.converge(t.cast(t.Any, Module(check_mode, **params)), tools, {}, root=root)
 
 
 def test_a_query_says_what_is_pending_and_touches_nothing(root: str, tmp_path: pathlib.Path) -> None:
@@ -162,7 +159,7 @@ def test_users_of_one_card_do_not_hold_back_another(root: str, tmp_path: pathlib
         device.mkdir(parents=True)
         (device / "ibdev").write_text("mlx5_%d\n" % index)
     for user, refused in ((User("process", "mpi", "pid 7", ("uverbs2",)), False), (User("process", "mpi", "pid 7", ("uverbs1",)), True)):
-        monkeypatch.setattr(_reset_look, "read_usage", lambda root, netdevs, user=user: (user,))
+        monkeypatch.setattr(_reset_look, "read_usage", lambda root, netdevs, ssh, user=user: (user,))
         tools = Tools()
         if refused:
             with pytest.raises(Refused, match=r"in use by mpi \(pid 7\)"):
@@ -174,7 +171,7 @@ def test_users_of_one_card_do_not_hold_back_another(root: str, tmp_path: pathlib
 
 
 def test_a_subnet_manager_and_missing_helpers_are_named_before_the_reset(root: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_reset_look, "read_usage", lambda root, netdevs: (User("sm", "opensm", "pid 8"),))
+    monkeypatch.setattr(_reset_look, "read_usage", lambda root, netdevs, ssh: (User("sm", "opensm", "pid 8"),))
     tools = Tools(absent=["setpci"])
     with pytest.raises(Refused, match=r"setpci is not installed.*opensm runs on this node"):
         converge(root, tools, tmp_path, state="reset")
@@ -183,7 +180,7 @@ def test_a_subnet_manager_and_missing_helpers_are_named_before_the_reset(root: s
 
 
 def test_nothing_is_refused_where_nothing_is_pending(root: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_reset_look, "read_usage", lambda root, netdevs: (User("sm", "opensm", "pid 8"),))
+    monkeypatch.setattr(_reset_look, "read_usage", lambda root, netdevs, ssh: (User("sm", "opensm", "pid 8"),))
     assert converge(root, Tools(), tmp_path, state="reset", adapters=[SECOND])["changed"] is False
 
 

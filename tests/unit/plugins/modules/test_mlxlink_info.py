@@ -54,8 +54,7 @@ class Says:
         self.argv.append(list(argv))
         if FIRST not in argv:
             return Output(1, "\x1b[31m \n\x1b[0m \n", EMULATED)
-        output = {"result": {"output": parse_text(BF3)}, "status": {"code": 0, "message": "success"}}
-        return Output(0, json.dumps(output), "")
+        return Output(0, BF3, "")
 
 
 def test_a_port_that_can_not_be_asked_is_no_failure(root: str) -> None:

@@ -39,7 +39,7 @@ DEFAULTS: dict[str, t.Any] = {
     "missing_image": "fail",
     "allow_downgrade": False,
     "allow_another_psid_that_may_destroy_the_adapter": False,
-    "allow_in_container": True,
+    "allow_container": True,
     "burn_timeout": 3600,
     "lock_timeout": 0,
 }
@@ -376,10 +376,10 @@ def test_secure_firmware_keeps_its_psid(cards: Cards, root: pathlib.Path) -> Non
 def test_a_container_does_not_own_the_cards(cards: Cards, root: pathlib.Path) -> None:
     (root / ".dockerenv").touch()
     for check in (True, False):
-        with pytest.raises(Refused, match="allow_in_container"):
-            run(cards, root, check=check, allow_in_container=False)
+        with pytest.raises(Refused, match="allow_container"):
+            run(cards, root, check=check, allow_container=False)
     assert cards.burns == []
-    assert run(cards, root, state="query", allow_in_container=False)["adapters"]
+    assert run(cards, root, state="query", allow_container=False)["adapters"]
 
 
 def test_without_the_tool(cards: Cards, root: pathlib.Path) -> None:

@@ -62,8 +62,8 @@ class Module:
 class Tools:
     """sminfo answers with a master, smpquery with a description; C(bare) is a node where nothing is installed."""
 
-    def __init__(self, bare: bool = False, description: str = "MF0;switch") -> None:
-        self.bare, self.description = bare, description
+    def __init__(self, bare: bool = False, description: str = "MF0;switch", master: str = MASTER) -> None:
+        self.bare, self.description, self.master = bare, description, master
         self.calls: list[list[str]] = []
 
     def has(self, tool: str) -> bool:
@@ -72,7 +72,9 @@ class Tools:
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         self.calls.append(list(argv))
         if argv[0] == "sminfo":
-            return Output(0, MASTER, "")
+            return Output(0, self.master, "")
+        if argv[0] == "saquery":
+            return Output(0, "", "")
         return Output(0, "Node Description:..%s\n" % self.description, "")
 
 
@@ -207,6 +209,33 @@ def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: p
     assert ("service %s enabled: yes -> no" % unit in done) == stops
     assert result["changes"] == done
     assert bool(result["reasons"]) == alone
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_the_only_subnet_manager_is_removed_with_consent(check: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = "rdma-opensm@ib.service"
+    done: list[str] = []
+    found = Found(running=(unit, "opensm.service"), strays=(7,), recorded=("opensmd.service", "package"), masked=("opensmd.service", "opensm@.service"))
+    monkeypatch.setattr(_converge, "look", lambda run, **_: found._replace(files={"/etc/rdma-ofed/opensm/ib/opensm.conf": "guid %s\n" % PORT.port_guid}))
+    monkeypatch.setattr(_converge, "read_ports", lambda: (PORT._replace(phys_state="LinkUp"),))
+    monkeypatch.setattr(_converge, "apply", lambda module, run, plan, before_end: done.extend(change.words() for change in plan.changes))
+    alone = Tools(master="sminfo: sm lid 1 sm guid 0x100001, activity count 7 priority 14 state 3 SMINFO_MASTER\n")
+    with pytest.raises(Refused, match=r"rdma-opensm@ib\.service is the only subnet manager.*rdma_allow_removal: true"):
+        _converge.converge(t.cast(t.Any, Module(check, state="absent", wait_timeout=0)), alone)
+    assert done == []
+    assert not (check and any(argv[0] == "systemctl" for argv in alone.calls))
+    result = _converge.converge(t.cast(t.Any, Module(check, state="absent", wait_timeout=0, allow_removal=True)), alone)
+    # What others run, and what others masked, stays.
+    assert result["changes"] == [
+        "service rdma-opensm@ib.service: running -> stopped",
+        "remove file /etc/rdma-ofed/opensm/ib/opensm.conf",
+        "service opensmd.service masked: yes -> no",
+        "remove file /etc/rdma-ofed/opensm/record",
+    ]
+    assert done == ([] if check else result["changes"])
+    assert result["package_recorded"]
+    # Another one is master: nothing is lost.
+    assert _converge.converge(t.cast(t.Any, Module(check, state="absent")), Tools())["changed"]
 
 
 def test_masking_is_a_link_even_without_systemd(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

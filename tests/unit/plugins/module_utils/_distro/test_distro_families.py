@@ -40,8 +40,8 @@ def test_a_family_has_packages_for_every_purpose(family: Family) -> None:
 def test_a_family_is_found_by_its_distributions(family: Family) -> None:
     assert registry.by_name(family.name) is family
     for item in family.distributions:
-        assert registry.family_of(item.id) is family
-        assert registry.family_of("some-rebuild", "other " + item.id.upper()) is family
+        assert registry.by_name(registry.family_name(item.id)) is family
+        assert registry.by_name(registry.family_name("some-rebuild", "other " + item.id.upper())) is family
         assert registry.DISTRIBUTIONS[item.id] == item
 
 
@@ -51,8 +51,8 @@ def test_a_distribution_is_of_one_family() -> None:
 
 
 def test_what_is_of_no_family() -> None:
-    assert registry.family_of("alpine") is None
-    assert registry.family_name("alpine") == "Unknown"
+    assert registry.family_name("alpine") == registry.UNKNOWN == "Unknown"
+    assert registry.by_name(registry.UNKNOWN) is None
     assert registry.family_name("arch") == "Arch"
     assert registry.by_name("Arch") is None
     assert registry.by_name(["Debian"]) is None

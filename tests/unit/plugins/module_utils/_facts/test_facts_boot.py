@@ -234,11 +234,11 @@ INBOX = "kernel/drivers/infiniband/core/ib_core.ko: kernel/net/core/x.ko\n"
 
 
 def test_whose_modules(tmp_path: pathlib.Path) -> None:
-    assert _kernels.parse_stack(INBOX, "") == "inbox"
-    assert _kernels.parse_stack("", "kernel/drivers/infiniband/core/ib_core.ko\n") == "inbox"
+    assert _kernels.stack_of(_kernels.module_files(INBOX)) == "inbox"
+    assert _kernels.stack_of(_kernels.module_files("kernel/drivers/infiniband/core/ib_core.ko\n")) == "inbox"
     for path in ("updates/dkms/ib_core.ko", "extra/mlnx-ofa_kernel/drivers/infiniband/core/ib_core.ko.xz", "weak-updates/mlnx-ofa_kernel/ib_core.ko"):
-        assert _kernels.parse_stack(path + ": updates/dkms/mlx_compat.ko\n", "") == "ofed"
-    assert _kernels.parse_stack("kernel/fs/ext4/ext4.ko:\n", "") == "none"
+        assert _kernels.stack_of(_kernels.module_files(path + ": updates/dkms/mlx_compat.ko\n")) == "ofed"
+    assert _kernels.stack_of(_kernels.module_files("kernel/fs/ext4/ext4.ko:\n")) == "none"
 
 
 def test_dkms(tmp_path: pathlib.Path) -> None:

@@ -10,9 +10,9 @@ import typing as t
 import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import parse_links
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import parse_links
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ofed_info
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,23 +35,8 @@ Version: 1
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "spelling", "version"),
-    [
-        ("mlnx_23_10.txt", "MLNX_OFED_LINUX", "23.10-5.1.4.0"),
-        ("ofed_internal_23_07.txt", "OFED-internal", "23.07-0.5.0"),
-        ("ofed_internal_5_0.txt", "OFED-internal", "5.0-1.0.0.0"),
-        ("full_5_0_first_lines.txt", "MLNX_OFED_LINUX", "5.0-2.1.8.0"),
-        ("full_5_1_deb_truncated.txt", "MLNX_OFED_LINUX", "5.1-2.5.8.0"),
-    ],
-)
-def test_recorded_ofed_info(file: str, spelling: str, version: str) -> None:
-    assert _stack.parse_ofed_info((nodes.CORPUS / "ofed_info" / file).read_text(encoding="utf-8")) == (spelling, version)
-
-
 @given(st.text())
 def test_parsers_take_any_text(text: str) -> None:
-    _stack.parse_ofed_info(text)
     _stack.parse_pacman_names([text], _stack.PACKAGES)
 
 
@@ -69,9 +55,51 @@ def test_parsers_take_any_text(text: str) -> None:
     ],
 )
 def test_decision(packages: dict[str, str], ofed_info: str, kind: str, version: str, ofed_version: str) -> None:
-    stack = _stack.decide_stack(packages, ofed_info)
+    stack = _stack.decide_stack(packages, _ofed_info.parse(ofed_info))
     assert (stack.kind, stack.version, stack.ofed_version) == (kind, version, ofed_version)
     assert stack.evidence
+
+
+HOST = {"doca-host": "2.9.1-018000-24.10-debian125", "mlnx-ofed-kernel-dkms": "24.10.OFED.24.10.1.1.4"}
+INTERNAL = "OFED-internal-24.10-1.1.4:\n"
+
+
+@pytest.mark.parametrize(
+    ("packages", "ofed_info", "record", "kind", "version"),
+    [
+        # The profile in two parts, for a kernel that DOCA has no modules for.
+        ({"doca-ofed-userspace": "2.9.1-0.1.4", "doca-kernel": "24.10-1.1.4"}, INTERNAL, {}, "doca", "2.9.1"),
+        ({"doca-kernel": "2.9.1-1", "mlnx-ofa_kernel": "24.10"}, "", {}, "doca", "2.9.1"),
+        # The profile went with opensm, which it needs.
+        (HOST, INTERNAL, {}, "doca", ""),
+        ({"mlnx-ofed-kernel-dkms": "24.10"}, INTERNAL, {"source": "doca", "version": "2.9.1"}, "doca", "2.9.1"),
+        # The repository of DOCA is declared, and something else is installed.
+        ({**HOST, "mlnx-ofed-all": "24.10-0.7.0.0"}, INTERNAL, {}, "mlnx_ofed", "24.10-1.1.4"),
+        (HOST, "MLNX_OFED_LINUX-24.10-0.7.0.0:\n", {}, "mlnx_ofed", "24.10-0.7.0.0"),
+        ({"doca-host": "2.9.1", "rdma-core": "44.0-2"}, "", {"source": "doca"}, "inbox", "44.0"),
+        ({"mlnx-ofed-kernel-dkms": "24.10"}, INTERNAL, {"source": "mlnx_ofed"}, "mlnx_ofed", "24.10-1.1.4"),
+    ],
+)
+def test_doca_is_known_without_its_profile(packages: dict[str, str], ofed_info: str, record: dict[str, str], kind: str, version: str) -> None:
+    stack = _stack.decide_stack(packages, _ofed_info.parse(ofed_info), record=record)
+    assert (stack.kind, stack.version) == (kind, version)
+
+
+@pytest.mark.parametrize(
+    ("packages", "ofed_info", "complete"),
+    [
+        ({"rdma-core": "44.0-2"}, "", True),
+        ({"mlnx-ofed-kernel-dkms": "5.0"}, "MLNX_OFED_LINUX-5.0-2.1.8.0:\n", True),
+        # The installer says so until its end, whoever started it.
+        ({"mlnx-ofed-kernel-dkms": "5.0"}, "OFED-internal-5.0-2.1.8:\n", False),
+        ({"mlnx-ofa_kernel": "24.10-OFED.24.10.0.7.0.1"}, "", False),
+        # From a repository, that is the spelling for good.
+        ({"mlnx-ofed-kernel-dkms": "5.0", "mlnx-ofed-basic": "5.0-2.1.8.0"}, "OFED-internal-5.0-2.1.8:\n", True),
+        ({"mlnx-ofed-kernel-dkms": "24.10", "doca-ofed": "2.9.1"}, INTERNAL, True),
+    ],
+)
+def test_an_installation_that_did_not_come_to_its_end(packages: dict[str, str], ofed_info: str, complete: bool) -> None:
+    assert _stack.decide_stack(packages, _ofed_info.parse(ofed_info)).complete is complete
 
 
 @pytest.mark.parametrize(

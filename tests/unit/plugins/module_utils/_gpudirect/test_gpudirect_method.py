@@ -10,11 +10,12 @@ import itertools
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH, Device, Gpu, Peer, PeerMemory, plain
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH, Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input, _method
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found, found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide, obstacles, problems_of
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -184,19 +185,19 @@ def test_auto_finds_a_way_where_one_that_is_named_would_do(node: Found, allowed:
 
 @given(st.sampled_from(("nvidia_peermem", "dmabuf", "nv_peer_mem")), NODES)
 def test_what_is_said_before_the_run_is_said_by_the_run(wanted: str, node: Found) -> None:
-    facts = {"gpu": plain(node.gpu), "kernels": {"running": node.kernel}}
+    facts = {"gpu": as_data(node.gpu), "kernels": {"running": node.kernel}}
     early = {str(problem) for problem in _input.problems({"gpudirect_method": wanted}, facts)}
     assert early <= {str(obstacle.problem(wanted)) for obstacle in obstacles(wanted, node)}
 
 
 def test_what_another_role_changes_is_not_judged_before_it() -> None:
-    facts = {"gpu": plain(INBOX), "kernels": {"running": KERNEL}}
+    facts = {"gpu": as_data(INBOX), "kernels": {"running": KERNEL}}
     assert _input.problems({"gpudirect_method": "nvidia_peermem"}, facts) == []
     (problem,) = _input.problems({"gpudirect_method": "nv_peer_mem"}, facts)
     assert "superseded" not in str(problem)
     assert "has nvidia_peermem in its place" in str(problem)
     assert _input.problems({"gpudirect_method": "nv_peer_mem", "gpudirect_state": "absent"}, facts) == []
-    assert _input.problems({"gpudirect_method": "nv_peer_mem"}, {"gpu": plain(Gpu()), "kernels": {"running": KERNEL}}) == []
+    assert _input.problems({"gpudirect_method": "nv_peer_mem"}, {"gpu": as_data(Gpu()), "kernels": {"running": KERNEL}}) == []
     assert _input.problems({"gpudirect_method": "nv_peer_mem"}, {}) == []
 
 

@@ -8,7 +8,10 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _answer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner, ThreadRunner
+
+OPTIONS = {"state": {"type": "str"}}
 
 
 class Ended(Exception):
@@ -16,6 +19,9 @@ class Ended(Exception):
 
 
 class Module:
+    def __init__(self, **settings: t.Any) -> None:
+        self.settings = settings
+
     def exit_json(self, **result: t.Any) -> None:
         raise Ended({"ok": True, **result})
 
@@ -23,16 +29,36 @@ class Module:
         raise Ended({"ok": False, **result})
 
 
+@pytest.fixture(autouse=True)
+def _module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_answer, "AnsibleModule", Module)
+
+
 def end(work: t.Callable[[], t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
-    module: t.Any = Module()
     with pytest.raises(Ended) as ended:
-        answer(module, work)
+        _answer.answer(OPTIONS, lambda _module, _run: work())
     result: dict[str, t.Any] = ended.value.args[0]
     return result
 
 
 def test_a_result_is_handed_on() -> None:
     assert end(lambda: {"changed": True}) == {"ok": True, "changed": True}
+
+
+def test_what_only_looks_changes_nothing() -> None:
+    assert end(lambda: {"links": []}) == {"ok": True, "changed": False, "links": []}
+
+
+@pytest.mark.parametrize(("settings", "runner"), [({}, ModuleRunner), ({"runner": ThreadRunner, "required_if": ["rule"]}, ThreadRunner)])
+def test_the_work_gets_the_module_and_its_runner(settings: dict[str, t.Any], runner: type[ModuleRunner]) -> None:
+    def work(module: t.Any, run: t.Any) -> t.Mapping[str, t.Any]:
+        return {"settings": module.settings, "runner": type(run)}
+
+    with pytest.raises(Ended) as ended:
+        _answer.answer(OPTIONS, work, **settings)
+    result = ended.value.args[0]
+    assert result["runner"] is runner
+    assert result["settings"] == {"argument_spec": OPTIONS, "supports_check_mode": True, **{key: settings[key] for key in settings if key != "runner"}}
 
 
 def test_an_error_of_ours_has_its_own_words_and_details() -> None:

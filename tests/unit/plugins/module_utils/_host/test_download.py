@@ -192,6 +192,6 @@ def test_as_a_script(server: Server, tmp_path: pathlib.Path, checksum: str) -> N
     with contextlib.suppress(KeyError):
         del environment[downloader.PROGRESS]
     argv = [sys.executable, downloader.__file__, str(tmp_path / "x"), checksum]
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=30)
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, (tmp_path / "x").exists()) == ((0, True) if checksum == CHECKSUM else (1, False))
     assert done.stderr.strip() == ("" if checksum == CHECKSUM else "its sha256 is %s instead of %s" % (CHECKSUM[7:], "0" * 64))

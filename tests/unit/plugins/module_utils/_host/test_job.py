@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+import functools
+import http.server
 import json
 import os
 import pathlib
 import signal
 import subprocess
 import sys
+import threading
 import time
 import typing as t
 
@@ -22,11 +25,31 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
+LIMIT = 300
+"""Seconds after which what does not happen fails. No test waits for it on a machine that works, however loaded."""
+
 
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """The jobs of these tests end within a second, those of a node take minutes."""
     monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.05)
+    monkeypatch.setattr(jobs, "_START_PATIENCE", LIMIT)
+
+
+def until(*, is_so: t.Callable[[], t.Any]) -> t.Any:
+    """What the function returns as soon as that is something."""
+    end = time.monotonic() + LIMIT
+    while True:
+        found = is_so()
+        if found:
+            return found
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def waiting_for(path: pathlib.Path) -> str:
+    """Python code that goes on when the file is there."""
+    return "import os,time\nwhile not os.path.exists(%r): time.sleep(0.02)\n" % str(path)
 
 
 class Shellless:
@@ -51,8 +74,21 @@ def python(stage: str, code: str, **fields: t.Any) -> Step:
     return Step(stage, (sys.executable, "-c", code), **fields)
 
 
+def numbers(root: pathlib.Path) -> list[int]:
+    """Of processes, as steps have printed them."""
+    return [int(line) for line in jobs.read_log("stack", str(root)).splitlines() if line.isdigit()]
+
+
+def runs(number: int) -> bool:
+    """Whether there is such a process; one that has ended, and whose parent has not noticed, does not run."""
+    try:
+        return pathlib.Path("/proc/%d/stat" % number).read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 def finish(root: pathlib.Path) -> jobs.State:
-    found = jobs.wait("stack", 20, str(root))
+    found = jobs.wait("stack", LIMIT, str(root))
     assert found is not None
     assert not found.running
     return found
@@ -60,7 +96,7 @@ def finish(root: pathlib.Path) -> jobs.State:
 
 def test_all_steps_in_order_with_output_in_the_log(tmp_path: pathlib.Path) -> None:
     steps = [python("one", "print('first')"), python("two", "import os; print('second', os.environ['X'])", environment=(("X", "y"),))]
-    begun = jobs.start(Shellless(), "stack", steps, timeout=60, memo={"changes": ["a"]}, root=str(tmp_path))
+    begun = jobs.start(Shellless(), "stack", steps, timeout=LIMIT, memo={"changes": ["a"]}, root=str(tmp_path))
     found = finish(tmp_path)
     assert (begun.id, found.steps, found.step, found.stage, found.rc, found.failed) == (found.id, 2, 2, "two", 0, "")
     assert found.memo == {"changes": ["a"]}
@@ -71,19 +107,22 @@ def test_all_steps_in_order_with_output_in_the_log(tmp_path: pathlib.Path) -> No
 
 
 def test_a_step_that_tells_how_far_it_is(tmp_path: pathlib.Path) -> None:
-    telling = "import os,time; open(os.environ['RDMA_OFED_PROGRESS'], 'w').write('412 of 3811 MB\\n'); time.sleep(1)"
-    quiet = "import os,sys,time; print(os.path.exists(os.environ['RDMA_OFED_PROGRESS'])); time.sleep(1)"
-    jobs.start(Shellless(), "stack", [python("downloading", telling), python("quiet", quiet)], timeout=60, memo={}, root=str(tmp_path))
-    seen = []
-    while True:
-        found = jobs.wait("stack", 0.2, str(tmp_path))
+    told, silent = tmp_path / "told", tmp_path / "silent"
+    telling = "import os; open(os.environ['RDMA_OFED_PROGRESS'], 'w').write('412 of 3811 MB\\n')\n" + waiting_for(told)
+    quiet = "import os; print(os.path.exists(os.environ['RDMA_OFED_PROGRESS']))\n" + waiting_for(silent)
+    jobs.start(Shellless(), "stack", [python("downloading", telling), python("quiet", quiet)], timeout=LIMIT, memo={}, root=str(tmp_path))
+
+    def seen() -> tuple[str, str]:
+        found = jobs.wait("stack", 0, str(tmp_path))
         assert found is not None
-        if not found.running:
-            break
-        seen.append((found.stage, found.detail))
-    assert ("downloading", "412 of 3811 MB") in seen
-    assert ("quiet", "") in seen
-    assert ("quiet", "412 of 3811 MB") not in seen
+        return found.stage, found.detail
+
+    until(is_so=lambda: seen() == ("downloading", "412 of 3811 MB"))
+    told.touch()
+    until(is_so=lambda: seen()[0] == "quiet")
+    assert seen() == ("quiet", "")
+    silent.touch()
+    found = finish(tmp_path)
     assert found.detail == ""
     assert "False" in jobs.read_log("stack", str(tmp_path))
     line = jobs.progress("node1", {**found.result(), "stage": "downloading", "detail": "412 of 3811 MB", "step": 1, "elapsed": 42})
@@ -92,24 +131,21 @@ def test_a_step_that_tells_how_far_it_is(tmp_path: pathlib.Path) -> None:
 
 def test_a_script_of_ours_as_a_step(tmp_path: pathlib.Path) -> None:
     argv = jobs.script_argv("download.py", str(tmp_path / "x"), "sha256:0")
-    environment = ((downloader.URL, "http://127.0.0.1:1/x"),)
-    jobs.start(
-        Shellless(),
-        "stack",
-        [Step("downloading", argv, environment=environment, timeout=3)],
-        timeout=60,
-        memo={},
-        root=str(tmp_path),
-        scripts={"download.py": downloader},
-    )
-    found = finish(tmp_path)
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "nothing"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        environment = ((downloader.URL, "http://127.0.0.1:%d/x" % server.server_address[1]),)
+        steps = [Step("downloading", argv, environment=environment)]
+        jobs.start(Shellless(), "stack", steps, timeout=LIMIT, memo={}, root=str(tmp_path), scripts={"download.py": downloader})
+        found = finish(tmp_path)
+        server.shutdown()
     assert found.failed == "downloading"
-    assert "refused" in jobs.read_log("stack", str(tmp_path))
+    assert "HTTP status 404" in jobs.read_log("stack", str(tmp_path))
 
 
 def test_nothing_after_a_failure_but_what_cleans_up(tmp_path: pathlib.Path) -> None:
     steps = [python("bad", "raise SystemExit(22)"), python("never", "print('never')"), python("clean", "print('cleaned')", always=True)]
-    jobs.start(Shellless(), "stack", steps, timeout=60, memo={}, root=str(tmp_path))
+    jobs.start(Shellless(), "stack", steps, timeout=LIMIT, memo={}, root=str(tmp_path))
     found = finish(tmp_path)
     assert (found.rc, found.failed, found.stage) == (22, "bad", "bad")
     log = jobs.read_log("stack", str(tmp_path))
@@ -119,47 +155,47 @@ def test_nothing_after_a_failure_but_what_cleans_up(tmp_path: pathlib.Path) -> N
 
 def test_statuses_that_are_no_failure_and_tools_that_are_not_there(tmp_path: pathlib.Path) -> None:
     jobs.start(
-        Shellless(), "stack", [python("fine", "raise SystemExit(1)", ok=(0, 1)), Step("gone", ("/nonexistent/tool",))], timeout=60, memo={}, root=str(tmp_path)
+        Shellless(),
+        "stack",
+        [python("fine", "raise SystemExit(1)", ok=(0, 1)), Step("gone", ("/nonexistent/tool",))],
+        timeout=LIMIT,
+        memo={},
+        root=str(tmp_path),
     )
     found = finish(tmp_path)
     assert (found.rc, found.failed) == (127, "gone")
 
 
 def test_a_step_without_end_is_ended_with_its_children(tmp_path: pathlib.Path) -> None:
-    mark = tmp_path / "alive"
-    child = "import time,sys; time.sleep(2); open(sys.argv[1], 'w')"
-    code = "import subprocess,sys; subprocess.run([sys.executable, '-c', %r, %r])" % (child, str(mark))
-    jobs.start(Shellless(), "stack", [python("long", code, timeout=0.5), python("clean", "pass", always=True)], timeout=60, memo={}, root=str(tmp_path))
+    code = "import subprocess; child = subprocess.Popen(['sleep', '3600']); print(child.pid, flush=True); child.wait()"
+    jobs.start(Shellless(), "stack", [python("long", code, timeout=2), python("clean", "pass", always=True)], timeout=LIMIT, memo={}, root=str(tmp_path))
     found = finish(tmp_path)
     assert (found.rc, found.failed) == (124, "long")
-    time.sleep(2)
-    assert not mark.exists()
+    # None where the machine was too slow for the step to have one in its two seconds.
+    for number in numbers(tmp_path):
+        until(is_so=lambda number=number: not runs(number))
 
 
 def test_a_second_job_is_refused_while_one_runs_and_a_kill_is_seen(tmp_path: pathlib.Path) -> None:
-    code = "import os,time; print(os.getppid(), flush=True); time.sleep(30)"
-    jobs.start(Shellless(), "stack", [python("waiting", code)], timeout=60, memo={}, root=str(tmp_path))
+    code = "import os,time; runner = os.getppid(); print(runner, flush=True)\nwhile os.getppid() == runner: time.sleep(0.05)"
+    jobs.start(Shellless(), "stack", [python("waiting", code)], timeout=LIMIT, memo={}, root=str(tmp_path))
     with pytest.raises(Refused, match=r"still running .stage waiting."):
-        jobs.start(Shellless(), "stack", [], timeout=60, memo={}, root=str(tmp_path))
+        jobs.start(Shellless(), "stack", [], timeout=LIMIT, memo={}, root=str(tmp_path))
     waited = jobs.wait("stack", 0.3, str(tmp_path))
     assert waited is not None
     assert waited.running
-    for _attempt in range(100):
-        numbers = [line for line in jobs.read_log("stack", str(tmp_path)).splitlines() if line.isdigit()]
-        if numbers:
-            break
-        time.sleep(0.05)
-    os.kill(int(numbers[0]), signal.SIGKILL)
+    os.kill(until(is_so=lambda: numbers(tmp_path))[0], signal.SIGKILL)
     killed = finish(tmp_path)
     assert (killed.interrupted, killed.stage) == (True, "waiting")
-    jobs.start(Shellless(), "stack", [python("again", "pass")], timeout=60, memo={}, root=str(tmp_path))
+    jobs.start(Shellless(), "stack", [python("again", "pass")], timeout=LIMIT, memo={}, root=str(tmp_path))
     assert not finish(tmp_path).interrupted
 
 
 def test_the_job_has_no_pipe_of_ours_and_no_input(tmp_path: pathlib.Path) -> None:
-    began = time.monotonic()
-    jobs.start(Shellless(), "stack", [python("asking", "import time; time.sleep(1.5); input()")], timeout=60, memo={}, root=str(tmp_path))
-    assert time.monotonic() - began < 1.5
+    begun = tmp_path / "begun"
+    # With a pipe of ours, this would wait for the job, which waits for the file.
+    jobs.start(Shellless(), "stack", [python("asking", waiting_for(begun) + "input()")], timeout=LIMIT, memo={}, root=str(tmp_path))
+    begun.touch()
     assert finish(tmp_path).failed == "asking"
 
 
@@ -168,7 +204,7 @@ def test_with_systemd_it_is_a_unit(tmp_path: pathlib.Path, monkeypatch: pytest.M
     monkeypatch.setattr(jobs, "_START_PATIENCE", 0.1)
     run = Shellless(systemd=True)
     with pytest.raises(CommandFailed, match="did not start"):
-        jobs.start(run, "stack", [], timeout=60, memo={}, root=str(tmp_path))
+        jobs.start(run, "stack", [], timeout=LIMIT, memo={}, root=str(tmp_path))
     assert run.calls[0][:3] == ["systemd-run", "--unit=rdma-ofed-stack", "--collect"]
     found = jobs.read_job("stack", str(tmp_path))
     assert found is not None
@@ -196,3 +232,15 @@ def test_clock(seconds: float, words: str) -> None:
 def test_progress_in_words() -> None:
     job = {"step": 3, "steps": 7, "stage": "building kernel modules", "elapsed": 130}
     assert jobs.progress("node1", job) == "node1: stage 3 of 7, building kernel modules (2:10)"
+
+
+def test_a_full_file_system_does_not_keep_a_job_from_cleaning_up(tmp_path: pathlib.Path) -> None:
+    """What has filled it goes, and the job tells how it ended."""
+    (tmp_path / "log").symlink_to("/dev/full")
+    steps = [Step("filling", ("false",)), Step("next", ("true",)), Step("cleaning up", ("touch", str(tmp_path / "cleaned")), always=True)]
+    jobs.runner.save(str(tmp_path / "job.json"), jobs.job_of(steps, LIMIT, {}, identity="a"))
+    jobs.runner.work(str(tmp_path))
+    state = json.loads((tmp_path / "state.json").read_text(encoding="utf-8"))
+    assert (state["failed"], state["rc"]) == ("filling", 1)
+    assert state["finished"]
+    assert (tmp_path / "cleaned").exists()

@@ -13,32 +13,45 @@ import subprocess
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _bonds, _boot
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netplan_backend import NETPLAN
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import settled
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, interfaces_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 BOND = (
-    Interface("ib0", "connected"),
-    Interface("ib1", "connected"),
-    Interface("bond0", "connected", addresses=("10.20.0.1/24",), bond=Bond(("ib0", "ib1"), primary="ib1")),
+    Interface("ib0", "connected", mtu=65520, master="bond0"),
+    Interface("ib1", "connected", mtu=65520, master="bond0"),
+    Interface("bond0", "connected", mtu=65520, addresses=("10.20.0.1/24",), bond=Bond(("ib0", "ib1"), primary="ib1")),
 )
 OVER_CHILDREN = (
     Interface("ib0"),
     Interface("ib1"),
-    Interface("ib0.8001", parent="ib0", pkey=0x8001),
-    Interface("ib1.8001", parent="ib1", pkey=0x8001),
-    Interface("bond0", bond=Bond(("ib0.8001", "ib1.8001"))),
+    Interface("ib0.8001", mtu=2044, parent="ib0", pkey=0x8001, master="bond0"),
+    Interface("ib1.8001", mtu=2044, parent="ib1", pkey=0x8001, master="bond0"),
+    Interface("bond0", mtu=2044, bond=Bond(("ib0.8001", "ib1.8001"))),
     Interface("ib2"),
 )
 
 
 def test_ports_have_the_mtu_of_their_bond_and_know_it() -> None:
-    assert [(interface.mtu, interface.master) for interface in _bonds.levelled(BOND)] == [(65520, "bond0"), (65520, "bond0"), (65520, "")]
-    assert [interface.mtu for interface in _bonds.levelled(OVER_CHILDREN)] == [0, 0, 2044, 2044, 2044, 0]
-    assert [_bonds.is_primary(interface, _bonds.levelled(BOND)) for interface in _bonds.levelled(BOND)] == [False, True, False]
+    bond: dict[str, t.Any] = {"name": "bond0", "mode": "connected", "bond": {"ports": ["ib0", "ib1"]}}
+    assert [(each.mtu, each.master) for each in settled(interfaces_of([bond]), {})] == [(65520, "bond0"), (65520, "bond0"), (65520, "")]
+    declared: list[dict[str, t.Any]] = [{"name": name, "mode": "datagram"} for name in ("ib0", "ib1", "ib2")]
+    declared += [{"parent": name, "pkey": 0x8001} for name in ("ib0", "ib1")]
+    declared.append({"name": "bond0", "mode": "datagram", "bond": {"ports": ["ib0.8001", "ib1.8001"]}})
+    assert [(each.name, each.mtu) for each in settled(interfaces_of(declared), {})] == [
+        ("ib0", 0),
+        ("ib1", 0),
+        ("ib2", 0),
+        ("ib0.8001", 2044),
+        ("ib1.8001", 2044),
+        ("bond0", 2044),
+    ]
 
 
 def test_the_boot_unit_puts_ports_into_connected_mode_and_leaves_the_bond() -> None:
@@ -73,14 +86,14 @@ def profile(connection: str, more: str = "", kind: str = "infiniband") -> str:
 )
 def test_networkmanager_conflicts(path: str, text: str, found: bool) -> None:
     files = dict(_networkmanager.render((Interface("ib0"),)), **{path: text})
-    assert _networkmanager.conflicts("ib0", files) == ((path,) if found else ())
+    assert _networkmanager.conflicts(Identity("ib0"), files) == ((path,) if found else ())
 
 
 @pytest.mark.parametrize("pkey", ["32769", "0x8001"])
 def test_networkmanager_conflicts_of_an_unnamed_child(pkey: str) -> None:
     path = "/etc/NetworkManager/system-connections/x"
     files = {path: profile("", "[infiniband]\nparent=ib0\np-key=%s\n" % pkey)}
-    assert _networkmanager.conflicts("ib0.8001", files) == (path,)
+    assert _networkmanager.conflicts(Identity("ib0.8001"), files) == (path,)
 
 
 def test_a_profile_stays_ours_when_nmcli_has_rewritten_it() -> None:
@@ -112,8 +125,8 @@ def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> No
     assert _netplan.problems(BOND, infiniband_mode=False) == []
     found = _netplan.problems(BOND, _netplan.NETWORKMANAGER, infiniband_mode=False)
     assert [str(problem).partition(";")[0] for problem in found] == ["netplan of ib0, ib1, bond0 is 'a release before 0.105'"]
-    assert [interface.name for interface in _boot.connected_parents(_netplan.boot_interfaces(BOND))] == ["ib0", "ib1"]
-    assert _netplan.boot_interfaces(BOND, _netplan.NETWORKMANAGER) == ()
+    for renderer, needed in ((_netplan.NETWORKD, True), (_netplan.NETWORKMANAGER, False)):
+        assert NETPLAN.needs_boot_unit(Found(backends={"netplan": Presence(settings={"renderer": renderer})})) == needed
 
 
 def test_netplan_leaves_to_its_renderer_what_it_cannot_say() -> None:
@@ -133,7 +146,7 @@ def test_netplan_leaves_to_its_renderer_what_it_cannot_say() -> None:
         ("/etc/netplan/01.yaml", "network:\n  ethernets:\n    eth0: {} # not ib0\n    ib0.8001: {}\n    xib0: {}\n", False),
         ("/etc/netplan/01.yaml.bak", "network:\n  ethernets:\n    ib0:\n", False),
         ("/etc/systemd/network/05-ib.network", "[Match]\nName=ib*\n", True),
-        ("/etc/systemd/network/20-ib.network", "[Match]\nName=ib*\n", False),
+        ("/etc/systemd/network/20-ib.network", "[Match]\nName=ib*\n", True),
         ("/run/systemd/network/10-netplan-ib0.network", "[Match]\nName=ib0\n", False),
         ("/run/NetworkManager/system-connections/netplan-ib0.nmconnection", profile("interface-name=ib0"), False),
         ("/etc/NetworkManager/system-connections/x", profile("interface-name=ib0"), True),
@@ -141,7 +154,7 @@ def test_netplan_leaves_to_its_renderer_what_it_cannot_say() -> None:
 )
 def test_netplan_conflicts(path: str, text: str, found: bool) -> None:
     files = dict(_netplan.render((Interface("ib0"),)), **{path: text})
-    assert _netplan.conflicts("ib0", files) == ((path,) if found else ())
+    assert _netplan.conflicts(Identity("ib0"), files) == ((path,) if found else ())
 
 
 def test_whose_files_netplan_reads() -> None:
@@ -187,8 +200,10 @@ def nodes(draw: st.DrawFn) -> tuple[Interface, ...]:
             found.append(Interface("%s.%04x" % (name, pkey), draw(MODES), mtu=draw(st.sampled_from((0, 2044))), parent=name, pkey=pkey))
     if draw(st.booleans()):
         ports = draw(st.lists(st.sampled_from([interface.name for interface in found]), min_size=1, unique=True))
-        found = [interface._replace(mode="connected", addresses=()) if interface.name in ports else interface for interface in found]
-        found.append(Interface("bond0", "connected", mtu=draw(st.sampled_from((0, 9000))), addresses=draw(ADDRESS_LISTS), bond=Bond(tuple(ports), ports[-1])))
+        mtu = draw(st.sampled_from((65520, 9000)))
+        port: dict[str, t.Any] = {"mode": "connected", "mtu": mtu, "addresses": (), "master": "bond0"}
+        found = [interface._replace(**port) if interface.name in ports else interface for interface in found]
+        found.append(Interface("bond0", "connected", mtu=mtu, addresses=draw(ADDRESS_LISTS), bond=Bond(tuple(ports), ports[-1])))
     return tuple(found)
 
 
@@ -220,8 +235,8 @@ def test_every_stack_gives_back_what_it_was_told(stack: t.Any, render: t.Callabl
         found = _records(stack, files)
         for name, mtu in _boot.recorded_mtus(_boot.render(interfaces)).items():
             found[name] = found[name]._replace(mtu=mtu)
-        wanted = {interface.name: (sorted(interface.addresses), interface.mtu) for interface in _bonds.levelled(interfaces)}
+        wanted = {interface.name: (sorted(interface.addresses), interface.mtu) for interface in interfaces}
         assert {name: (sorted(record.addresses), record.mtu) for name, record in found.items()} == wanted
-        assert not any(stack.conflicts(interface.name, files) for interface in interfaces)
+        assert not any(stack.conflicts(Identity(interface.name), files) for interface in interfaces)
 
     check()

@@ -13,8 +13,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Evidence
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._choice import choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import choose
 
 NETPLAN = {"/etc/netplan/01.yaml": "network: {}\n"}
 BY_NM = {"/etc/netplan/01.yaml": "network:\n  renderer: NetworkManager\n"}
@@ -90,7 +90,7 @@ def test_refusals(asked: str, found: Evidence, words: list[str]) -> None:
 
 
 def test_no_backend_at_all() -> None:
-    with pytest.raises(Unsupported, match="none of %s is in use" % ", ".join(_registry.names())):
+    with pytest.raises(Unsupported, match="none of %s is in use" % ", ".join(backend.name for backend in _registry.BACKENDS)):
         choose("auto", presences(evidence()))
 
 

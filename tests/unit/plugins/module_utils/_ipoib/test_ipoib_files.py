@@ -16,6 +16,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 GOLDEN = pathlib.Path(__file__).parent / "golden"
@@ -56,9 +57,9 @@ BOND_CHILDREN = (
 # A bond of two ports beside children of them, which are in a bond as well; a third port, with a default route.
 TOGETHER = (
     *BOND,
-    Interface("ib0.8001", "datagram", parent="ib0", pkey=0x8001, master="bond1"),
-    Interface("ib1.8001", "datagram", parent="ib1", pkey=0x8001, master="bond1"),
-    Interface("bond1", "datagram", addresses=("fd00:21::1/64",), bond=Bond(("ib0.8001", "ib1.8001"), primary="ib0.8001")),
+    Interface("ib0.8001", "datagram", parent="ib0", pkey=0x8001, mtu=2044, master="bond1"),
+    Interface("ib1.8001", "datagram", parent="ib1", pkey=0x8001, mtu=2044, master="bond1"),
+    Interface("bond1", "datagram", mtu=2044, addresses=("fd00:21::1/64",), bond=Bond(("ib0.8001", "ib1.8001"), primary="ib0.8001")),
     Interface("ib2", "datagram", mtu=4092, addresses=("10.40.0.1/24",), routes=(Route("0.0.0.0/0", "10.40.0.254", 4096),)),
     Interface("ib2.0002", "datagram", parent="ib2", pkey=0x0002),
 )
@@ -120,7 +121,7 @@ def test_boot_unit_is_on_record() -> None:
         ("/etc/systemd/network/10-type.network", "[Match]\nType=infiniband\n", True),
         ("/run/systemd/network/10-netplan.network", "[Match]\nName=eth0 ib0\n", True),
         ("/etc/systemd/network/90-late.network", "[Match]\nName=ib0\n", True),
-        ("/etc/systemd/network/90-late.network", "[Match]\nName=ib*\n", False),
+        ("/etc/systemd/network/90-late.network", "[Match]\nName=ib*\n", True),
         ("/etc/systemd/network/10-eth.network", "[Match]\nName=eth*\n", False),
         ("/etc/systemd/network/10-not.network", "[Match]\nName=!ib*\n", False),
         ("/etc/systemd/network/10-type.network", "[Match]\nType=ether\nName=*\n", False),
@@ -131,7 +132,7 @@ def test_boot_unit_is_on_record() -> None:
 )
 def test_networkd_conflicts(path: str, text: str, found: bool) -> None:
     files = dict(_networkd.render(PLAIN), **{path: text})
-    assert _networkd.conflicts("ib0", files) == ((path,) if found else ())
+    assert _networkd.conflicts(Identity("ib0"), files) == ((path,) if found else ())
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_networkd_conflicts(path: str, text: str, found: bool) -> None:
 )
 def test_ifupdown_conflicts(main: str, path: str, found: str) -> None:
     files = dict(_ifupdown.render(PLAIN), **{_ifupdown.MAIN: main, path: "iface ib0 inet dhcp\n"})
-    assert _ifupdown.conflicts("ib0", files) == ((found,) if found else ())
+    assert _ifupdown.conflicts(Identity("ib0"), files) == ((found,) if found else ())
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _wicked
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of, quoted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, to_start
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -165,10 +166,10 @@ def test_records_give_back_what_was_rendered(backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_ours_are_no_conflict_and_others_are_no_record(backend: str) -> None:
     files = BACKENDS[backend].render(BOND)
-    assert BACKENDS[backend].conflicts("ib0", files) == ()
+    assert BACKENDS[backend].conflicts(Identity("ib0"), files) == ()
     foreign = {path: text[len(HEADER) :] for path, text in files.items()}
     assert BACKENDS[backend].records(foreign) == {}
-    assert set(BACKENDS[backend].conflicts("bond0", foreign)) == {path for path in files if path.endswith("-bond0")}
+    assert set(BACKENDS[backend].conflicts(Identity("bond0"), foreign)) == {path for path in files if path.endswith("-bond0")}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ def test_ours_are_no_conflict_and_others_are_no_record(backend: str) -> None:
 )
 def test_ifcfg_conflicts(name: str, text: str, found: bool) -> None:
     path = "%s/%s" % (_ifcfg.DIRECTORY, name)
-    assert _ifcfg.conflicts("ib0", {**_ifcfg.render(CHILD), path: text}) == ((path,) if found else ())
+    assert _ifcfg.conflicts(Identity("ib0"), {**_ifcfg.render(CHILD), path: text}) == ((path,) if found else ())
 
 
 @pytest.mark.parametrize(
@@ -209,7 +210,7 @@ def test_ifcfg_conflicts(name: str, text: str, found: bool) -> None:
 )
 def test_wicked_conflicts(name: str, text: str, found: bool) -> None:
     path = "%s/%s" % (_wicked.DIRECTORY, name)
-    assert _wicked.conflicts("ib0", {**_wicked.render(PLAIN), path: text}) == ((path,) if found else ())
+    assert _wicked.conflicts(Identity("ib0"), {**_wicked.render(PLAIN), path: text}) == ((path,) if found else ())
 
 
 def test_own_files_are_those_of_the_administrator() -> None:
@@ -220,8 +221,8 @@ def test_own_files_are_those_of_the_administrator() -> None:
 
 
 def test_bonds_start_their_ports() -> None:
-    assert _ifcfg.to_start(BOND) == _wicked.to_start(BOND) == ("bond0",)
-    assert _ifcfg.to_start(CHILD) == ("ib0", "ib0.8001")
+    assert to_start(BOND) == ("bond0",)
+    assert to_start(CHILD) == ("ib0", "ib0.8001")
 
 
 @pytest.mark.parametrize(("nm", "refused"), [(None, True), ((1, 40), True), ((1, 44), False)])

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface
 
@@ -49,6 +49,6 @@ def test_what_its_network_stack_deletes_first_is_no_failure(tmp_path: pathlib.Pa
 def test_a_bond_that_its_network_stack_makes_first_is_made_anew(tmp_path: pathlib.Path) -> None:
     """With ports, it takes no mode."""
     run = FakeIp(2)
-    Kernel(run, str(tmp_path)).bond(Interface("bond0", bond=Bond(("ib0",))), None, state=None, netdevs={})
+    Kernel(run, str(tmp_path)).bond(Interface("bond0", bond=Bond(("ib0",))), Found())
     made = "ip link add name bond0 type bond mode active-backup fail_over_mac active miimon 100"
     assert run.argv == [made, "ip link delete dev bond0", made]

@@ -10,8 +10,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NetworkdDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._driver import Tools
 
 RELOAD = ["networkctl", "reload"]
 RESTART = ["systemctl", "restart", "systemd-networkd.service"]

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._nmcli import fields, parse_active, parse_version
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import fields, parse_active, parse_version
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active
 
 

@@ -52,7 +52,8 @@ def carried_out(node: Found, decision: IpoibPlan, group_mtu: int = 2044) -> Foun
 
 
 def decide(node: Found, interfaces: t.Sequence[Interface], backend: str) -> IpoibPlan:
-    return plan(Wanted(tuple(interfaces), backend), node)
+    """With the consent to remove all interfaces."""
+    return plan(Wanted(tuple(interfaces), backend, dismissed=None), node)
 
 
 def words(decision: IpoibPlan) -> list[str]:
@@ -262,3 +263,30 @@ def test_the_order_of_input_does_not_matter(interfaces: list[dict[str, t.Any]]) 
 def test_addresses_have_one_spelling() -> None:
     assert canonical(["FD00:0::1/64", "10.0.0.1/8"]) == ("10.0.0.1/8", "fd00::1/64")
     assert Record("ib0") == Record("ib0", (), 0)
+
+
+OURS = {_networkd.path_of(name, "network"): _networkd.render([Interface(name, "datagram")])[_networkd.path_of(name, "network")] for name in ("ib0", "ib1")}
+
+
+def test_a_declaration_without_interfaces_needs_consent() -> None:
+    node = Found({"ib0": DATAGRAM}, OURS)
+    with pytest.raises(Refused, match=r"declares no interface, .* ib0, ib1; .* rdma_allow_removal: true") as refusal:
+        plan(Wanted(), node)
+    assert refusal.value.details == {"removed": ["ib0", "ib1"]}
+    assert [record.name for record in plan(Wanted(dismissed=None), node).removed] == ["ib0", "ib1"]
+
+
+def test_what_is_named_as_absent_may_go_without_consent() -> None:
+    node = Found({"ib0": DATAGRAM}, OURS)
+    assert [record.name for record in plan(Wanted(dismissed=frozenset(("ib0", "ib1"))), node).removed] == ["ib0", "ib1"]
+    with pytest.raises(Refused, match="earlier runs: ib1;"):
+        plan(Wanted(dismissed=frozenset(("ib0",))), node)
+
+
+def test_one_of_several_interfaces_may_go_without_consent() -> None:
+    wanted = Wanted((Interface("ib0", "datagram"),), NETWORKD)
+    assert [record.name for record in plan(wanted, Found({"ib0": DATAGRAM}, OURS)).removed] == ["ib1"]
+
+
+def test_a_node_without_interfaces_of_ours_needs_no_consent() -> None:
+    assert plan(Wanted(), Found({"ib0": DATAGRAM})).plan.changes == ()

@@ -15,24 +15,24 @@ import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _look, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Files, Interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._choice import choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, unchanged, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import choose
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import VARIABLES
 from ansible_collections.rdma.ofed.plugins.modules import ipoib
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 PACKAGE = ROOT / "plugins/module_utils/_ipoib"
-NAMES = tuple(name.replace("systemd-", "") for name in _registry.names())
+NAMES = tuple(backend.name.replace("systemd-", "") for backend in _registry.BACKENDS)
 # What reads or renders the files of one back-end, beside itself; most need no entry.
 PARTNERS = {
     "netplan": ("networkd", "networkmanager"),
     "ifcfg": ("networkmanager",),
     # Its profiles of a P_Key child and of netplan are told apart by name.
     "networkmanager": ("netplan",),
-    "nmcli": ("networkmanager",),
     # They have a format of shell variables in common, and say what is different.
     "wicked": ("ifcfg",),
 }
@@ -74,7 +74,7 @@ def test_no_plugin_names_a_backend_but_in_its_documentation(path: str) -> None:
 
 
 def test_the_choices_are_those_of_the_registry() -> None:
-    choices = ["auto", *_registry.names()]
+    choices = ["auto", *(backend.name for backend in _registry.BACKENDS)]
     assert sorted(yaml.safe_load(ipoib.DOCUMENTATION)["options"]["backend"]["choices"]) == sorted(choices)
     specification = yaml.safe_load((ROOT / "roles/ipoib/meta/argument_specs.yml").read_text())
     assert sorted(specification["argument_specs"]["main"]["options"]["ipoib_backend"]["choices"]) == sorted(choices)
@@ -92,8 +92,8 @@ class Toy:
         return {path[9:]: Record(path[9:], tuple(text.split()[2:])) for path, text in files.items() if cls.is_ours(path, text)}
 
     @classmethod
-    def conflicts(cls, name: str, files: Files) -> tuple[str, ...]:
-        return tuple(path for path, text in files.items() if path == "/etc/toy/other-" + name and not cls.is_ours(path, text))
+    def conflicts(cls, interface: Identity, files: Files) -> tuple[str, ...]:
+        return tuple(path for path, text in files.items() if path == "/etc/toy/other-" + interface.name and not cls.is_ours(path, text))
 
 
 class ToyBackend(Backend):
@@ -112,7 +112,9 @@ class ToyBackend(Backend):
 def test_a_further_backend_needs_an_entry_in_the_registry_and_a_declared_choice(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "BACKENDS", (*_registry.BACKENDS, ToyBackend()))
     # As made from the argument specification of the role.
-    monkeypatch.setitem(t.cast("dict[str, t.Any]", VARIABLES), "ipoib_backend", {"type": "str", "choices": ["auto", *_registry.names()]})
+    monkeypatch.setitem(
+        t.cast("dict[str, t.Any]", VARIABLES), "ipoib_backend", {"type": "str", "choices": ["auto", *(backend.name for backend in _registry.BACKENDS)]}
+    )
     (tmp_path / "etc/toy").mkdir(parents=True)
     (tmp_path / "etc/toy/ib1").write_text("# ours 10.20.0.2/24")
     files = _look.read_files(str(tmp_path))

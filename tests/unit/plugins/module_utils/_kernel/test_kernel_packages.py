@@ -73,7 +73,7 @@ class Tools:
     def call(self, *words: str) -> tuple[int, str, list[str]]:
         environment = {**os.environ, "PATH": "%s:%s" % (self.root / "bin", os.environ["PATH"])}
         argv = [sys.executable, script.__file__, *words]
-        done = subprocess.run(argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=30)
+        done = subprocess.run(argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=300)
         return done.returncode, done.stdout, self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
 
 
@@ -121,19 +121,44 @@ def test_another_kind_than_the_one_that_is_installed(tools: Tools) -> None:
 def test_with_the_tool_of_doca(tools: Tools, packaging: str) -> None:
     kernel = "6.1.0-51-amd64"
     modules = touch(tools.root / "share" / (DEB % kernel if packaging == "deb" else RPM % kernel.replace("-", "_")))
-    tool = tools.make("doca-kernel-support", "echo Built single package: /tmp/DOCA.x/r.package")
+    package = touch(tools.root / "DOCA.x" / "r.package")
+    tool = tools.make("doca-kernel-support", "echo Built single package: %s" % package)
     assert tools.call("doca", tool, kernel, str(tools.work))[0] == 0
-    assert (tools.work / "repository").read_text(encoding="utf-8") == "/tmp/DOCA.x/r.package"
+    assert (tools.work / "repository").read_text(encoding="utf-8") == str(package)
     tools.make("dpkg-deb", "echo doca-kernel-repo")
     tools.make("dpkg" if packaging == "deb" else "rpm", 'case $1 in --listfiles|--query) echo "%s" ;; esac' % modules)
     names = DEB_NAMES if packaging == "deb" else ("mlnx-ofa_kernel-modules",)
     status, said, asked = tools.call("install", "", packaging, kernel, str(tools.work), *names)
     assert status == 0, said
-    both = ["dpkg --install /tmp/DOCA.x/r.package", "dpkg --install --force-confold %s" % modules]
+    both = ["dpkg --install %s" % package, "dpkg --install --force-confold %s" % modules]
     if packaging == "rpm":
         options = "--oldpackage --replacepkgs --nosignature"
-        both = ["rpm --upgrade %s /tmp/DOCA.x/r.package" % options, "rpm --install %s %s" % (options, modules)]
+        both = ["rpm --upgrade %s %s" % (options, package), "rpm --install %s %s" % (options, modules)]
     assert [line for line in asked if " --install " in line or " --upgrade " in line] == both
     tools.make("doca-kernel-support", "echo no headers; exit 1")
     status, said, _asked = tools.call("doca", tool, kernel, str(tools.work))
     assert (status, said.splitlines()) == (1, ["no headers", "%s ended with exit status 1" % tool])
+
+
+def made_by(tools: Tools, package: pathlib.Path) -> tuple[int, str]:
+    """An attempt to install what `build_doca` is on record for."""
+    (tools.work / "repository").write_text(str(package), encoding="utf-8")
+    status, said, asked = tools.call("install", "", "rpm", "6.1.0-51-amd64", str(tools.work), "mlnx-ofa_kernel-modules")
+    assert not asked
+    return status, said
+
+
+def test_what_others_could_have_put_there_is_not_installed(tools: Tools) -> None:
+    """Below /tmp, everyone can make a folder with the name of one of the tool's."""
+    for case in ("file of another user", "folder of another user", "folder that all may write to", "link"):
+        package = touch(tools.root / case / "DOCA.x" / "doca-kernel-repo-1.rpm")
+        if case.endswith("user"):
+            os.chown(package if case.startswith("file") else package.parent, 12345, 12345)
+        elif case == "link":
+            package.rename(package.parent / "elsewhere")
+            package.symlink_to(package.parent / "elsewhere")
+        else:
+            package.parent.chmod(0o777)
+        status, said = made_by(tools, package)
+        assert status == 1, case
+        assert said.startswith("%s is not installed: others than root could have put it there" % package), said

@@ -170,7 +170,18 @@ def test_properties(found: Found, load: list[str], options: dict[str, dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"), [("1", "Y", True), ("0", "N", True), ("0x10", "16", True), ("off", "N", True), ("512", "128", False), ("2,2", "2,2", True)]
+    ("one", "other", "same"),
+    [
+        ("1", "Y", True),
+        ("0", "N", True),
+        ("0x10", "16", True),
+        ("010", "8", True),
+        ("010", "10", False),
+        ("off", "N", True),
+        ("512", "128", False),
+        ("2,2", "2,2", True),
+        ("9" * 5000, "1", False),
+    ],
 )
 def test_values_as_the_kernel_shows_them(one: str, other: str, same: bool) -> None:
     assert same_value(one, other) is same

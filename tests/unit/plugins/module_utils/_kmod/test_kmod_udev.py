@@ -10,7 +10,6 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Interest
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import lists_of_devices, settle
 
@@ -54,9 +53,9 @@ def test_the_lists_follow_the_devices(tmp_path: pathlib.Path, link_layer: str, u
 
 def test_check_mode_counts_with_what_the_package_will_load(tmp_path: pathlib.Path) -> None:
     root = node(tmp_path)
-    assert set(look(FakeRun([]), "6.1", Interest(assume_rdma_core=True), root=root).loaded) == {"ib_ipoib", "ib_umad", "ib_uverbs", "rdma_ucm"}
-    assert not look(FakeRun([]), "6.1", Interest(load_now=False, assume_rdma_core=True), root=root).loaded
-    assert not look(FakeRun([]), "6.1", Interest(), root=root).loaded
+    assert set(look(FakeRun([]), "6.1", assume_rdma_core=True, root=root).loaded) == {"ib_ipoib", "ib_umad", "ib_uverbs", "rdma_ucm"}
+    assert not look(FakeRun([]), "6.1", load_now=False, assume_rdma_core=True, root=root).loaded
+    assert not look(FakeRun([]), "6.1", root=root).loaded
 
 
 def test_it_is_waited_for(tmp_path: pathlib.Path) -> None:

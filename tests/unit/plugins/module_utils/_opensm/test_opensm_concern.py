@@ -12,13 +12,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Fo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, TEMPLATE
 
+DEFAULTS: dict[str, t.Any] = {"state": "present", "instances": None, "wait_timeout": 60}
 RESTING = Found(masked=tuple(sorted(PACKAGED)))
-UNCHANGED = {"changed": False, "changes": [], "diff": [], "pending": [], "reboot_required": False, "reasons": [], "fabrics": []}
+UNCHANGED = {"changed": False, "changes": [], "diff": [], "pending": [], "reboot_required": False, "reasons": [], "package_recorded": False, "fabrics": []}
 
 
-@pytest.mark.parametrize(("options", "found"), [({"instances": [], "wait_timeout": 60}, RESTING), ({"instances": []}, RESTING), ({"state": "absent"}, Found())])
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"instances": [], "wait_timeout": 60}, RESTING),
+        ({"instances": []}, RESTING),
+        ({"state": "absent"}, Found()),
+        # What others run, wrote or masked is not taken away.
+        ({"state": "absent"}, RESTING),
+        ({"state": "absent"}, Found(running=("opensm.service",), strays=(7,), unmaskable=("opensmd.service",))),
+    ],
+)
 def test_the_result_of_the_module_where_there_is_nothing_to_do(options: dict[str, t.Any], found: Found) -> None:
-    assert unchanged(options, found.public()) == UNCHANGED
+    assert unchanged({**DEFAULTS, **options}, found.public()) == UNCHANGED
 
 
 @pytest.mark.parametrize(
@@ -35,9 +46,10 @@ def test_the_result_of_the_module_where_there_is_nothing_to_do(options: dict[str
         ({"instances": []}, RESTING._replace(files={TEMPLATE: "x"})),
         ({"instances": []}, RESTING._replace(node_names=BEGIN + END)),
         ({"instances": []}, RESTING._replace(unmaskable=("opensm.service",))),
-        ({"state": "absent"}, RESTING),
-        ({"state": "absent"}, Found(unmaskable=("opensm.service",))),
+        ({"state": "absent"}, RESTING._replace(recorded=("opensm.service",))),
+        ({"state": "absent"}, Found(recorded=("package",))),
+        ({"state": "absent"}, Found(running=("rdma-opensm@ib.service",))),
     ],
 )
 def test_the_module_has_to_run(options: dict[str, t.Any], found: Found) -> None:
-    assert unchanged(options, found.public()) is None
+    assert unchanged({**DEFAULTS, **options}, found.public()) is None

@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric, _master, _settle
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import View
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
@@ -150,6 +151,48 @@ def test_a_stranger_is_refused_at_once_and_named() -> None:
     assert caught.value.details["master"]["port_guid"] == THEIRS
 
 
+def test_a_name_alone_makes_no_known_host_where_the_port_guids_are_known() -> None:
+    stranger = Fabric(THEM, description="node2 switch")
+    known = KNOWN._replace(guids_of={"node2": ("0x0000000000100009",)})
+    with pytest.raises(Refused, match="no host of this inventory"):
+        _fabric.guard(stranger, bound(known))
+    for mine in ({"node2": (THEIRS,)}, {"node2": ()}, {"node1": (OURS,)}):
+        found = _fabric.guard(stranger, bound(KNOWN._replace(guids_of=mine)))
+        assert found is not None and found.host == "node2"
+    # A GUID says it whatever the description.
+    found = _fabric.guard(Fabric(THEM, description="MT4119 ConnectX5"), bound(KNOWN._replace(guids_of={"node2": (THEIRS,)})))
+    assert found is not None and found.name == "node2"
+
+
+ALLOWED = KNOWN._replace(anyone=True)
+CONF = MASTER.path("opensm.conf")
+
+
+@pytest.mark.parametrize(
+    ("known", "answer", "description", "before", "priority"),
+    [
+        (ALLOWED, THEM._replace(priority=4), "MF0;sw1", 14, 0),
+        (ALLOWED, THEM._replace(priority=0), "MF0;sw1", 14, 0),
+        (ALLOWED._replace(outranked=True), THEM._replace(priority=4), "MF0;sw1", 14, 14),
+        (ALLOWED, THEM._replace(priority=4), "node2 mlx5_0", 14, 14),
+        (ALLOWED, US, "node1 mlx5_0", 14, 14),
+        # The foreign master is away: it finds one that it wins over when it returns.
+        (ALLOWED, US._replace(priority=0), "node1 mlx5_0", 0, 0),
+        (ALLOWED, None, "", 0, 0),
+        (KNOWN, THEM._replace(priority=4), "MF0;sw1", 0, 14),
+    ],
+)
+def test_a_foreign_master_is_not_outranked_unless_that_is_said(known: Known, answer: SmInfo | None, description: str, before: int, priority: int) -> None:
+    found = Found(files={CONF: "sm_priority %d\n" % before})
+    assert _fabric.stand_below(Fabric(answer, description=description), bound(known), found).instance.priority == priority
+
+
+def test_one_that_even_the_lowest_priority_would_win_over_is_refused() -> None:
+    weak = SmInfo(2, "0x0000000000900001", 5, 0, 3)
+    with pytest.raises(Refused, match="opensm_outrank_foreign_master: true"):
+        _fabric.stand_below(Fabric(weak, description="MF0;sw1"), bound(ALLOWED), Found())
+
+
 def test_a_cable_in_the_wrong_fabric_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     swapped = KNOWN._replace(elsewhere=frozenset([THEIRS]), anyone=True)
     with pytest.raises(Refused, match="declared on fabric ib, and sees the master port GUID %s" % THEIRS):
@@ -167,7 +210,7 @@ def test_hosts_of_the_inventory_are_no_strangers() -> None:
     assert allowed is not None and not allowed.known
 
 
-def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, *views: View, known: Known = KNOWN) -> _settle.Settled:
+def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, *views: View, known: Known = KNOWN) -> tuple[View, str]:
     """The views are what is seen one after the other; the last one stays."""
     left = list(views)
     monkeypatch.setattr(_settle, "see", lambda run, port: left.pop(0) if len(left) > 1 else left[0])
@@ -175,8 +218,8 @@ def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, 
 
 
 def test_it_waits_until_the_fabric_is_managed(monkeypatch: pytest.MonkeyPatch) -> None:
-    settled = settle(monkeypatch, Fabric(US), MASTER, View("INIT", "LinkUp"), GOOD._replace(state="INIT"), GOOD)
-    assert settled.view == GOOD and settled.note == ""
+    view, note = settle(monkeypatch, Fabric(US), MASTER, View("INIT", "LinkUp"), GOOD._replace(state="INIT"), GOOD)
+    assert view == GOOD and note == ""
 
 
 def test_a_master_that_hangs_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,8 +232,8 @@ def test_a_master_that_hangs_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_master_is_told_of_a_standby_that_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
     fabric = Fabric(THEM)
     unknown = View("ACTIVE", "LinkUp", THEM, (THEM,))
-    settled = settle(monkeypatch, fabric, STANDBY, *[unknown] * 3, unknown._replace(managers=(THEM, WE_STAND_BY)))
-    assert (settled.note, fabric.told) == ("", ["announced 0"])
+    _view, note = settle(monkeypatch, fabric, STANDBY, *[unknown] * 3, unknown._replace(managers=(THEM, WE_STAND_BY)))
+    assert (note, fabric.told) == ("", ["announced 0"])
     # It may ask too early again.
     with pytest.raises(RdmaError, match="is not known to it"):
         settle(monkeypatch, fabric, STANDBY, unknown)
@@ -198,16 +241,16 @@ def test_the_master_is_told_of_a_standby_that_it_does_not_know(monkeypatch: pyte
 
 
 def test_it_says_who_is_still_master(monkeypatch: pytest.MonkeyPatch) -> None:
-    settled = settle(monkeypatch, Fabric(THEM), MASTER, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)))
-    assert settled.note == "fabric ib is still managed by node2, with priority 14: it hands over when this role has run there, and this one stands by"
+    _view, note = settle(monkeypatch, Fabric(THEM), MASTER, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)))
+    assert note == "fabric ib is still managed by node2, with priority 14: it hands over when this role has run there, and this one stands by"
 
 
 def test_a_stranger_is_not_stood_by_for(monkeypatch: pytest.MonkeyPatch) -> None:
     view = View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY))
     with pytest.raises(Refused, match="MF0;sw1"):
         settle(monkeypatch, Fabric(THEM, description="MF0;sw1"), STANDBY, view)
-    allowed = settle(monkeypatch, Fabric(THEM, description="MF0;sw1"), STANDBY, view, known=KNOWN._replace(anyone=True))
-    assert allowed.note == "fabric ib is managed by the foreign master %s, which was allowed" % THEIRS
+    _view, note = settle(monkeypatch, Fabric(THEM, description="MF0;sw1"), STANDBY, view, known=KNOWN._replace(anyone=True))
+    assert note == "fabric ib is managed by the foreign master %s, which was allowed" % THEIRS
 
 
 def test_the_error_tells_what_was_seen_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,16 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import Settings, fabric_problems, fabrics_of, settings_of, settings_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._instances import instances_of, part_of, places_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, conflicts, line_of, priority_at, read_members
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
+    Member,
+    conflicts,
+    instances_of,
+    line_of,
+    part_of,
+    places_of,
+    priority_at,
+    read_members,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,7 +10,6 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import (
     BEGIN,
     END,
-    Named,
     broken_lines,
     node_guids,
     parse,
@@ -23,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 ONE, TWO, SWITCH = "0x0002c90300001000", "0x0002c90300001010", "0x0002c90300f00010"
-HOSTS = {"node1": Named({"mlx5_0": ONE}), "node2": Named({"mlx5_0": TWO})}
+HOSTS = {"node1": {"mlx5_0": ONE}, "node2": {"mlx5_0": TWO}}
 OURS = BEGIN + '%s "node1 mlx5_0"\n%s "node2 mlx5_0"\n' % (ONE, TWO) + END
 
 
@@ -73,10 +72,10 @@ def test_declared_names() -> None:
 
 
 def test_hosts_of_which_nothing_is_known_keep_their_names() -> None:
-    limited = {"node1": Named({"mlx5_0": ONE}), "node2": Named({}, False)}
+    limited = {"node1": {"mlx5_0": ONE}, "node2": None}
     assert render(OURS, limited) == OURS
     # A host that is known to have no HCA any more, and one that left the inventory, lose them.
-    assert TWO not in render(OURS, {"node1": HOSTS["node1"], "node2": Named({})})
+    assert TWO not in render(OURS, {"node1": HOSTS["node1"], "node2": {}})
     assert TWO not in render(OURS, {"node1": HOSTS["node1"]})
 
 
@@ -107,9 +106,9 @@ def test_node_guids_of_a_host() -> None:
             {"device": "mlx5_3", "link_layer": "InfiniBand"},
         ],
     }
-    assert node_guids({}, facts) == Named({"mlx5_0": ONE})
-    assert node_guids({"opensm_node_guids": {"hca0": "0xA"}}, facts) == Named({"hca0": "0x000000000000000a"})
-    assert node_guids({}) == Named({}, False)
+    assert node_guids({}, facts) == {"mlx5_0": ONE}
+    assert node_guids({"opensm_node_guids": {"hca0": "0xA"}}, facts) == {"hca0": "0x000000000000000a"}
+    assert node_guids({}) is None
 
 
 def test_mistakes_are_named() -> None:
@@ -126,13 +125,14 @@ def test_mistakes_are_named() -> None:
     assert problem.variable == "opensm_node_names"
 
 
+Hosts = t.Dict[str, t.Optional[t.Dict[str, str]]]
 lines = st.text(alphabet='0x12af "#\nleaf', max_size=60)
-named = st.builds(Named, st.dictionaries(st.just("mlx5_0"), st.sampled_from([ONE, TWO])), st.booleans())
+named = st.one_of(st.none(), st.dictionaries(st.just("mlx5_0"), st.sampled_from([ONE, TWO])))
 known = st.dictionaries(st.sampled_from(["node1", "node two", "node3"]), named)
 
 
 @given(lines, known, known)
-def test_it_settles_at_once_and_never_touches_foreign_lines(foreign: str, first: dict[str, Named], second: dict[str, Named]) -> None:
+def test_it_settles_at_once_and_never_touches_foreign_lines(foreign: str, first: Hosts, second: Hosts) -> None:
     once = render(foreign, first)
     assert render(once, first) == once
     assert once.startswith(foreign)

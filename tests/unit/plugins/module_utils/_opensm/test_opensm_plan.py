@@ -7,10 +7,10 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END, Named
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, RECORD, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import NodeNames, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 from hypothesis import given
@@ -40,6 +40,7 @@ founds = st.builds(
     node_names=st.just(""),
     template=st.just(""),
     unmaskable=st.just(()),
+    recorded=st.lists(st.sampled_from([*PACKAGED, PACKAGE]), unique=True).map(lambda lines: tuple(sorted(lines))),
 )
 
 
@@ -50,17 +51,21 @@ def planned(found: Found, *instances: Instance, stay: t.Sequence[str] = ()) -> P
 def applied(found: Found, plan: Plan) -> Found:
     """The node after a plan, in the model: what the applier does, without a node."""
     masked, running, enabled, strays, texts = set(found.masked), set(found.running), set(found.enabled), set(found.strays), dict(found.files)
-    replaced = set(found.replaced)
+    replaced, recorded = set(found.replaced), found.recorded
 
     def put(group: set[t.Any], item: t.Any, wanted: bool) -> None:
         group.add(item) if wanted else group.discard(item)
 
     for change in plan.changes:
         name = change.subject
-        if change.kind == Kind.FILE:
+        if change.subject == RECORD:
+            recorded = tuple(line for line in change.after.splitlines() if not line.startswith("#"))
+        elif change.kind == Kind.FILE:
             texts.pop(name, None)
             if change.after:
                 texts[name] = change.after
+        elif change.kind == Kind.PARTITION:
+            continue
         elif change.kind == Kind.PROCESS:
             strays.discard(int(name))
         elif change.aspect == "masked":
@@ -71,13 +76,18 @@ def applied(found: Found, plan: Plan) -> Found:
             put(running, name, change.after == "running")
             replaced.discard(name)
     left = tuple(sorted(replaced & running))
-    return Found(tuple(sorted(masked)), tuple(sorted(running)), left, tuple(sorted(enabled)), tuple(sorted(strays)), texts)
+    return Found(tuple(sorted(masked)), tuple(sorted(running)), left, tuple(sorted(enabled)), tuple(sorted(strays)), texts, recorded=recorded)
+
+
+def on_record(found: Found) -> tuple[str, ...]:
+    """What the role is on record for once all is masked: what it was, and the masks that were not there."""
+    return tuple(sorted({*found.recorded, *PACKAGED} - ({*found.masked} - {*found.recorded})))
 
 
 @given(founds)
 def test_a_resting_host_has_nothing_left_that_could_run(found: Found) -> None:
     after = applied(found, planned(found))
-    assert after == Found(masked=tuple(sorted(PACKAGED)))
+    assert after == Found(masked=tuple(sorted(PACKAGED)), recorded=on_record(found))
     assert not planned(after)
 
 
@@ -85,14 +95,16 @@ def test_a_resting_host_has_nothing_left_that_could_run(found: Found) -> None:
 def test_a_host_runs_its_instances_and_nothing_else(found: Found, instances: list[Instance]) -> None:
     after = applied(found, planned(found, *instances))
     names = tuple(sorted(instance.unit for instance in instances))
-    assert after == Found(tuple(sorted(PACKAGED)), names, (), names, (), files_of(*instances))
+    assert after == Found(tuple(sorted(PACKAGED)), names, (), names, (), files_of(*instances), recorded=on_record(found))
     assert not planned(after, *instances)
 
 
 @given(founds)
-def test_absent_leaves_nothing(found: Found) -> None:
+def test_absent_takes_back_what_is_on_record_and_nothing_else(found: Found) -> None:
     after = applied(found, plan(ABSENT, found))
-    assert after == Found()
+    foreign = tuple(sorted(unit for unit in found.running if not unit.startswith("rdma-opensm@")))
+    masked = tuple(sorted(set(found.masked) - set(found.recorded)))
+    assert after == Found(masked=masked, running=foreign, strays=tuple(sorted(found.strays)))
     assert not plan(ABSENT, after)
 
 
@@ -180,6 +192,7 @@ def test_a_program_that_was_replaced_restarts() -> None:
 
 def test_a_fresh_node() -> None:
     assert [change.words() for change in planned(Found(), INSTANCE).changes] == [
+        "create file /etc/rdma-ofed/opensm/record",
         "service opensm.service masked: no -> yes",
         "service opensmd.service masked: no -> yes",
         "service opensm@.service masked: no -> yes",
@@ -194,12 +207,14 @@ def test_a_fresh_node() -> None:
 def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "Type=simple" in UNIT_TEXT and "Restart=always" in UNIT_TEXT
     assert "pidfile" not in UNIT_TEXT and " -B" not in UNIT_TEXT
-    assert "ExecStart=/usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
+    # Nothing remains between systemd and the process, and one that ends again and again does not return each time.
+    assert "exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
+    assert "StartLimitBurst=6" in UNIT_TEXT and "StartLimitIntervalSec=0" not in UNIT_TEXT
     assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
 
 
 def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:
-    wanted = Wanted((INSTANCE,), NodeNames({"node1": Named({}), "node2": Named({}, False)}, {"0x0000000000000001": "leaf 1"}))
+    wanted = Wanted((INSTANCE,), NodeNames({"node1": {}, "node2": None}, {"0x0000000000000001": "leaf 1"}))
     fresh = plan(wanted, Found())
     assert fresh.changes[-3].words() == "create file /etc/rdma/ib-node-name-map"
     named = '0x0000000000000009 "mine"\n' + fresh.changes[-3].after

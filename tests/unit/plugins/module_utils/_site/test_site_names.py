@@ -7,14 +7,17 @@
 from __future__ import annotations
 
 import pathlib
+import typing as t
 
 import pytest
 import yaml
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names, meant, misspelt
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, OWN, PLAIN, PUBLISHED, concerns, is_known, meant, own_problems, unknown
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 
+KNOWN_NAMES = {prefix + rest for prefix, names in KNOWN.items() for rest in names} | PLAIN
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 ROLES = ROOT / "roles"
+UNKNOWN = "(no variable of this collection has that name; if it is your own, list it in rdma_own_variables)"
 
 
 @pytest.mark.parametrize(
@@ -58,19 +61,66 @@ def test_meant(name: str, expected: str) -> None:
 
 
 def test_the_message_names_the_right_one() -> None:
-    assert [str(problem) for problem in misspelt({"opensm_prio": 15, "opensm_rank": 1})] == [
-        "opensm_prio is 15; allowed: opensm_priority (no variable of this collection has that name)"
-    ]
+    assert [str(problem) for problem in unknown({"opensm_prio": 15, "opensm_rank": 1})] == ["opensm_prio is 15; allowed: opensm_priority " + UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [
+        ("ipoib_ifaces", "ipoib_interfaces"),
+        ("opensm_rang", "opensm_rank"),
+        ("ipoib_interfaces_common", "ipoib_interfaces"),
+        ("soft_rdma_devices", "soft_rdma_links or soft_rdma_state"),
+        ("rdma_allow_removals", "rdma_allow_removal"),
+    ],
+)
+def test_an_unknown_name_with_our_beginning_is_an_error(name: str, named: str) -> None:
+    (problem,) = unknown({name: []})
+    assert problem.variable == name
+    assert named in problem.allowed
+    assert len(problem.allowed.split(" or ")) <= 3
+
+
+def test_variables_of_the_site_itself_are_listed() -> None:
+    assert unknown({"ipoib_prefix": "10.20", OWN: ["ipoib_prefix"]}) == []
+    assert [problem.variable for problem in unknown({"ipoib_prefix": "10.20", "ipoib_ifaces": [], OWN: ["ipoib_prefix"]})] == ["ipoib_ifaces"]
+
+
+@pytest.mark.parametrize("value", ["ipoib_prefix", {"ipoib_prefix": 1}, ["ipoib_prefix", 7], None])
+def test_the_list_of_the_site_is_a_list_of_names(value: t.Any) -> None:
+    assert [problem.variable for problem in own_problems({OWN: value})] == [OWN]
+
+
+def test_what_roles_publish_and_others_own_is_no_error() -> None:
+    others = {"ansible_host": "", "slurm_version": 1, "interfaces": 1, "rdmalab_port": 2, "ib_interfaces": []}
+    assert unknown({**dict.fromkeys(PUBLISHED), **others}) == []
+    assert [name for name in others if concerns(name)] == []
+
+
+def _registered(tasks: t.Any) -> t.Iterator[str]:
+    """The variables that tasks set for others."""
+    for task in tasks or ():
+        for part in ("block", "rescue", "always", "tasks"):
+            yield from _registered(task.get(part))
+        if "register" in task:
+            yield task["register"]
+        yield from task.get("ansible.builtin.set_fact", ())
+
+
+def test_what_roles_and_playbooks_publish_is_known() -> None:
+    paths = [*ROOT.glob("playbooks/**/*.yml"), *ROLES.glob("*/tasks/*.yml")]
+    names = {name for path in paths for name in _registered(yaml.safe_load(path.read_text()))}
+    assert sorted(name for name in names if not name.startswith("__") and not is_known(name)) == []
 
 
 def test_no_known_name_is_a_misspelling_of_another() -> None:
-    assert [name for name in known_names() if meant(name)] == []
+    assert [name for name in KNOWN_NAMES if meant(name)] == []
 
 
 def test_the_names_are_those_of_the_roles_and_the_playbooks() -> None:
     paths = [ROOT / "meta/argument_specs.yml", *ROLES.glob("*/meta/argument_specs.yml")]
     specifications = [yaml.safe_load(path.read_text())["argument_specs"] for path in paths]
-    assert {name for specification in specifications for entry in specification.values() for name in entry["options"]} | {"rdma_pending"} == known_names()
+    assert {name for specification in specifications for entry in specification.values() for name in entry["options"]} | {"rdma_pending"} == KNOWN_NAMES
 
 
 class Text(str):

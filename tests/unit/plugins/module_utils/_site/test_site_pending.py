@@ -11,7 +11,7 @@ import re
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import fold, merge, pending_of, render
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import activation, fold, merge, pending_of, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,7 +89,7 @@ def test_entries_are_read_back() -> None:
         (None, "rdma_pending is not set; allowed: a list of pending changes"),
         (["driver: a -> b (needs reboot)"], "rdma_pending[0] is 'driver: a -> b (needs reboot)'; allowed: a mapping with the keys kind, subject, "),
         ([VFS.result(), {}], "rdma_pending[1] is {}"),
-        ([{**VFS.result(), "needs": "patience"}], "needs (interface_bounce, driver_reload, device_reset, reboot, cold_boot)"),
+        ([{**VFS.result(), "needs": "patience"}], "needs (interface_bounce, driver_reload, device_reset, reboot, cold_boot, upgrade)"),
         ([{**VFS.result(), "kind": "thing"}], "'thing'"),
         ([{**VFS.result(), "why": "because"}], "'because'"),
     ],
@@ -98,3 +98,14 @@ def test_what_is_no_pending_change_is_refused(entries: object, words: str) -> No
     with pytest.raises(InvalidInput) as caught:
         pending_of(entries)
     assert words in caught.value.msg
+
+
+def test_the_table_names_the_playbook_that_another_stack_waits_for() -> None:
+    stack = Pending(Change(Kind.STACK, "", "", "doca 2.9.1", "doca 3.0.0", "upgrade"), ("doca 2.9.1 is installed",))
+    driver = Pending(Change(Kind.DRIVER, "", "", "as loaded", "as installed", "driver_reload"))
+    table = render({"node1": (stack,), "node2": (stack, driver), "node3": ()})
+    assert "node[1-2]  stack: doca 2.9.1 -> doca 3.0.0 (needs upgrade; doca 2.9.1 is installed)" in table
+    assert "A reload, reset or reboot is pending on 1 of 3 hosts" in table
+    assert "Another stack is pending on 2 of 3 hosts: rdma.ofed.upgrade installs it batch by batch. See rdma_allow_upgrade." in table
+    assert "reload" not in render({"node1": (stack,)})
+    assert activation({"upgrade"}, allow_reload=True, allow_reboot=True) == ""

@@ -10,12 +10,13 @@ import types
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._ports import port_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import known_names
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
 
+KNOWN_NAMES = {prefix + rest for prefix, names in KNOWN.items() for rest in names} | PLAIN
 PORT = {"name": "mlx5_0/1", "device": "mlx5_0", "port": 1, "port_guid": "0x0c42a10300000011", "link_layer": "InfiniBand", "state": "ACTIVE", "netdevs": ["ib0"]}
 IB0 = {
     "name": "ib0",
@@ -173,7 +174,7 @@ ANY: st.SearchStrategy[t.Any] = st.recursive(
 )
 
 
-@given(st.dictionaries(st.sampled_from(sorted(known_names())), ANY, max_size=4), st.sampled_from((None, FACTS, NO_HCA)), st.booleans())
+@given(st.dictionaries(st.sampled_from(sorted(KNOWN_NAMES)), ANY, max_size=4), st.sampled_from((None, FACTS, NO_HCA)), st.booleans())
 def test_no_input_is_an_exception(variables: dict[str, t.Any], facts: dict[str, t.Any] | None, designated: bool) -> None:
     assert all(str(problem) for problem in host_problems(variables, facts, designated))
 

@@ -67,14 +67,30 @@ def test_the_installer_is_forced_where_it_would_stop_at_a_library_of_the_distrib
     assert argvs(todo)[-1][-1] == last
 
 
+def script(argv: tuple[str, ...]) -> list[str]:
+    """The wishes of a transaction of dnf."""
+    assert argv[:2] == ("sh", "-c")
+    return list(argv[4:])
+
+
 def test_doca_on_red_hat_and_suse() -> None:
     wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE, firmware_update=True)
-    assert argvs(plan(wanted, node(ROCKY))) == [
-        ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache"),
-        ("dnf", "--assumeyes", "--allowerasing", "install", "doca-ofed-2.9.1[!0-9]*", "mlnx-fw-updater"),
-    ]
+    todo = plan(wanted, node(ROCKY, alternatives={"rdma-core": "2410mlnx54-1", "libibverbs": "2410mlnx54-1"}))
+    assert argvs(todo)[0] == ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache")
+    # The user space comes along by its versions: those of the distribution would do for the metapackage.
+    install = "install doca-ofed-2.9.1[!0-9]* mlnx-fw-updater libibverbs-2410mlnx54-1 rdma-core-2410mlnx54-1"
+    assert script(argvs(todo)[1]) == [install, "run"]
+    # What is previewed is what is done.
+    assert [script(argv) for argv in todo.simulate] == [[install, "run"]]
+    assert "dnf --assumeno" in todo.simulate[0][2]
+    assert "--repofrompath=rdma-ofed-preview,https://mirror.example.org/x" in todo.simulate[0][2]
     todo = plan(wanted, node(SLES))
+    assert argvs(todo)[0] == ("rpm", "--import", "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed")
+    assert argvs(todo)[1] == ("zypper", "--non-interactive", "refresh", "rdma-ofed")
     assert argvs(todo)[-1][-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
+    assert todo.simulate[0][:6] == ("zypper", "--non-interactive", "--xmlout", "--no-gpg-checks", "--plus-repo", "https://mirror.example.org/x")
+    assert todo.simulate[0][-2:] == argvs(todo)[-1][-2:]
+    assert "--dry-run" in todo.simulate[0]
     assert todo.steps[-1].environment == (("RUN_FW_UPDATER", "yes"),)
     assert [change.key()[:2] for change in todo.changes] == [
         ("file", "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"),
@@ -85,16 +101,27 @@ def test_doca_on_red_hat_and_suse() -> None:
     ]
 
 
-def test_from_mlnx_ofed_to_doca_on_red_hat_goes_through_the_uninstaller() -> None:
+def test_from_mlnx_ofed_to_doca_on_red_hat_is_one_transaction() -> None:
     wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE)
-    todo = plan(wanted, node(ROCKY, "mlnx_ofed", uninstaller=True))
-    assert argvs(todo)[0] == ("/usr/sbin/ofed_uninstall.sh", "--force")
-    assert todo.simulate == (("rpm", "--erase", "--test", "mlnx-ofa_kernel", "rdma-core"),)
+    todo = plan(wanted, node(ROCKY, "mlnx_ofed", alternatives={"rdma-core": "2410mlnx54-1.2410114"}))
+    assert [script(argv) for argv in argvs(todo)[1:]] == [
+        ["remove mlnx-ofa_kernel", "install doca-ofed-2.9.1[!0-9]* rdma-core-2410mlnx54-1.2410114", "run"],
+    ]
+    assert todo.removes == ("mlnx-ofa_kernel",)
+
+
+LEFTOVERS = ("rm", "-f", "/usr/sbin/ofed_uninstall.sh", "/usr/bin/ofed_info")
 
 
 def test_back_to_the_distribution_on_red_hat_and_suse() -> None:
-    assert argvs(plan(ABSENT, node(ROCKY, "doca"))) == [("dnf", "--assumeyes", "remove", "--noautoremove", "mlnx-ofa_kernel", "rdma-core")]
-    assert argvs(plan(ABSENT, node(SLES, "mlnx_ofed"))) == [("zypper", "--non-interactive", "remove", "mlnx-ofa_kernel", "rdma-core")]
+    """Libraries that others are linked with are replaced: to remove them first would take along what needs them, firewall included."""
+    todo = plan(ABSENT, node(ROCKY, "doca", alternatives={"rdma-core": "48.0-1.el9"}))
+    assert script(argvs(todo)[0]) == ["remove mlnx-ofa_kernel", "install rdma-core-48.0-1.el9", "run"]
+    assert "'--disablerepo=rdma-ofed*'" in argvs(todo)[0][2]
+    assert argvs(todo)[1:] == [LEFTOVERS]
+    assert [script(argv) for argv in todo.simulate] == [script(argvs(todo)[0])]
+    todo = plan(ABSENT, node(SLES, "mlnx_ofed", alternatives={"rdma-core": "48.0-1"}))
+    assert argvs(todo)[0][-4:] == ("--oldpackage", "--force-resolution", "rdma-core=48.0-1", "!mlnx-ofa_kernel")
     assert not plan(ABSENT, node(ROCKY))
 
 

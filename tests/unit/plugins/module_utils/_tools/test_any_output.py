@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import pathlib
 import typing as t
 from unittest import mock
 
@@ -17,11 +16,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session, _values
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ip, _modinfo, _ofed_info, _rdma_link, _saquery, _sminfo, _smpquery
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as mlxlink
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo, _rdma_link, _saquery, _sminfo, _smpquery
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig_confs import parse_confs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recordings import CORPUS, recorded
@@ -30,8 +28,8 @@ DEVICE = "0000:03:00.0"
 NINES = "9" * 5000
 
 
-def use_rows(answers: t.Iterable[mlxconfig.Answer]) -> None:
-    for row in (row for answer in answers for row in answer.rows.values()):
+def use_rows(answer: mlxconfig.Answer) -> None:
+    for row in answer.rows.values():
         for value in (row.next, row.default, row.current, row.new):
             if value is not None:
                 use_value("0x10", value)
@@ -42,16 +40,15 @@ def use_value(wish: str, shown: str) -> None:
     _values.argument(wish, shown)
     _values.agree(wish, shown)
     _values.bounds(shown)
-    _values.parse_key(shown)
+    _values.elements_of(shown)
 
 
 def use_errors(text: str) -> None:
     errors = mlxconfig.errors_of(text)
-    for judge in (mlxconfig.is_busy, mlxconfig.is_missing, mlxconfig.needs_other_tool, mlxconfig.limit_of):
+    for judge in (mlxconfig.is_busy, mlxconfig.is_missing, mlxconfig.needs_other_tool):
         judge(errors)
     for error in [*errors, text]:
         mlxconfig.allowed_by(error)
-    mlxconfig.writes_json(text)
 
 
 def use_flint(text: str) -> None:
@@ -65,28 +62,32 @@ def use_flint(text: str) -> None:
 def use_reset(text: str) -> None:
     outcome = mlxfwreset.parse_reset(text, text)
     assert outcome.loaded or outcome.message
-    mlxfwreset.hint_of(mlxfwreset.error_of(text))
+    mlxfwreset.with_hint(mlxfwreset.error_of(text))
 
 
 def use_confs(text: str) -> None:
-    for conf in parse_confs(text).values():
+    for conf in mlxconfig.parse_confs(text).values():
         conf.allowed()
 
 
 READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
+    "iblinkinfo": _iblinkinfo.parse_active,
+    "ip, links": _ip.parse_links,
+    "ip, route": _ip.parse_route_device,
+    "ip, routes": lambda text: _ip.parse_static_routes(text, 4),
     "mlxconfig, text": lambda text: use_rows(mlxconfig.parse_query(text)),
-    "mlxconfig, JSON": lambda text: use_rows(mlxconfig.parse_json(text)),
     "mlxconfig, errors": use_errors,
     "mlxconfig, database": use_confs,
     "flint": use_flint,
     "flint, version": flint.numbers,
-    "mlxfwreset, query": lambda text: mlxfwreset.parse_query(text).level,
+    "mlxfwreset, query": mlxfwreset.parse_query,
     "mlxfwreset, reset": use_reset,
     "mlxlink, text": lambda text: mlxlink.link_of(mlxlink.parse_text(text)),
-    "mlxlink, JSON": lambda text: mlxlink.link_of(mlxlink.parse_json(text)),
     "mlxlink, error": mlxlink.error_of,
     "modinfo": _modinfo.parse_modinfo,
+    "modinfo, files": _modinfo.parse_files,
     "modinfo, parameters": _modinfo.parse_parameters,
+    "ofed_info": _ofed_info.parse,
     "rdma link": _rdma_link.parse_netdevs,
     "saquery": _saquery.parse_sm_records,
     "sminfo": _sminfo.parse,
@@ -115,7 +116,7 @@ TOKENS = (
         "N/A\n",
     ),
     *("0x", "(", ")", "-E- ", "FW Version: ", "FW Version(Running): ", "Rom Info: ", "PSID: ", "Reset-levels:\n", "3: x -Supported", "-I- ", " -Done\n", ": "),
-    *("Operational Info\n----\n", "Status Opcode : ", "Symbol BER : 9E", "\x1b[31m", '{"Device #1": {"tlv_configuration": {"A": {"next_value": ', "}}}}", "["),
+    *("Operational Info\n----\n", "Status Opcode : ", "Symbol BER : 9E", "\x1b[31m", '[{"ifname": "rxe0", "netdev": ', "}]", "["),
     *(NINES, "-1", "1e999", "NaN", "²", "٣", "\x00", "\r", "\n", "\u2028", "\x85", "\ud800", "\udcff", "^M", " " * 100, "{", "}", "\\"),
 )
 PIECE = st.one_of(st.sampled_from(TOKENS), st.text(max_size=10))
@@ -146,14 +147,11 @@ def test_any_text(text: str) -> None:
 SCALAR = st.one_of(
     st.none(), st.booleans(), st.floats(), st.integers(), st.just(10**4000), st.text(max_size=6), st.sampled_from(["N/A", "True(1)", "0x10(16)", "5E-9"])
 )
-KEY = st.sampled_from(["name", "device", "device_type", "next_value", "current_value", "read_only", "State", "values", "mask", "code", "message", "x"])
+KEY = st.sampled_from(["ifname", "netdev", "x"])
 JSON = st.recursive(SCALAR, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KEY, inner, max_size=4)), max_leaves=8)
 FORMS: t.Sequence[t.Callable[[t.Any, t.Any], t.Any]] = (
     lambda one, two: one,
-    lambda one, two: {"Device #1": {"device": one, "tlv_configuration": two}},
-    lambda one, two: {"Device #1": {"name": one, "tlv_configuration": {"A": {"next_value": one, "default_value": two}, "B[0]": two}}},
-    lambda one, two: {"result": {"output": one}, "status": two},
-    lambda one, two: {"result": {"output": {"Operational Info": one, "Module Info": {"Rev": two}}}, "status": {"code": two, "message": one}},
+    lambda one, two: [{"ifname": one, "netdev": two}],
 )
 
 
@@ -164,12 +162,7 @@ def test_any_json(form: t.Callable[[t.Any, t.Any], t.Any], one: t.Any, two: t.An
 
 PLACES = (
     "%s",
-    '{"Device #1": {"name": %s, "tlv_configuration": {}}}',
-    '{"Device #1": {"tlv_configuration": {"A": {"next_value": %s}}}}',
-    '{"result": {"output": {"Operational Info": {"State": %s}}}}',
-    '{"result": {"output": {"Operational Info": {"State": {"mask": %s}}}}}',
-    '{"status": {"code": %s}}',
-    '{"status": {"code": 1, "message": %s}}',
+    '[{"ifname": "rxe0", "netdev": %s}]',
 )
 
 
@@ -187,19 +180,17 @@ def test_deep_nesting_and_long_numbers(place: str) -> None:
 )
 def test_numbers_are_digits_and_not_too_many(text: str) -> None:
     use_value(text, text)
-    assert _values.number_of(text) is None and _values.parse_key(text) is None and _values.bounds(text) is None
+    assert _values.number_of(text) is None and _values.elements_of(text) == [] and _values.bounds(text) is None
 
 
 @settings(max_examples=60)
-@given(st.booleans(), st.sampled_from([0, 2, 3]), st.one_of(damaged(), st.lists(PIECE, max_size=6).map("".join)))
-def test_a_session_ends_with_an_error_of_ours(json_too: bool, rc: int, text: str) -> None:
+@given(st.sampled_from([0, 2, 3]), st.one_of(damaged(), st.lists(PIECE, max_size=6).map("".join)))
+def test_a_session_ends_with_an_error_of_ours(rc: int, text: str) -> None:
     def run(argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
-        if "-j" in argv:
-            pathlib.Path(argv[argv.index("-j") + 1]).write_bytes(text.encode("utf-8", "surrogatepass"))
         return Output(rc, text, text)
 
     with mock.patch.object(_session, "WAITS", ()):
-        session = _session.Session(t.cast("t.Any", run), (_session.Tool("mstconfig", json_too), _session.Tool("mlxconfig", False)), DEVICE, folder="")
+        session = _session.Session(t.cast("t.Any", run), ("mstconfig", "mlxconfig"), DEVICE)
         for do in (
             session.query,
             session.confs,

@@ -39,11 +39,11 @@ def render(query: flint.Query) -> str:
     lines = [("Image type", query.image_type), ("FW Version", query.version)]
     lines += [("FW Version(Running)", query.running)] if query.running != query.version else []
     lines += [("FW Release Date", query.release_date), ("Part Number", query.part_number), ("Description", query.description)]
-    lines += [("Product Version", query.product_version)]
+    lines += [("Product Version", query.version)]
     lines += [("Rom Info" if not at else "", rom) for at, rom in enumerate(query.roms)]
     lines += [("Description", "UID                GuidsNumber"), ("Base GUID", query.base_guid and query.base_guid + "        8")]
     lines += [("Base MAC", query.base_mac and query.base_mac + "            8"), ("Image VSD", ""), ("PSID", query.psid)]
-    lines += [("Orig PSID", query.original_psid), ("Security Attributes", ", ".join(query.security)), ("Security Ver", query.security_version)]
+    lines += [("Orig PSID", query.original_psid), ("Security Attributes", ", ".join(query.security)), ("Security Ver", "0")]
     lines += [("Default Update Method", query.update_method)]
     return "".join("%-22s %s\n" % (key + ":" if key else "", value or "N/A") for key, value in lines)
 
@@ -55,7 +55,6 @@ def test_a_full_query() -> None:
         version="14.32.1908",
         running="14.32.1908",
         release_date="17.8.2025",
-        product_version="14.32.1908",
         part_number="817753-B21_Ax",
         description="HPE Ethernet 10/25Gb 2-port 640SFP28 Adapter",
         roms=("type=UEFI version=14.25.17 cpu=AMD64", "type=PXE version=3.6.502 cpu=AMD64"),
@@ -154,7 +153,6 @@ queries = st.builds(
     version=versions,
     running=versions,
     release_date=maybe,
-    product_version=maybe,
     part_number=maybe,
     description=maybe | st.just("ConnectX-5: EDR IB (100Gb/s)"),
     roms=st.lists(word.map("type={}".format), max_size=3).map(tuple),
@@ -164,7 +162,6 @@ queries = st.builds(
     running_psid=st.just(""),
     original_psid=maybe,
     security=st.lists(st.sampled_from(["secure-fw", "signed-fw", "dev"]), unique=True).map(tuple),
-    security_version=maybe,
     update_method=st.sampled_from(["", "fw_ctrl", "Legacy"]),
 )
 

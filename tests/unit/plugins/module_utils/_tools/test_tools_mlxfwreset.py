@@ -55,24 +55,23 @@ class Says:
 )
 def test_a_query_says_what_the_card_can(name: str, level: int, live: bool, driver: bool, by_tool: bool) -> None:
     query = tool.parse_query(recorded("mlxfwreset/%s.txt" % name))
-    assert query.level == level
-    assert (query.can(tool.LIVE_PATCH), query.can_sync(tool.SYNC_BY_DRIVER), query.can_sync(tool.SYNC_BY_TOOL)) == (live, driver, by_tool)
+    assert query.levels[0] == level
+    assert (tool.LIVE_PATCH in query.levels, tool.SYNC_BY_DRIVER in query.syncs, tool.SYNC_BY_TOOL in query.syncs) == (live, driver, by_tool)
 
 
-def test_the_text_of_a_row_is_what_stands_before_the_mark() -> None:
-    levels = tool.parse_query(recorded("mlxfwreset/emulated_4_31_query.txt")).levels
-    assert levels[0] == tool.Choice(0, 'Driver, PCI link, network link will remain up ("live-Patch")', False, False)
-    assert levels[2] == tool.Choice(3, "Driver restart and PCI reset", True, True)
+def test_the_default_comes_first() -> None:
+    text = "Reset-levels:\n0: live-Patch    -Supported\n1: only ARM side -Not Supported\n3: PCI reset     -Supported (default)\n"
+    assert tool.parse_query(text).levels == (3, 0)
 
 
 def test_a_row_with_a_reason_is_read_too() -> None:
     text = "Reset-levels:\n3: Driver restart and PCI reset      -Not Supported (Reason: none given)\n4: Warm Reboot    -Supported\n"
     query = tool.parse_query(text)
-    assert (query.can(3), query.level) == (False, 4)
+    assert query.levels == (4,)
 
 
 def test_no_level_at_all_is_none() -> None:
-    assert tool.parse_query("Reset-levels:\n3: PCI reset -Not Supported\n").level is None
+    assert tool.parse_query("Reset-levels:\n3: PCI reset -Not Supported\n").levels == ()
 
 
 def test_the_steps_of_a_reset() -> None:
@@ -93,7 +92,7 @@ def test_the_steps_of_a_reset() -> None:
 )
 def test_errors_come_with_the_next_step(name: str, error: str, hint: str) -> None:
     assert tool.error_of(recorded("mlxfwreset_error/%s.txt" % name)) == error
-    assert hint in tool.hint_of(error)
+    assert tool.with_hint(error).startswith(error + " (") and hint in tool.with_hint(error) if hint else tool.with_hint(error) == error
 
 
 def test_success_is_the_line_that_says_so() -> None:
@@ -136,7 +135,20 @@ def test_the_tool_of_the_node() -> None:
     assert tool.tool(Says(0, tools=[])) == ""
 
 
-def render(title: str, rows: t.Sequence[tool.Choice]) -> str:
+class Choice(t.NamedTuple):
+    """One row of a query."""
+
+    number: int
+    text: str
+    supported: bool
+    default: bool
+
+
+def supported(rows: t.Sequence[Choice]) -> tuple[int, ...]:
+    return tuple(row.number for row in rows if row.supported and row.default) + tuple(row.number for row in rows if row.supported and not row.default)
+
+
+def render(title: str, rows: t.Sequence[Choice]) -> str:
     lines = [
         "%d: %-62s-%-14s%s" % (row.number, row.text, "Supported" if row.supported else "Not Supported", "(default)" if row.default else "") for row in rows
     ]
@@ -144,7 +156,7 @@ def render(title: str, rows: t.Sequence[tool.Choice]) -> str:
 
 
 choices = st.builds(
-    tool.Choice,
+    Choice,
     st.integers(0, 9),
     st.from_regex(r"[A-Za-z][A-Za-z ,()\"]{0,60}[a-z)]", fullmatch=True).filter(lambda text: "supported" not in text.lower()),
     st.booleans(),
@@ -154,11 +166,11 @@ choices = st.builds(
 
 @settings(max_examples=40)
 @given(st.lists(choices, min_size=1, max_size=5), st.lists(choices, max_size=5), st.lists(choices, max_size=3))
-def test_what_is_rendered_is_read_back(levels: list[tool.Choice], types: list[tool.Choice], syncs: list[tool.Choice]) -> None:
+def test_what_is_rendered_is_read_back(levels: list[Choice], types: list[Choice], syncs: list[Choice]) -> None:
     text = "\n".join(
         ["", render("levels", levels), render("types (relevant only for reset-levels 3,4)", types), render("sync (relevant only for reset-level 3)", syncs)]
     )
-    assert tool.parse_query(text) == tool.Query(tuple(levels), tuple(types), tuple(syncs))
+    assert tool.parse_query(text) == tool.Query(supported(levels), supported(syncs))
 
 
 PIECES = st.lists(
@@ -176,7 +188,7 @@ def read_all(text: str) -> None:
         tool.parse_query(text)
     outcome = tool.parse_reset(text, text)
     assert outcome.loaded or outcome.message
-    tool.hint_of(tool.error_of(text))
+    tool.with_hint(tool.error_of(text))
     for rc in (0, 1):
         with contextlib.suppress(RdmaError):
             tool.query(Says(rc, text, text), "mstfwreset", PCI)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import pathlib
 import typing as t
 
@@ -74,25 +73,8 @@ class Says:
         return name in self.tools
 
 
-def as_json(sections: dict[str, dict[str, str]]) -> str:
-    """As the tool prints it: lists of values, those of speeds with their mask."""
-
-    def value(section: str, text: str) -> t.Any:
-        if section == "Supported Info":
-            mask, _blank, names = text.partition(" (")
-            return {"mask": mask, "values": names.rstrip(")").split(",")}
-        return {"values": text.split(",")} if text.count(",") == 3 else text
-
-    output = {section: {key: value(section, text) for key, text in rows.items()} for section, rows in sections.items()}
-    return json.dumps({"result": {"output": output}, "status": {"code": 0, "message": "success"}}, indent="\t")
-
-
 def test_text_says_all_of_a_link() -> None:
     assert tool.link_of(tool.parse_text(BF3)) == LINK
-
-
-def test_json_says_the_same_as_text() -> None:
-    assert tool.link_of(tool.parse_json(as_json(tool.parse_text(BF3)))) == LINK
 
 
 def test_colours_are_no_part_of_a_value() -> None:
@@ -123,34 +105,16 @@ def test_every_recorded_error_is_named(path: pathlib.Path) -> None:
         tool.query(Says(Output(1, "\x1b[31m \n\x1b[0m \n", text)), "mstlink", PCI, port=1)
 
 
-def test_the_status_of_json_is_believed() -> None:
-    text = json.dumps({"result": {"output": {"Operational Info": {"State": "Active"}}}, "status": {"code": 1, "message": "Failed to open device"}})
-    with pytest.raises(CommandFailed, match="Failed to open device"):
-        tool.parse_json(text)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"result": {}}', '{"result": {"output": {}}}', '{"result": {"output": []}}'])
-def test_json_without_result_is_unexpected(text: str) -> None:
-    with pytest.raises(UnexpectedOutput):
-        tool.parse_json(text)
-
-
-def test_a_query_takes_json_and_asks_for_everything_at_once() -> None:
-    run = Says(Output(0, as_json(tool.parse_text(BF3)), ""))
+def test_a_query_asks_for_everything_at_once() -> None:
+    run = Says(Output(0, BF3, ""))
     assert tool.query(run, "mlxlink", PCI, port=1) == LINK
-    assert run.argv == [["mlxlink", "-d", PCI, "-m", "-c", "--json"]]
+    assert run.argv == [["mlxlink", "-d", PCI, "-m", "-c"]]
 
 
 def test_a_port_number_is_given_where_there_are_several() -> None:
-    run = Says(Output(0, as_json(tool.parse_text(BF3)), ""))
+    run = Says(Output(0, BF3, ""))
     tool.query(run, "mlxlink", PCI, port=2)
     assert run.argv[0][:5] == ["mlxlink", "-d", PCI, "-p", "2"]
-
-
-def test_a_tool_without_json_is_asked_again() -> None:
-    run = Says(Output(1, "", "mlxlink: unrecognized option `--json'\n-E- failed to parse arguments. Bad input parameter\n"), Output(0, BF3, ""))
-    assert tool.query(run, "mlxlink", PCI, port=1) == LINK
-    assert run.argv[1] == ["mlxlink", "-d", PCI, "-m", "-c"]
 
 
 def test_an_exit_status_alone_is_an_error() -> None:
@@ -174,14 +138,12 @@ def test_what_is_rendered_is_read_back(sections: dict[str, dict[str, str]]) -> N
     for title, rows in sections.items():
         lines += ["", title, "-" * len(title), *("%-35s: %s" % row for row in rows.items())]
     assert tool.parse_text("\n".join(lines)) == sections
-    assert tool.parse_json(as_json(sections)) == sections
 
 
 PIECES = st.lists(
     st.one_of(
         st.text(max_size=20),
         st.sampled_from(["Operational Info\n-----\n", "Module Info\n---\n", "State : x\n", "Status Opcode : ²\n", "Symbol BER : 9E-9\n", "-E- ", "\x1b[31m"]),
-        st.sampled_from(['{"result": {"output": ', '{"status": {"code": []}}', "}}", '{"State": NaN}', '{"Supported Info": {"x": {"mask": 1}}}']),
     ),
     max_size=10,
 ).map("".join)
@@ -191,23 +153,8 @@ PIECES = st.lists(
 def test_no_text_raises_anything_but_ours(text: str) -> None:
     with contextlib.suppress(UnexpectedOutput):
         tool.link_of(tool.parse_text(text))
-    with contextlib.suppress(UnexpectedOutput, CommandFailed):
-        tool.link_of(tool.parse_json(text))
     with contextlib.suppress(RdmaError):
-        tool.query(Says(Output(0, text, text), Output(1, text, "")), "mlxlink", PCI, port=1)
-
-
-JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.floats(), st.integers(), st.text(max_size=8)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["State", "values", "mask", "Module Info", "x"]), inner, max_size=3)),
-    max_leaves=12,
-)
-
-
-@given(JSON, JSON)
-def test_no_json_raises_anything_but_ours(output: t.Any, status: t.Any) -> None:
-    with contextlib.suppress(UnexpectedOutput, CommandFailed):
-        tool.link_of(tool.parse_json(json.dumps({"result": {"output": output}, "status": status})))
+        tool.query(Says(Output(0, text, text)), "mlxlink", PCI, port=1)
 
 
 @given(st.sampled_from([*LINKS, *ERRORS]), st.integers(0, 4000), st.integers(0, 40), PIECES)

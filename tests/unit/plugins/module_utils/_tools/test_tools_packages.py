@@ -9,13 +9,14 @@ from __future__ import annotations
 import pathlib
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _repository as repository
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf, parse_available, parse_transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._zypper import Zypper
 from hypothesis import given
@@ -105,6 +106,87 @@ def test_what_can_be_removed_alone() -> None:
         assert manager.removable(names, "opensm 0\nrdma-core 1\nperftest 0\n", "") == ["opensm", "perftest"]
 
 
+# dnf 4.14 on packages with the dependencies of RHEL 9; but for the long name and the replaced package, as it printed this.
+TRANSACTION = """\
+Last metadata expiration check: 0:00:04 ago on Mon Nov 23 08:02:50 2026.
+Dependencies resolved.
+================================================================================
+ Package            Arch     Version                  Repository           Size
+================================================================================
+Installing:
+ doca-ofed          noarch   2.9.1-0.1.4              rdma-ofed-preview   5.5 k
+     replacing  mlnx-ofed-all.noarch 23.10-0.5.5.0
+Upgrading:
+ libibverbs         noarch   2410mlnx54-1.2410114     rdma-ofed-preview   5.5 k
+Removing:
+ mlnx-ofa_kernel    noarch   23.10-OFED.23.10.0.5.5.1 @rdma-ofed             0
+Removing dependent packages:
+ firewalld          noarch   1.2.1-1.el9              @baseos                0
+ python3-package-with-a-name-that-is-too-long-for-it
+                    noarch   1.8.8-6.el9              @baseos                0
+
+Transaction Summary
+================================================================================
+Install  1 Package
+Upgrade  1 Package
+Remove   3 Packages
+
+Total size: 33 k
+Error: Operation aborted.
+"""
+LISTED = """\
+Available Packages
+libibverbs.noarch        48.0-1.el9                           baseos
+libibverbs.noarch        48.1-1.el9                           appstream
+python3-package-with-a-long-name.noarch
+                         14:1.8.8-6.el9                       baseos
+"""
+
+
+def test_what_dnf_says() -> None:
+    removed = parse_transaction(TRANSACTION)
+    assert removed == {
+        "mlnx-ofed-all": "23.10-0.5.5.0",
+        "mlnx-ofa_kernel": "23.10-OFED.23.10.0.5.5.1",
+        "firewalld": "1.2.1-1.el9",
+        "python3-package-with-a-name-that-is-too-long-for-it": "",
+    }
+    assert parse_available(LISTED) == {"libibverbs": ["48.1-1.el9", "48.0-1.el9"], "python3-package-with-a-long-name": ["14:1.8.8-6.el9"]}
+    assert DNF.preview_failure(Output(1, TRANSACTION, "")) == ""
+    assert DNF.preview_failure(Output(0, "Error: Unable to find a match: doca-ofed\n", "")) == "Error: Unable to find a match: doca-ofed"
+
+
+# The shape of zypper's schema, /usr/share/zypper/xml/xmlout.rnc.
+SUMMARY = """<?xml version='1.0'?>
+<stream>
+<message type="info">Loading repository data...</message>
+<install-summary download-size="0" space-usage-diff="0" packages-to-change="2">
+<to-install>
+<solvable type="package" name="libibverbs1" edition="48.0-1" arch="x86_64" summary="x"/>
+</to-install>
+<to-remove>
+<solvable type="package" name="libpcap1" edition="1.10.1-150400.1.1" arch="x86_64" summary="x"/>
+<solvable type="pattern" name="base" edition="1" arch="x86_64"/>
+</to-remove>
+</install-summary>
+</stream>
+"""
+
+
+def test_what_zypper_says() -> None:
+    assert ZYPPER.parse_preview(SUMMARY) == {"libpcap1": "1.10.1-150400.1.1"}
+    assert ZYPPER.preview_failure(Output(0, SUMMARY, "")) == ""
+    refused = '<message type="error">Package &apos;x&apos; not found.</message>'
+    assert ZYPPER.preview_failure(Output(104, refused, "")) == "Package &apos;x&apos; not found."
+
+
+def test_zypper_trusts_the_declared_key_and_no_other() -> None:
+    site = repository.Repository("https://mirror.example.org/doca", KEY)
+    assert ZYPPER.trust_argv(site) == ("rpm", "--import", repository.RPM_KEY)
+    assert ZYPPER.trust_argv(site._replace(key="")) == ()
+    assert not any("gpg-auto-import" in word for argv in (ZYPPER.update, ZYPPER.install) for word in argv)
+
+
 @given(st.permutations(STATUS.strip().split("\n\n")[:2] + STATUS.strip().split("\n\n")[3:]))
 def test_the_order_of_the_database_does_not_matter(paragraphs: list[str]) -> None:
     found = dpkg.parse_dpkg_database("\n\n".join(paragraphs))
@@ -118,6 +200,9 @@ def test_any_text_is_parsed(text: str) -> None:
     apt.parse_madison(text)
     rpm.parse_rpm_query(text)
     rpm.parse_rpm_test(text)
+    parse_transaction(text)
+    parse_available(text)
+    ZYPPER.parse_preview(text)
 
 
 def test_what_a_simulation_removes() -> None:
@@ -130,6 +215,7 @@ def test_what_rpm_says() -> None:
     lines = ("libibverbs.so.1()(64bit) is needed by (installed) libpcap-14:1.9.1-5.el8.x86_64", "libibverbs is needed by (installed) ucx-1.5.2-1.el8.x86_64")
     text = "error: Failed dependencies:\n\t%s\n\t%s\n" % lines
     assert rpm.parse_rpm_test(text) == ["libpcap", "ucx"]
+    assert rpm.parse_rpm_test(text, ["libibverbs"]) == ["ucx"], "the library comes back, and its package has another version then"
     assert rpm.parse_rpm_query("kernel\t5.14\nmlnx-ofa_kernel\t23.10-OFED.23.10.0.5.5.1\n")["mlnx-ofa_kernel"].version == "23.10-OFED.23.10.0.5.5.1"
 
 
@@ -165,10 +251,13 @@ def test_command_lines_for_debian() -> None:
 
 
 def test_command_lines_for_rpm() -> None:
-    assert DNF.install_argv(["doca-ofed"], "2.9.1") == ("dnf", "--assumeyes", "--allowerasing", "install", "doca-ofed-2.9.1[!0-9]*")
+    assert DNF.install_argv(["doca-ofed"], "2.9.1") == ("dnf", "--assumeyes", "install", "doca-ofed-2.9.1[!0-9]*")
     assert ZYPPER.install_argv(["doca-ofed"], "2.9.1", ["mlnx-fw-updater"])[-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
-    assert DNF.replace_argv({}, ["b", "a"]) == ("dnf", "--assumeyes", "remove", "--noautoremove", "a", "b")
-    assert ZYPPER.replace_argv({}, ["b", "a"]) == ("zypper", "--non-interactive", "remove", "a", "b")
+    assert DNF.replace_argv({"d": "1:2-3"}, ["b", "a"], also=["x"])[4:] == ("remove a b", "install x d-1:2-3", "run")
+    assert ZYPPER.replace_argv({"d": "2"}, ["b", "a"], also=["x"])[-4:] == ("x", "d=2", "!a", "!b")
+    # Only a transaction that was previewed may erase anything.
+    assert "--allowerasing" not in DNF.install
+    assert "--force-resolution" not in ZYPPER.install
     assert DNF.recover == ("rpm", "--rebuilddb")
 
 

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What iproute2 knows of network interfaces and routes: the grammar of `ip -j`."""
+"""`ip -j` of iproute2: network interfaces and routes."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ import typing as t
 import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _links
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._links import Link
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ CHILD = nodes.link(
 
 
 def test_child_made_through_netlink() -> None:
-    assert _links.parse_links(nodes.ip_addr(CHILD)) == {"ib0.8001": Link("ib0.8001", "ipoib", "ib0", "bond0", "0x8001", "datagram")}
+    assert _ip.parse_links(nodes.ip_addr(CHILD)) == {"ib0.8001": Link("ib0.8001", "ipoib", "ib0", "bond0", "0x8001", "datagram")}
 
 
 def test_addresses_without_link_local_and_apart_from_dynamic_ones() -> None:
@@ -36,24 +36,24 @@ def test_addresses_without_link_local_and_apart_from_dynamic_ones() -> None:
             nodes.address("2001:db8::5/64", dynamic=True),
         ],
     )
-    link = _links.parse_links(nodes.ip_addr(row))["ib0"]
+    link = _ip.parse_links(nodes.ip_addr(row))["ib0"]
     assert link.addresses == ("10.1.0.1/24", "10.1.0.2/24", "fd00::1/64")
     assert link.dynamic_addresses == ("2001:db8::5/64",)
 
 
 def test_empty_objects_of_old_releases() -> None:
-    assert list(_links.parse_links(nodes.ip_addr({}, nodes.link("eth0"), {}))) == ["eth0"]
+    assert list(_ip.parse_links(nodes.ip_addr({}, nodes.link("eth0"), {}))) == ["eth0"]
 
 
 @pytest.mark.parametrize("text", ["", " \n", "[]"])
 def test_nothing(text: str) -> None:
-    assert _links.parse_links(text) == {}
+    assert _ip.parse_links(text) == {}
 
 
 @pytest.mark.parametrize("text", ['Object "-j" is unknown', "{}", '[{"ifname":'])
 def test_no_json_list(text: str) -> None:
     with pytest.raises(UnexpectedOutput, match="ip -j -d addr"):
-        _links.parse_links(text)
+        _ip.parse_links(text)
 
 
 _LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.just("ipoib")
@@ -63,21 +63,21 @@ _ANY = st.recursive(_LEAF, lambda inner: st.dictionaries(_KEYS, inner, max_size=
 
 @given(st.lists(st.dictionaries(_KEYS, _ANY, max_size=6), max_size=2))
 def test_any_json(rows: list[t.Any]) -> None:
-    for name, link in _links.parse_links(nodes.ip_addr(*rows)).items():
+    for name, link in _ip.parse_links(nodes.ip_addr(*rows)).items():
         assert link.name == name
 
 
 def test_route() -> None:
-    assert _links.parse_route_device('[{"dst":"10.1.0.254","dev":"bond0","prefsrc":"10.1.0.1","flags":[],"uid":0,"cache":[]}]') == "bond0"
-    assert _links.parse_route_device("") == ""
+    assert _ip.parse_route_device('[{"dst":"10.1.0.254","dev":"bond0","prefsrc":"10.1.0.1","flags":[],"uid":0,"cache":[]}]') == "bond0"
+    assert _ip.parse_route_device("") == ""
 
 
 def test_no_route_and_no_tool() -> None:
     unreachable = nodes.FakeRunner({"ip": Output(2, "", "RTNETLINK answers: Network is unreachable")})
-    assert _links.route_device(unreachable, "192.0.2.1") == ""
+    assert _ip.route_device(unreachable, "192.0.2.1") == ""
     assert unreachable.ran == ["ip -j route get 192.0.2.1"]
-    assert _links.route_device(nodes.FakeRunner(), "192.0.2.1") == ""
-    assert _links.read_links(nodes.FakeRunner()) == {}
+    assert _ip.route_device(nodes.FakeRunner(), "192.0.2.1") == ""
+    assert _ip.read_links(nodes.FakeRunner()) == {}
 
 
 def test_static_routes_are_those_that_somebody_configured() -> None:
@@ -91,12 +91,12 @@ def test_static_routes_are_those_that_somebody_configured() -> None:
         {"type": "blackhole", "dst": "10.60.0.0/24", "dev": "lo", "protocol": "static"},
         {"dst": "10.70.0.0/24", "protocol": "static", "nexthops": [{"dev": "ib0"}]},
     ]
-    assert _links.parse_static_routes(json.dumps(rows), 4) == [
-        _links.RouteRow("ib0", "0.0.0.0/0", "10.20.0.254"),
-        _links.RouteRow("ib0", "10.30.0.0/16", "10.20.0.254", 100),
-        _links.RouteRow("ib0", "10.31.0.9/32"),
+    assert _ip.parse_static_routes(json.dumps(rows), 4) == [
+        _ip.RouteRow("ib0", "0.0.0.0/0", "10.20.0.254"),
+        _ip.RouteRow("ib0", "10.30.0.0/16", "10.20.0.254", 100),
+        _ip.RouteRow("ib0", "10.31.0.9/32"),
     ]
-    assert _links.parse_static_routes('[{"dst":"fd01::1","dev":"ib0","metric":1024},{"dst":"default","dev":"ib0","gateway":"fe80::1"}]', 6) == [
-        _links.RouteRow("ib0", "fd01::1/128", "", 1024),
-        _links.RouteRow("ib0", "::/0", "fe80::1"),
+    assert _ip.parse_static_routes('[{"dst":"fd01::1","dev":"ib0","metric":1024},{"dst":"default","dev":"ib0","gateway":"fe80::1"}]', 6) == [
+        _ip.RouteRow("ib0", "fd01::1/128", "", 1024),
+        _ip.RouteRow("ib0", "::/0", "fe80::1"),
     ]

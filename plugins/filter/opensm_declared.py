@@ -1,0 +1,56 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is declared for the subnet managers of a host's fabrics, wherever they run."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: opensm_declared
+short_description: What is declared for the subnet managers of the fabrics of a host
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Tells a host that runs no subnet manager what is declared for those of its fabrics, for the options
+    O(rdma.ofed.opensm#module:declared_settings) and O(rdma.ofed.opensm#module:partitions).
+  - Only variables of the host itself and of the hosts of group C(opensm) are read, and no values of secrets returned.
+positional: _input, hostvars, host
+extends_documentation_fragment: [rdma.ofed.inventory]
+options:
+  host:
+    description: Name of the host.
+    type: str
+    required: true
+"""
+
+EXAMPLES = r"""
+- name: Show which keys of opensm.conf are declared
+  ansible.builtin.debug:
+    msg: "{{ (groups | rdma.ofed.opensm_declared(hostvars, inventory_hostname))['keys'] }}"
+"""
+
+RETURN = r"""
+_value:
+  description: C(keys) has the declared keys of C(opensm.conf), C(partitions) the declared partitions of each fabric without their members.
+  type: dict
+"""
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+
+def opensm_declared(groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str) -> dict[str, t.Any]:
+    """The keys and partitions that are declared for the fabrics of `host`."""
+    found: dict[str, t.Any] = plain(declared_for(host, groups, hostvars))
+    return found
+
+
+class FilterModule:
+    """Registers the filter."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"opensm_declared": opensm_declared}

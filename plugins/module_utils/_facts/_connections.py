@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Connections with others over the interfaces of RDMA adapters, grouped: a node may have ten thousand. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import Table
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import Process
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Socket
+
+_SHOWN = 3
+# The sockets of NFS, Ceph and DRBD are open in no process.
+_KERNEL = "kernel"
+
+
+class Connections(t.NamedTuple):
+    """The connections of one program over one interface."""
+
+    program: str
+    interface: str
+    place: str
+    """A process in the network namespace; "" for that of the host."""
+    protocols: tuple[str, ...]
+    peers: tuple[str, ...]
+    ports: tuple[int, ...]
+    """Of the side that offers the service."""
+    pids: tuple[int, ...]
+    number: int
+
+
+class _Ways:
+    """The interfaces of one namespace that the ends of its connections are on."""
+
+    def __init__(self, namespace: Namespace, host: Namespace, ways_of_host: Table) -> None:
+        self._namespace = namespace
+        self._routes = Table(namespace.routes)
+        # An address on no network of its own, as that of a service on `lo`, is not on the default route's interface.
+        self._networks = Table(route for route in namespace.routes if route.network.prefixlen)
+        self._host, self._ways_of_host = host, ways_of_host
+        self._known: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
+
+    def interface(self, socket: Socket) -> str:
+        """The interface of an RDMA adapter that a connection needs; "" for none."""
+        ends = socket.local, socket.remote
+        if ends not in self._known:
+            self._known[ends] = self._look_up(*ends)
+        return self._known[ends]
+
+    def _look_up(self, local: tuple[str, ...], remote: tuple[str, ...]) -> str:
+        namespace = self._namespace
+        if all(ipaddress.ip_address(address).is_loopback for address in remote):
+            return ""
+        own = [namespace.addresses.get(address) or self._networks.device_of(address) for address in local]
+        # Link-local addresses are the same on every interface.
+        away = [address for address in remote if not ipaddress.ip_address(address).is_link_local]
+        names = [*own, *(self._routes.device_of(address) for address in away)]
+        found = next((name for name in names if name in namespace.over_rdma), "")
+        if not found and namespace.pid:
+            # Through the host, which forwards for a container.
+            names = [self._ways_of_host.device_of(address) for address in away]
+            found = next((name for name in names if name in self._host.over_rdma), "")
+        return found
+
+
+def own_ends(variable: str) -> tuple[tuple[str, int, str, int], ...]:
+    """`SSH_CONNECTION`, "client port server port", as the ends of a socket on this node. The client's is one where it is this node, as with a relay."""
+    words = variable.split()
+    if len(words) != 4 or not (words[1].isdecimal() and words[3].isdecimal()):
+        return ()
+    client, server = (words[0].partition("%")[0], int(words[1])), (words[2].partition("%")[0], int(words[3]))
+    return (*server, *client), (*client, *server)
+
+
+def find_connections(namespaces: t.Sequence[Namespace], holders: t.Mapping[str, Process], ssh: str = "") -> tuple[Connections, ...]:
+    """The connections of all namespaces that end with an RDMA adapter's driver, by program. The one of this run, `ssh`, is left out.
+
+    The first namespace is that of the host. `holders` are the processes by the inodes of their sockets.
+    """
+    own = own_ends(ssh)
+    ways_of_host = Table(namespaces[0].routes)
+    groups: dict[tuple[str, str, str], list[tuple[Socket, int, int]]] = {}
+    for namespace in namespaces:
+        ways = _Ways(namespace, namespaces[0], ways_of_host)
+        for socket in namespace.sockets.connected:
+            interface = ways.interface(socket)
+            if not interface or (socket.local[0], socket.local_port, socket.remote[0], socket.remote_port) in own:
+                continue
+            holder = holders.get(socket.inode)
+            program = holder.comm if holder else _KERNEL
+            offered = (socket.protocol, socket.local_port) in namespace.sockets.listening
+            row = (socket, socket.local_port if offered else socket.remote_port, holder.pid if holder else 0)
+            groups.setdefault((program, interface, namespace.pid), []).append(row)
+    return tuple(_grouped(*key, rows=rows) for key, rows in sorted(groups.items()))
+
+
+def _grouped(program: str, interface: str, place: str, *, rows: t.Sequence[tuple[Socket, int, int]]) -> Connections:
+    return Connections(
+        program=program,
+        interface=interface,
+        place=place,
+        protocols=tuple(sorted({socket.protocol for socket, _port, _pid in rows})),
+        peers=tuple(sorted({socket.remote[0] for socket, _port, _pid in rows})),
+        ports=tuple(sorted({port for _socket, port, _pid in rows})),
+        pids=tuple(sorted({pid for _socket, _port, pid in rows} - {0})),
+        number=len(rows),
+    )
+
+
+def _some(items: t.Sequence[t.Any]) -> str:
+    more = " and %d more" % (len(items) - _SHOWN) if len(items) > _SHOWN else ""
+    return ", ".join(str(item) for item in items[:_SHOWN]) + more
+
+
+def detail(found: Connections) -> str:
+    """One group for people, as long with ten thousand connections as with four."""
+    what = "%d %s connection%s over %s" % (found.number, " and ".join(found.protocols), "s" if found.number != 1 else "", found.interface)
+    parts = [what, "with %s" % _some(found.peers), "port %s" % _some(found.ports)]
+    parts += ["pid %s" % _some(found.pids)] if found.pids else []
+    parts += ["in the network namespace of pid %s" % found.place] if found.place else []
+    return ", ".join(parts)

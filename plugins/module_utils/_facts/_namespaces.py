@@ -1,0 +1,141 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The network namespaces of the node: their sockets, their routes, and which of their interfaces stand on an RDMA adapter.
+
+An interface that was given to a container is in no list of the host. Its namespace is found through its processes.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, INFINIBAND, over_rdma
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import Route, parse_route4, parse_route6
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Sockets, parse_inet, parse_sctp, plain_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+
+# The hexadecimal digits of a hardware address of InfiniBand.
+_INFINIBAND_DIGITS = 40
+_TABLES = (("tcp", "tcp"), ("tcp", "tcp6"), ("udp", "udp"), ("udp", "udp6"))
+
+
+class Namespace(t.NamedTuple):
+    """One network namespace."""
+
+    pid: str = ""
+    """A process in it; "" for the one of this process."""
+    comm: str = ""
+    sockets: Sockets = Sockets()
+    routes: tuple[Route, ...] = ()
+    addresses: t.Mapping[str, str] = {}
+    """The interfaces of its addresses, as far as they are known."""
+    over_rdma: frozenset[str] = frozenset()
+    """Its interfaces that stand on an RDMA adapter."""
+
+
+def parse_if_inet6(text: str) -> dict[str, str]:
+    """/proc/net/if_inet6: address, index, prefix length, scope, flags, name."""
+    found = {}
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) == 6 and len(fields[0]) == 32:
+            try:
+                found[plain_address(":".join(fields[0][start : start + 4] for start in range(0, 32, 4)))] = fields[5]
+            except ValueError:
+                continue
+    return found
+
+
+def parse_dev(text: str) -> frozenset[str]:
+    """/proc/net/dev: the names of the interfaces, after two lines of headings."""
+    return frozenset(line.partition(":")[0].strip() for line in text.splitlines()[2:] if ":" in line)
+
+
+def parse_dev_mcast(text: str) -> frozenset[str]:
+    """/proc/net/dev_mcast: index, name, two counters, hardware address. The names of those with addresses of InfiniBand."""
+    rows = [line.split() for line in text.splitlines()]
+    return frozenset(row[1] for row in rows if len(row) == 5 and len(row[4]) == _INFINIBAND_DIGITS)
+
+
+def _sockets(net: str) -> Sockets:
+    found = [parse_inet(protocol, attribute(net, name)) for protocol, name in _TABLES]
+    connected = [socket for part in found for socket in part.connected]
+    return Sockets((*connected, *parse_sctp(attribute(net, "sctp/assocs"))), frozenset().union(*(part.listening for part in found)))
+
+
+def _routes(net: str) -> tuple[Route, ...]:
+    return parse_route4(attribute(net, "route")) + parse_route6(attribute(net, "ipv6_route"))
+
+
+def _host_indexes(root: str, over: t.Collection[str]) -> frozenset[str]:
+    """The numbers of the interfaces of the host through which others reach an RDMA adapter: those that stand on it, and members of its bridges."""
+    base = os.path.join(root, "sys/class/net")
+    names = [name for name in entries(base) if name in over or link_name(base, name, "master") in over]
+    return frozenset(attribute(base, name, "ifindex") for name in names) - {""}
+
+
+def _in_namespace(root: str, pid: str, host: t.Callable[[], frozenset[str]]) -> frozenset[str]:
+    """The interfaces over an RDMA adapter in the namespace of a process."""
+    net = os.path.join(root, "proc", pid, "net")
+    found = set(parse_dev_mcast(attribute(net, "dev_mcast")))
+    # What a container has mounted as /sys shows its own interfaces; a process that only changed its namespace sees those of the host.
+    base = os.path.join(root, "proc", pid, "root/sys/class/net")
+    names = [name for name in entries(base) if name != "bonding_masters"]
+    if not names or set(names) != parse_dev(attribute(net, "dev")):
+        return frozenset(found)
+    indexes = {attribute(base, name, "ifindex") for name in names}
+    for name in names:
+        below = attribute(base, name, "iflink")
+        is_port = attribute(base, name, "type") == INFINIBAND or link_name(base, name, "device/driver") in HCA_DRIVERS
+        if is_port or (below and below not in indexes and below in host()):
+            found.add(name)
+    return frozenset(found)
+
+
+def _others(root: str) -> list[str]:
+    """One process of each other network namespace."""
+    seen = {link_name(root, "proc/self/ns/net")}
+    found = []
+    for pid in sorted((name for name in entries(root, "proc") if name.isdecimal()), key=int):
+        namespace = link_name(root, "proc", pid, "ns/net")
+        if namespace and namespace not in seen:
+            seen.add(namespace)
+            found.append(pid)
+    return found
+
+
+def read_namespaces(root: str, netdevs: t.Sequence[Netdev]) -> tuple[Namespace, ...]:
+    """The one of this process, then the others that have processes."""
+    over = frozenset(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs))
+    net = os.path.join(root, "proc/net")
+    addresses = {address.partition("/")[0]: netdev.name for netdev in netdevs for address in (*netdev.addresses, *netdev.dynamic_addresses)}
+    own = Namespace(sockets=_sockets(net), routes=_routes(net), addresses={**parse_if_inet6(attribute(net, "if_inet6")), **addresses}, over_rdma=over)
+    known: list[frozenset[str]] = []
+
+    def host() -> frozenset[str]:
+        if not known:
+            known.append(_host_indexes(root, over))
+        return known[0]
+
+    found = [own]
+    for pid in _others(root):
+        net = os.path.join(root, "proc", pid, "net")
+        found.append(
+            Namespace(
+                pid=pid,
+                comm=attribute(root, "proc", pid, "comm"),
+                sockets=_sockets(net),
+                routes=_routes(net),
+                addresses=parse_if_inet6(attribute(net, "if_inet6")),
+                over_rdma=_in_namespace(root, pid, host),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The connected sockets of one network namespace, as the kernel lists them in procfs. Pure.
+
+/proc/net/tcp, tcp6: `get_tcp4_sock` in net/ipv4/tcp_ipv4.c, `get_tcp6_sock` in net/ipv6/tcp_ipv6.c.
+/proc/net/udp, udp6: `udp4_format_sock` in net/ipv4/udp.c, `__ip6_dgram_sock_seq_show` in net/ipv6/datagram.c.
+/proc/net/sctp/assocs: `sctp_assocs_seq_show` in net/sctp/proc.c.
+SMC has no list of its own: each of its sockets keeps the TCP connection that it was agreed on with.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import sys
+import typing as t
+
+# include/net/tcp_states.h. A connection that the peer has closed may still be read from, one that is being closed may have data under way.
+_ESTABLISHED = "01"
+_TCP = (_ESTABLISHED, "04", "08")
+_TCP_LISTEN = "0A"
+# A UDP socket without a peer.
+_UDP_CLOSE = "07"
+# `enum sctp_state` in include/net/sctp/constants.h: established, and the four of a shutdown, in which data is still delivered.
+_SCTP = ("3", "4", "5", "6", "7")
+_FIELDS = 10
+
+
+class Socket(t.NamedTuple):
+    """One end of a connection."""
+
+    protocol: str
+    """`tcp`, `udp` or `sctp`."""
+    local: tuple[str, ...]
+    """Its addresses. Only SCTP has several."""
+    local_port: int
+    remote: tuple[str, ...]
+    remote_port: int
+    inode: str = ""
+    """By which a process is found that has it open. The kernel's own are open in none."""
+
+
+class Sockets(t.NamedTuple):
+    """The sockets of one network namespace."""
+
+    connected: tuple[Socket, ...] = ()
+    listening: frozenset[tuple[str, int]] = frozenset()
+    """Protocols and ports with a listening socket."""
+
+
+def plain_address(text: str) -> str:
+    """An address as it is usually written; IPv4 where IPv6 only wraps it. Raises ValueError for anything else."""
+    found = ipaddress.ip_address(text)
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)
+
+
+@functools.lru_cache(maxsize=65536)
+def _address(word: str, byteorder: str) -> str:
+    """`0100007F`: the address in groups of 32 bits, each printed as a number in the byte order of the machine."""
+    raw = bytes.fromhex(word)
+    if byteorder == "little":
+        raw = b"".join(raw[start : start + 4][::-1] for start in range(0, len(raw), 4))
+    if len(raw) not in (4, 16):
+        raise ValueError(word)
+    return plain_address(str(ipaddress.ip_address(raw)))
+
+
+def _end(field: str, byteorder: str) -> tuple[str, int]:
+    address, _colon, port = field.partition(":")
+    return _address(address, byteorder), int(port, 16)
+
+
+def parse_inet(protocol: str, text: str, byteorder: str = sys.byteorder) -> Sockets:
+    """/proc/net/tcp, tcp6, udp or udp6; `protocol` is `tcp` or `udp`."""
+    connected: list[Socket] = []
+    listening: set[tuple[str, int]] = set()
+    states, waiting = (_TCP, _TCP_LISTEN) if protocol == "tcp" else ((_ESTABLISHED,), _UDP_CLOSE)
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) < _FIELDS or fields[3] not in (*states, waiting):
+            continue
+        try:
+            (local, port), (remote, remote_port) = _end(fields[1], byteorder), _end(fields[2], byteorder)
+        except ValueError:
+            continue
+        if fields[3] == waiting:
+            listening.add((protocol, port))
+        else:
+            connected.append(Socket(protocol, (local,), port, (remote,), remote_port, fields[9]))
+    return Sockets(tuple(connected), frozenset(listening))
+
+
+def _addresses(words: t.Iterable[str]) -> tuple[str, ...]:
+    """The addresses of one end; the primary one has an asterisk."""
+    found = []
+    for word in words:
+        try:
+            found.append(plain_address(word.lstrip("*")))
+        except ValueError:
+            # The columns behind the addresses.
+            break
+    return tuple(found)
+
+
+def parse_sctp(text: str) -> tuple[Socket, ...]:
+    """/proc/net/sctp/assocs: ... ST (5th) ... INODE LPORT RPORT (11th to 13th), local addresses `<->` remote addresses, and more."""
+    found = []
+    for line in text.splitlines():
+        left, arrow, right = line.partition("<->")
+        fields = left.split()
+        if not arrow or len(fields) < 14 or fields[4] not in _SCTP or not (fields[11].isdecimal() and fields[12].isdecimal()):
+            continue
+        ends = _addresses(fields[13:]), _addresses(right.split())
+        if all(ends) and max(len(fields[11]), len(fields[12])) <= 5:
+            found.append(Socket("sctp", ends[0], int(fields[11]), ends[1], int(fields[12]), fields[10]))
+    return tuple(found)

@@ -1,0 +1,168 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Whether the kernel would load a module: does it demand signatures, and which keys does it trust? A signature alone says neither."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import gzip
+import os
+import re
+import tempfile
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._signature import TAIL, Certificate, Signature, parse_certificate, parse_signature
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+# Where DKMS and shim keep the certificates of keys that were made on the node.
+_CERTIFICATES = ("var/lib/dkms/*.pub", "var/lib/dkms/*.der", "var/lib/shim-signed/mok/*.der", "etc/dkms/*.der", "etc/dkms/*.pub")
+# proc_keys_show in security/keys/proc.c cuts the type to nine characters.
+_KEY = re.compile(r"^\S+ (?P<flags>\S+) .* asymmetri (?P<name>.*): (?P<id>[0-9a-f]+): \S+ [^:]*\Z")
+# Revoked, dead, invalidated; and Q for those that a user has added, which are in no keyring of the kernel.
+_UNUSABLE = frozenset("RDiQ")
+
+
+class Key(t.NamedTuple):
+    """A key that the kernel trusts."""
+
+    name: str
+    """The subject of its certificate."""
+    id: str
+    """Its identifier, or the certificate's serial number where it has none."""
+
+
+class Trust(t.NamedTuple):
+    """What the kernel takes for a good signature."""
+
+    enforced: bool = False
+    keys: tuple[Key, ...] = ()
+    certificates: tuple[Certificate, ...] = ()
+    """Those on the node, which tell the identifier of a key by its issuer and serial number."""
+
+
+class Untrusted(t.NamedTuple):
+    """A module that the kernel would refuse."""
+
+    module: str
+    signer: str = ""
+    """Who signed it; "" where it is not signed."""
+
+
+def parse_keys(text: str) -> tuple[Key, ...]:
+    """/proc/keys: the certificates in the kernel's own keyrings, `NAME: ID: X509.rsa SHORT []` (asymmetric_key_describe in crypto/asymmetric_keys)."""
+    found = [match for match in map(_KEY.match, text.splitlines()) if match and not _UNUSABLE & set(match.group("flags"))]
+    return tuple(Key(match.group("name"), match.group("id").lstrip("0")) for match in found)
+
+
+def is_enforced(sig_enforce: str, lockdown: str, secure_boot: bool) -> bool:
+    """Whether only signed modules are loaded. A kernel that shows no lockdown is taken to lock down with Secure Boot."""
+    if sig_enforce == "Y":
+        return True
+    return "[none]" not in lockdown if lockdown else secure_boot
+
+
+def is_trusted(signature: Signature, trust: Trust) -> bool:
+    """Whether the key is among those of the kernel.
+
+    The kernel shows no issuers and serial numbers, so a certificate on the node has to tell the identifier. Without one, the name decides.
+    """
+    ids = {key.id for key in trust.keys}
+    if signature.key_id:
+        return signature.key_id.lstrip("0") in ids
+    if not signature.serial:
+        return False
+    known = [one for one in trust.certificates if (one.issuer, one.serial) == (signature.issuer, signature.serial)]
+    if known:
+        return any((one.key_id or one.serial).lstrip("0") in ids for one in known)
+    named = bool(signature.name) and any(key.name == signature.name or key.name.endswith(": " + signature.name) for key in trust.keys)
+    return signature.serial in ids or named
+
+
+def read_trust(root: str = "/") -> Trust:
+    """The keys are only read where they matter."""
+    sig_enforce = attribute(root, "sys/module/module/parameters/sig_enforce")
+    if not is_enforced(sig_enforce, attribute(root, "sys/kernel/security/lockdown"), read_secure_boot(root)):
+        return Trust()
+    paths = sorted(path for pattern in _CERTIFICATES for path in glob.glob(os.path.join(root, pattern)))
+    found = [parse_certificate(_content(path)) for path in paths]
+    return Trust(True, parse_keys(attribute(root, "proc/keys")), tuple(one for one in found if one))
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return b""
+
+
+def _unpacked(path: str, run: Runner) -> bytes:
+    """The end of a module's file, which may be compressed. Raises OSError where it can't be read."""
+    if path.endswith(".gz"):
+        with gzip.open(path) as stream:
+            return stream.read()[-TAIL:]
+    if path.endswith(".xz"):
+        # Not every Python is built with it.
+        import lzma
+
+        with lzma.open(path) as stream:
+            return stream.read()[-TAIL:]
+    if path.endswith(".zst"):
+        with tempfile.TemporaryDirectory() as folder:
+            plain = os.path.join(folder, "module.ko")
+            if not run.has("zstd") or run(["zstd", "-dqf", "-o", plain, path], ok=None).rc != 0:
+                raise OSError(path)
+            return _content(plain)[-TAIL:]
+    with open(path, "rb") as stream:
+        stream.seek(max(os.fstat(stream.fileno()).st_size - TAIL, 0))
+        return stream.read()
+
+
+def read_signature(path: str, run: Runner) -> Signature | None:
+    """Who signed a module's file; None where it is not signed. What can't be read is taken from modinfo."""
+    with contextlib.suppress(OSError, EOFError, ImportError):
+        return parse_signature(_unpacked(path, run))
+    name = run(["modinfo", "-F", "signer", path], ok=None, timeout=20).stdout.strip()
+    serial = run(["modinfo", "-F", "sig_key", path], ok=None, timeout=20).stdout.strip()
+    return Signature(serial=serial.replace(":", "").lower().lstrip("0"), name=name) if name or serial else None
+
+
+def untrusted(files: t.Mapping[str, str], run: Runner, root: str = "/") -> tuple[Untrusted, ...]:
+    """The modules, given by names and paths of their files, that the kernel would refuse for their signatures."""
+    trust = read_trust(root)
+    if not trust.enforced:
+        return ()
+    found = []
+    for name, path in sorted(files.items()):
+        signature = read_signature(path, run)
+        if signature is None:
+            found.append(Untrusted(name))
+        elif not is_trusted(signature, trust):
+            found.append(Untrusted(name, signature.name or signature.key_id or "an unknown key"))
+    return tuple(found)
+
+
+def words(found: t.Sequence[Untrusted]) -> str:
+    """What the kernel would refuse, and the steps that end that; "" where it would refuse nothing."""
+    if not found:
+        return ""
+    signers = sorted({one.signer for one in found})
+    cause = "signed by %s, which this kernel does not trust" % ", ".join('"%s"' % signer for signer in signers) if all(signers) else "not signed"
+    return (
+        "the kernel loads modules with a trusted signature only, and would refuse %s: %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
+        "/var/lib/dkms/mok.pub; then reboot and confirm on the console; mokutil --test-key FILE and /proc/keys tell whether it is enrolled), use the "
+        "packages that the vendor has signed and enrol the vendor's key, or turn Secure Boot off"
+    ) % (_some([one.module for one in found]), cause)
+
+
+def _some(names: t.Sequence[str]) -> str:
+    return ", ".join(names[:4]) + (" and %d more" % (len(names) - 4) if len(names) > 4 else "")

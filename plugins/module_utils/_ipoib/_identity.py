@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""By what files of others may call an interface. Pure.
+
+The last 8 bytes of a hardware address are the GUID of the port. The driver gives the other 12 anew at each load, so files of others, which
+have the address of some earlier day, are compared by these 8, as readers of profiles do.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import hwaddr_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_pkey, same_partition
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+
+_CHILD = re.compile(r"^(?P<parent>.+)\.(?P<pkey>[0-9a-fA-F]{4})$")
+
+
+class Identity(t.NamedTuple):
+    """One interface."""
+
+    name: str
+    guid: str = ""
+    """That of its port; "" where it is not known, and of bonds."""
+    pkey: int = 0
+    """Of a P_Key child; 0 for others."""
+
+    @property
+    def parent(self) -> str:
+        """The name of a child's parent; "" for others."""
+        match = _CHILD.match(self.name)
+        return match.group("parent") if match is not None and self.pkey else ""
+
+    @property
+    def tail(self) -> str:
+        """The bytes of the GUID as a hardware address has them; "" where it is not known."""
+        return ":".join(self.guid[at : at + 2] for at in range(2, len(self.guid), 2))
+
+    def is_at(self, hwaddr: str) -> bool:
+        """Whether a hardware address of InfiniBand means the port of this interface."""
+        return self.guid != "" and hwaddr_guid(hwaddr) == self.guid
+
+    def is_child(self, pkey: str) -> bool:
+        """Whether it is the child for a P_Key as files of others have it, in decimal or in hexadecimal digits."""
+        numbers = [int(pkey, base) for base, form in ((10, r"\d+"), (16, r"(0[xX])?[0-9a-fA-F]+")) if re.fullmatch(form, pkey)]
+        return any(same_partition(number, self.pkey) for number in numbers if self.pkey and number)
+
+
+def coming(found: Found) -> dict[str, str]:
+    """What the kernel calls the interfaces of the ports when it makes them, with the GUID of the port."""
+    return {"ib%d" % position: str(port.get("port_guid") or "") for position, port in enumerate(infiniband_ports(found.facts))}
+
+
+def identify(name: str, found: Found, guids: t.Mapping[str, str] | None = None) -> Identity:
+    """What is known of an interface, be it there or not. `guids` are those that are declared, by name."""
+    netdev = found.netdevs.get(name)
+    if netdev is not None:
+        if netdev.kind not in ("ipoib", "ipoib_child"):
+            return Identity(name)
+        return Identity(name, netdev.port_guid, (parse_pkey(netdev.pkey) or 0) if netdev.parent else 0)
+    match = _CHILD.match(name)
+    if match is not None:
+        return Identity(name, identify(match.group("parent"), found, guids).guid, int(match.group("pkey"), 16))
+    # An interface that is there has its port: the kernel's next name is for another one.
+    taken = {netdev.port_guid for netdev in found.netdevs.values() if netdev.kind == "ipoib"}
+    guid = (guids or {}).get(name) or coming(found).get(name, "")
+    return Identity(name, "" if guid in taken and name not in (guids or {}) else guid)

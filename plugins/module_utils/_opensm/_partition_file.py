@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""partitions.conf as others write it: its rules by P_Key, and what of them differs from what opensm does without the file. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import pkey_base
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
+
+# What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
+_DEFAULTS: t.Mapping[str, str] = {"rate": "3", "mtu": "4", "sl": "0", "scope": "2"}
+# Of the rule itself, not of its group.
+_SILENT = ("ipoib", "defmember")
+_EVERYONE = ("ALL", "ALL_CAS")
+
+
+class Rule(t.NamedTuple):
+    """All that a file says of one partition."""
+
+    name: str
+    pkey: int
+    """Without the membership bit; 0 where opensm makes one from the name."""
+    flags: t.Mapping[str, str] = {}
+    """As they are written, numbers in decimal."""
+    members: t.Mapping[str, str] = {}
+    """Membership by GUID or keyword."""
+    text: str = ""
+    """The statements, without comments."""
+
+    @property
+    def special(self) -> dict[str, str]:
+        """The flags that differ from the defaults."""
+        return {flag: value for flag, value in self.flags.items() if value != _DEFAULTS.get(flag)}
+
+    @property
+    def open(self) -> bool:
+        """Whether every port is a full member, as without the file."""
+        return any(self.members.get(keyword) == "full" for keyword in _EVERYONE)
+
+    @property
+    def identity(self) -> tuple[int, str]:
+        """A partition is its P_Key. A name counts only where there is none."""
+        return (self.pkey, "" if self.pkey else self.name.lower())
+
+    def is_named(self, text: str) -> bool:
+        """Whether that is its name, or its P_Key with or without the membership bit."""
+        return text.lower() == self.name.lower() or (self.pkey != 0 and pkey_base(text) == self.pkey)
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    pairs = []
+    # Lines of multicast groups have no comma between them.
+    for word in re.split(r"[,\s]+", re.sub(r"\s*=\s*", "=", text)):
+        if word:
+            key, _sign, value = word.partition("=")
+            pairs.append((key, value))
+    return pairs
+
+
+def _normal(value: str) -> str:
+    try:
+        return str(int(value, 0))
+    except ValueError:
+        return value.lower()
+
+
+def _rule(statement: str) -> Rule | None:
+    """One statement: `name=0x8001, ipoib, mtu=5 : ALL=full, 0x1=limited`. None for one without a head."""
+    head, _colon, tail = statement.partition(":")
+    pairs = _pairs(head)
+    if not pairs:
+        return None
+    (name, key), flags = pairs[0], pairs[1:]
+    pkey = pkey_base(key or name) or (DEFAULT_PKEY if name.lower() == "default" else 0)
+    default = next((value for flag, value in flags if flag == "defmember"), "limited") or "limited"
+    written = {flag: _normal(value) for flag, value in flags if flag not in _SILENT}
+    # Groups of the partition that nodes make by themselves when they join.
+    members = {who: membership or default for who, membership in _pairs(tail) if who != "mgid"}
+    lines = " ".join(head.split()), " ".join(tail.split())
+    return Rule(name or "0x%04x" % pkey, pkey, written, members, "%s : %s;\n" % lines)
+
+
+def parse_partitions(text: str) -> list[Rule]:
+    """The partitions of a file in its order; statements about the same one are put together."""
+    plain = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
+    found: dict[tuple[int, str], Rule] = {}
+    for statement in plain.split(";"):
+        rule = _rule(statement)
+        if rule is not None:
+            first = found.get(rule.identity)
+            if first is not None:
+                rule = Rule(first.name, first.pkey, {**first.flags, **rule.flags}, {**first.members, **rule.members}, first.text + rule.text)
+            found[rule.identity] = rule
+    return list(found.values())
+
+
+def outline_of(text: str) -> str:
+    """The names and P_Keys of the partitions of a file, whose size does not depend on the number of members."""
+    return "".join("%s=0x%04x : %s=full;\n" % (rule.name, rule.pkey, "ALL" if rule.open else "SELF") for rule in parse_partitions(text)) or "# none\n"
+
+
+PREFIX = "partition "
+
+
+def names_rule(names: t.Iterable[str], rule: Rule) -> bool:
+    """Whether one of the names is `partition NAME` or `partition P_KEY` for it."""
+    return any(name.startswith(PREFIX) and rule.is_named(name[len(PREFIX) :].strip()) for name in names)
+
+
+def gone(before: str, after: str) -> list[Rule]:
+    """The partitions of the first text that the second does not have. Without any text there is the default partition."""
+    kept = {rule.identity for rule in parse_partitions(after)}
+    return [rule for rule in parse_partitions(before) if rule.identity not in kept and (after or rule.pkey != DEFAULT_PKEY)]

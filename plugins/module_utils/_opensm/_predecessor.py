@@ -1,0 +1,194 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The settings of a subnet manager that ours replaces: which of them would be lost, and which are kept. Pure.
+
+The fabric has them now, from a file that an administrator wrote or from a command line. What the inventory declares takes their
+place. All others are named, and the run is refused, until each is declared, given up by name, or adopted. What was adopted is
+written down on the host, and later runs read it there as they read a predecessor.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, same, values
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, variable_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, names_rule, parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, SETTINGS
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Rule
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
+
+# The role decides these by the inventory, or they are about the host and not about the fabric.
+_OWN = frozenset(
+    ("guid", "sm_priority", "log_file", "log_max_size", "accum_log_file", "dump_files_dir", "daemon", "partition_config_file", "node_name_map_name", "config")
+)
+# No run of ours may have them: RESERVED in _options_input.py says why.
+_NEVER = frozenset(("ignore_other_sm", "sm_inactive", UNKNOWN))
+
+
+# Keys that are not declared by their own names.
+_VARIABLES: t.Mapping[str, str] = {
+    "subnet_prefix": "the subnet_prefix in opensm_fabrics",
+    "root_guid_file": "opensm_root_guids",
+    "qos_policy_file": "opensm_qos_policy",
+}
+
+
+class Setting(t.NamedTuple):
+    """One setting that the fabric has now, and that nothing declares."""
+
+    name: str
+    """A key of opensm.conf, `partition NAME`, or `partition NAME FLAG`. It is given up by this name."""
+    value: str
+    source: str
+    """The file or the process that it comes from."""
+    adoptable: bool = True
+
+    @property
+    def shown(self) -> str:
+        return HIDDEN if is_secret(self.name) else self.value
+
+    def words(self) -> str:
+        return "%s: %s (%s)" % (self.name, self.shown, self.source)
+
+    def variable(self) -> str:
+        """What declares it."""
+        if self.name.startswith(PREFIX):
+            return "opensm_partitions"
+        return _VARIABLES.get(self.name) or variable_of(self.name)
+
+
+def _keys(predecessor: Predecessor, instance: Instance | None, declared: t.Collection[str]) -> list[Setting]:
+    """Keys that are neither declared nor as they will be anyway."""
+    ours = values("".join("%s %s\n" % pair for pair in instance.values().items())) if instance is not None else {}
+    return [
+        Setting(key, ", ".join(own), predecessor.source, key not in _NEVER)
+        for key, own in predecessor.keys.items()
+        if key not in _OWN and key not in declared and not same(own, ours.get(key, ()))
+    ]
+
+
+def _words_of(rule: Rule) -> str:
+    flags = ["%s=%s" % (flag, value) if value else flag for flag, value in rule.special.items()]
+    return ", ".join([*(["0x%04x" % rule.pkey] if rule.pkey else []), *flags, "%d members" % len(rule.members)])
+
+
+def _partitions(predecessor: Predecessor, declared: str) -> list[tuple[Rule, Setting]]:
+    """Rules of partitions that are not declared, and flags that the declared ones don't have.
+
+    A default partition with all ports as full members is no setting: that is what opensm does by itself.
+    """
+    kept = {rule.identity: rule for rule in parse_partitions(declared)}
+    lost = []
+    for rule in parse_partitions(predecessor.partitions):
+        own = kept.get(rule.identity)
+        as_without = rule.pkey == DEFAULT_PKEY and rule.open and not rule.special and not declared
+        if own is None and not as_without:
+            lost.append((rule, Setting(PREFIX + rule.name, _words_of(rule), predecessor.partitions_source)))
+        if own is not None:
+            flags = [(flag, value) for flag, value in rule.special.items() if flag not in own.flags]
+            lost += [(rule, Setting("%s%s %s" % (PREFIX, rule.name, flag), value, predecessor.partitions_source, False)) for flag, value in flags]
+    return lost
+
+
+class Legacy(t.NamedTuple):
+    """What predecessors leave that nothing declares or gives up."""
+
+    settings: tuple[Setting, ...] = ()
+    keys: t.Mapping[str, tuple[str, ...]] = {}
+    """Those of the settings that can be adopted, with their values."""
+    partitions: str = ""
+    """The statements about partitions that can be adopted."""
+
+
+def legacy(predecessors: t.Sequence[Predecessor], wanted: Wanted, *, instance: Instance | None) -> Legacy:
+    """What the instance that takes their place would not have. `instance`: None where none runs on this host."""
+    lost: dict[str, Setting] = {}
+    keys: dict[str, tuple[str, ...]] = {}
+    texts: dict[str, str] = {}
+    declared = instance.partitions if instance is not None else wanted.partitions
+    for predecessor in predecessors:
+        for setting in _keys(predecessor, instance, wanted.declared):
+            if setting.name not in wanted.give_up:
+                lost[setting.name] = setting
+                keys.update({setting.name: predecessor.keys[setting.name]} if setting.adoptable else {})
+        for rule, setting in _partitions(predecessor, declared):
+            if setting.name not in wanted.give_up and not names_rule(wanted.give_up, rule):
+                lost[setting.name] = setting
+                texts.update({setting.name: rule.text} if setting.adoptable else {})
+        if texts and not declared:
+            # Without a rule of its own, the default partition would have limited members only.
+            rules = [rule for rule in parse_partitions(predecessor.partitions) if not names_rule(wanted.give_up, rule)]
+            texts = {**{PREFIX + rule.name: rule.text for rule in rules}, **texts}
+    return Legacy(tuple(lost.values()), dict(sorted(keys.items())), "".join(texts.values()))
+
+
+def _record(found: Found, fabric: str) -> Predecessor | None:
+    """What an earlier run adopted for a fabric."""
+    conf, partitions = ("%s/%s/%s" % (SETTINGS, fabric, name) for name in (ADOPTED, ADOPTED_PARTITIONS))
+    if not {conf, partitions} & set(found.files):
+        return None
+    text = found.files.get(conf, "")
+    # A look for the controller has the partitions only.
+    return Predecessor(conf, values(text) if text != HIDDEN else {}, found.files.get(partitions, ""), partitions)
+
+
+def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> None:
+    """Raises Refused for settings that would be lost."""
+    if not settings:
+        return
+    shown = ", ".join("'%s'" % setting.name if " " in setting.name else setting.name for setting in settings)
+    declare = ", ".join(dict.fromkeys(setting.variable() for setting in settings if setting.name not in _NEVER))
+    keep = ""
+    if not here:
+        keep = ". opensm_adopt can't keep them: the designated host is another one"
+    elif adopt:
+        keep = ". opensm_adopt can't keep them"
+    elif any(setting.adoptable for setting in settings):
+        keep = ", or keep them with opensm_adopt: true"
+    raise Refused(
+        "the fabric has settings of a subnet manager on this host that is to be replaced, and the inventory does not declare them: %s. "
+        "They would be lost. Nothing was changed here. Next: declare them%s, or give them up with opensm_give_up: [%s]%s"
+        % ("; ".join(setting.words() for setting in settings), " (%s)" % declare if declare else "", shown, keep),
+        undeclared=[{"name": setting.name, "value": setting.shown, "source": setting.source} for setting in settings],
+    )
+
+
+def inherit(wanted: Wanted, found: Found) -> Wanted:
+    """The wanted state with what is adopted. Raises Refused for settings that nothing declares, gives up or adopts.
+
+    The instances of `wanted` are bound to their ports.
+    """
+    instances = []
+    refused: list[Setting] = []
+    guids = {instance.guid for instance in wanted.instances}
+    loose = [predecessor for predecessor in found.predecessors if predecessor.guid not in guids]
+    for position, instance in enumerate(wanted.instances):
+        # One that is bound to no port that is known here may have been the manager of the first fabric.
+        own = [*filter(None, [_record(found, instance.fabric)]), *(loose if position == 0 else [])]
+        own += [predecessor for predecessor in found.predecessors if predecessor.guid == instance.guid]
+        left = legacy(own, wanted, instance=instance)
+        if wanted.adopt:
+            # What the role itself sets comes from the declaration alone.
+            instance = instance._replace(adopted=left.keys, adopted_partitions=left.partitions)
+        refused += [setting for setting in left.settings if not (wanted.adopt and setting.adoptable)]
+        instances.append(instance)
+    _require_none(list({setting.name: setting for setting in refused}.values()), adopt=wanted.adopt, here=True)
+    ours = {instance.fabric for instance in wanted.instances}
+    others = [record for fabric in found.fabrics if fabric not in ours for record in [_record(found, fabric)] if record is not None]
+    # Without an instance here, only a manager that runs is replaced.
+    elsewhere = [*others, *(predecessor for predecessor in loose if predecessor.runs and not wanted.instances)]
+    _require_none(legacy(elsewhere, wanted, instance=None).settings, adopt=wanted.adopt, here=False)
+    return wanted._replace(instances=tuple(instances))

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+"""The facts of a host as this run has gathered them.
+
+A fact cache hands out those of earlier runs as if they were of this one. Since then the node may have got another card, stack or kernel.
+"""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible import constants
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+# Among the facts: the run that gathered them.
+RUN = "run"
+
+
+def mark() -> str:
+    """What no other run has: the name of the temporary folder that ansible-core makes for each. Its workers share it."""
+    return os.path.basename(str(constants.DEFAULT_LOCAL_TMP))
+
+
+def marked(facts: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Facts that were gathered now."""
+    return {**facts, RUN: mark()}
+
+
+def of_this_run(facts: t.Any) -> dict[str, t.Any] | None:
+    """The facts, as plain values, where this run has gathered them."""
+    found = plain(facts or {})
+    return found if isinstance(found, dict) and found.get(RUN) == mark() else None
+
+
+def facts_of(task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    """The `rdma` facts of the host of a task; None where this run has gathered none."""
+    return of_this_run(task_vars.get("ansible_facts", {}).get("rdma"))

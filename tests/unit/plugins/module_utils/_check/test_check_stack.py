@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the check of a node says about its stack: site.yml leaves one that is in use alone, and verify tells that."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import WantedStack, wanted_stack
+from ansible_collections.rdma.ofed.plugins.modules import fabric_check
+
+INBOX = Stack("inbox", "44.0")
+MLNX = Stack("mlnx_ofed", "23.10-0.5.5", ofed_version="23.10-0.5.5")
+DOCA = Stack("doca", "2.9.1")
+BUNDLE = "/srv/MLNX_OFED_LINUX-24.10-0.7.0.0-debian12.5-x86_64.tgz"
+
+
+@pytest.mark.parametrize(
+    ("declared", "stack", "fits"),
+    [
+        (WantedStack("inbox"), INBOX, True),
+        (WantedStack("inbox"), Stack("none"), True),
+        (WantedStack("inbox"), MLNX, False),
+        (WantedStack("mlnx_ofed"), MLNX, True),
+        (WantedStack("mlnx_ofed", "23.10-0.5.5.0"), MLNX, True),
+        (WantedStack("mlnx_ofed", "24.10-0.7.0.0"), MLNX, False),
+        (WantedStack("mlnx_ofed"), INBOX, False),
+        (WantedStack("doca", "2.9.1"), DOCA, True),
+        (WantedStack("doca", "2.9.10"), DOCA, False),
+        (WantedStack("doca"), MLNX, False),
+    ],
+)
+def test_whether_it_is_the_declared_one(declared: WantedStack, stack: Stack, fits: bool) -> None:
+    assert declared.fits(stack) is fits
+    assert bool(findings(Wanted(stack=declared, subnet_manager=False), Found(stack=stack))) is not fits
+
+
+def lines(stack: Stack) -> list[str]:
+    return _words.lines(findings(Wanted(stack=WantedStack("mlnx_ofed", "23.10-0.5.5.0"), subnet_manager=False), Found(stack=stack)))
+
+
+def test_words() -> None:
+    assert lines(MLNX) == []
+    assert lines(DOCA) == [
+        "stack: wanted mlnx_ofed 23.10-0.5.5.0, found doca 2.9.1 (rdma.ofed.site installs it where no stack is in use, "
+        "and rdma.ofed.upgrade replaces one that is)"
+    ]
+    assert lines(MLNX._replace(complete=False)) == [
+        "stack: wanted mlnx_ofed 23.10-0.5.5.0, found mlnx_ofed 23.10-0.5.5, half installed "
+        "(its installation did not come to its end: rdma.ofed.upgrade installs it again)"
+    ]
+    assert all(finding.lasting for finding in findings(Wanted(stack=WantedStack("inbox"), subnet_manager=False), Found(stack=MLNX)))
+
+
+def test_what_is_declared() -> None:
+    assert wanted_stack({"ofed_source": "mlnx_ofed", "ofed_bundle": BUNDLE}) == WantedStack("mlnx_ofed", "24.10-0.7.0.0")
+    assert wanted_stack({"ofed_source": "doca", "ofed_version": "2.9.1"}) == WantedStack("doca", "2.9.1")
+    assert wanted_stack({"ofed_source": "inbox"}) == WantedStack("inbox")
+    parameters = {name: argument.get("default") for name, argument in fabric_check.OPTIONS.items()}
+    assert wanted_of(parameters).stack is None
+    assert wanted_of({**parameters, "ofed_source": "doca"}).stack == WantedStack("doca")

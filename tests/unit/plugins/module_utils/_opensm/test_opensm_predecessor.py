@@ -1,0 +1,291 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN, keys_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+
+GUID = "0x0000000000100001"
+INSTANCE = Instance("ib", GUID, 14)
+# As an administrator writes them.
+PARTITIONS = """\
+# all of them
+Default=0x7fff, ipoib, mtu=4, rate=3 : ALL=full;
+storage=0x8001, ipoib, mtu=5 :
+    0x0000000000100001=full,   # nas
+    ALL=limited;
+"""
+CONF = """\
+# hand-made
+routing_engine updn
+max_wire_smps 16
+sweep_interval 10
+sm_priority 3
+qos TRUE
+sm_key 0xc0ffee
+"""
+TEMPLATE = """\
+routing_engine (null)
+max_wire_smps 4
+sweep_interval 10
+qos FALSE
+sm_key 0x0000000000000001
+partition_config_file /etc/opensm/partitions.conf
+"""
+PREDECESSOR = Predecessor(
+    "process 7, /etc/opensm/opensm.conf",
+    {"routing_engine": ("updn",), "max_wire_smps": ("16",), "sm_key": ("12648430",), "sm_priority": ("3",)},
+    PARTITIONS,
+    "/etc/opensm/partitions.conf",
+)
+
+
+def put(root: pathlib.Path, path: str, text: str) -> None:
+    target = root / path.lstrip("/")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+class Opensm:
+    """An installed opensm, which generates its template."""
+
+    def has(self, tool: str) -> bool:
+        return True
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        assert argv[:2] == ["opensm", "-F"]
+        pathlib.Path(argv[-1]).write_text(TEMPLATE)
+        return Output(0, "", "")
+
+
+def process(root: pathlib.Path, pid: int, *arguments: str) -> None:
+    put(root, "/proc/%d/comm" % pid, "opensm\n")
+    put(root, "/proc/%d/cgroup" % pid, "0::/user.slice\n")
+    put(root, "/proc/%d/cmdline" % pid, "\0".join(["/usr/sbin/opensm", *arguments]) + "\0")
+    (root / "proc" / str(pid) / "ns").mkdir()
+    (root / "proc" / str(pid) / "ns" / "pid").symlink_to("pid:[1]")
+    (root / "proc" / str(pid) / "cwd").symlink_to("/opt/sm")
+
+
+@pytest.fixture
+def root(tmp_path: pathlib.Path) -> pathlib.Path:
+    (tmp_path / "proc/self/ns").mkdir(parents=True)
+    (tmp_path / "proc/self/ns/pid").symlink_to("pid:[1]")
+    return tmp_path
+
+
+def names(refused: Refused) -> list[str]:
+    return [entry["name"] for entry in refused.details["undeclared"]]
+
+
+def refused_of(wanted: Wanted, found: Found) -> Refused:
+    with pytest.raises(Refused) as caught:
+        inherit(wanted, found)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keys"),
+    [
+        (
+            "-g 0x1 -p 3 -R updn,minhop -P /etc/p.conf",
+            {"guid": "0x1", "sm_priority": "3", "routing_engine": "updn,minhop", "partition_config_file": "/etc/p.conf"},
+        ),
+        ("--guid 0x1 --log_file /var/log/x", {"guid": "0x1", "log_file": "/var/log/x"}),
+        ("-F /x.conf -QB", {"config": "/x.conf", "qos": "TRUE"}),
+        ("--subnet_prefix=0xfe80000000000001 -W -N", {"subnet_prefix": "0xfe80000000000001", "allow_both_pkeys": "TRUE", "part_enforce": "off"}),
+        ("-o -e", {"accum_log_file": "FALSE"}),
+        ("--ufm-special 1", {UNKNOWN: "--ufm-special 1"}),
+    ],
+)
+def test_arguments_are_keys(arguments: str, keys: dict[str, str]) -> None:
+    assert keys_of(arguments.split()) == keys
+
+
+def test_partitions_of_others() -> None:
+    default, storage = parse_partitions(PARTITIONS)
+    assert default.open and not default.special
+    assert (storage.name, storage.pkey, storage.special) == ("storage", 1, {"mtu": "5"})
+    assert storage.members == {GUID: "full", "ALL": "limited"}
+    assert [rule.text for rule in parse_partitions(storage.text)] == [storage.text]
+
+
+def test_groups_that_packages_list_are_no_settings() -> None:
+    packaged = "Default=0x7fff, rate=3, mtu=4, scope=2, defmember=full:\n\tALL, ALL_SWITCHES=full;\nDefault=0x7fff, ipoib, rate=3, mtu=4, scope=2:\n"
+    packaged += "\tmgid=ff12:401b::ffff:ffff\t# IPv4 Broadcast address\n\tmgid=ff12:401b::1\n\tALL=full, ALL_SWITCHES=full;\n"
+    (rule,) = parse_partitions(packaged)
+    assert rule.open and not rule.special
+    assert inherit(Wanted((INSTANCE,)), Found(predecessors=(Predecessor("x", {}, packaged),))).instances == (INSTANCE,)
+
+
+@pytest.mark.parametrize("arguments", [("-F", "/etc/opensm/opensm.conf"), (), ("-F", "../../etc/opensm/opensm.conf", "-B")])
+def test_what_runs_is_read_with_its_files(root: pathlib.Path, arguments: tuple[str, ...]) -> None:
+    put(root, "/etc/opensm/opensm.conf", CONF)
+    put(root, "/etc/opensm/partitions.conf", PARTITIONS)
+    process(root, 7, *arguments)
+    (found,) = look(Opensm(), str(root)).predecessors
+    assert found.keys == {"routing_engine": ("updn",), "max_wire_smps": ("16",), "sm_priority": ("3",), "qos": ("TRUE",), "sm_key": ("12648430",)}
+    assert found.partitions == PARTITIONS
+    assert found.runs
+
+
+def test_arguments_win_over_the_file(root: pathlib.Path) -> None:
+    put(root, "/etc/opensm/opensm.conf", CONF)
+    put(root, "/opt/sm/mine.conf", PARTITIONS)
+    process(root, 7, "-R", "ftree", "-P", "mine.conf", "--guid", "0x100001")
+    (found,) = look(Opensm(), str(root)).predecessors
+    assert (found.keys["routing_engine"], found.partitions, found.guid) == (("ftree",), PARTITIONS, GUID)
+
+
+def test_files_of_one_that_does_not_run_count_until_ours_has_run(root: pathlib.Path) -> None:
+    put(root, "/etc/opensm/opensm.conf", CONF)
+    (found,) = look(Opensm(), str(root)).predecessors
+    assert (found.runs, found.keys["routing_engine"]) == (False, ("updn",))
+    put(root, SETTINGS + "/ib/opensm.conf", "guid 0x1\n")
+    assert look(Opensm(), str(root)).predecessors == ()
+
+
+def test_the_public_part_has_no_secrets(root: pathlib.Path) -> None:
+    put(root, "/etc/opensm/opensm.conf", CONF)
+    process(root, 7)
+    found = look(Opensm(), str(root), public=True)
+    assert "12648430" not in str(found) and "c0ffee" not in str(found)
+    assert "sm_key" in found.predecessors[0].keys
+
+
+@pytest.mark.parametrize("instances", [(INSTANCE,), ()], ids=["designated", "resting"])
+def test_what_is_not_declared_is_named_and_refused(instances: tuple[Instance, ...]) -> None:
+    refused = refused_of(Wanted(instances), Found(predecessors=(PREDECESSOR,)))
+    assert names(refused) == ["routing_engine", "max_wire_smps", "sm_key", "partition storage"]
+    for word in (
+        "updn",
+        "/etc/opensm/opensm.conf",
+        "opensm_routing_engine",
+        "opensm_options.max_wire_smps",
+        "0x0001, mtu=5, 2 members",
+        "opensm_give_up: [",
+    ):
+        assert word in refused.msg
+    assert "12648430" not in refused.msg + str(refused.details)
+    assert ("opensm_adopt: true" in refused.msg) == bool(instances)
+
+
+DECLARED = "Default=0x7fff : ALL=full;\nstorage=0x0001,mtu=4 : ALL=full;\n"
+
+
+@pytest.mark.parametrize("instances", [(INSTANCE._replace(partitions=DECLARED),), ()], ids=["designated", "resting"])
+def test_what_is_declared_or_given_up_is_not(instances: tuple[Instance, ...]) -> None:
+    wanted = Wanted(
+        instances,
+        declared=frozenset(["routing_engine", "sm_key"]),
+        partitions=DECLARED,
+        give_up=frozenset(["max_wire_smps", "partition 0xffff"]),
+    )
+    assert inherit(wanted, Found(predecessors=(PREDECESSOR,))) == wanted
+
+
+def test_a_flag_of_a_declared_partition_is_named() -> None:
+    instance = INSTANCE._replace(partitions="Default=0x7fff,ipoib :\n    ALL=full;\nstorage=0x0001,ipoib : ALL=full;\n")
+    wanted = Wanted((instance,), declared=frozenset(PREDECESSOR.keys))
+    found = Found(predecessors=(PREDECESSOR,))
+    assert names(refused_of(wanted, found)) == ["partition storage mtu"]
+    assert inherit(wanted._replace(give_up=frozenset(["partition storage mtu"])), found).instances == (instance,)
+
+
+def test_what_is_adopted_stays_in_later_runs() -> None:
+    wanted = Wanted((INSTANCE,), adopt=True)
+    found = Found(predecessors=(PREDECESSOR,))
+    (instance,) = inherit(wanted, found).instances
+    files = instance.files()
+    assert "\nrouting_engine updn\n" in files[instance.path("opensm.conf")]
+    # Without the rule for the default partition all ports would be limited members of it.
+    assert [rule.name for rule in parse_partitions(files[instance.path("partitions.conf")])] == ["Default", "storage"]
+    later = Found(files={path: text for path, text in files.items() if text})
+    (again,) = inherit(wanted, later).instances
+    assert again.files() == files
+    # It goes like a predecessor: where it is no longer kept, it is named.
+    assert sorted(names(refused_of(Wanted((INSTANCE,)), later))) == ["max_wire_smps", "partition storage", "routing_engine", "sm_key"]
+    # What is declared later is the declaration's.
+    (declared,) = inherit(wanted._replace(declared=frozenset(["routing_engine"])), later).instances
+    assert "routing_engine" not in declared.adopted and "max_wire_smps" in declared.adopted
+
+
+def test_what_was_adopted_is_named_where_the_subnet_manager_moves_away() -> None:
+    (instance,) = inherit(Wanted((INSTANCE,), adopt=True), Found(predecessors=(PREDECESSOR,))).instances
+    left = Found(files={path: text for path, text in instance.files().items() if text})
+    assert "the designated host is another one" in refused_of(Wanted(adopt=True), left).msg
+
+
+def test_what_would_make_two_masters_or_none_is_never_adopted() -> None:
+    wrong = Predecessor("process 7", {"ignore_other_sm": ("TRUE",), UNKNOWN: ("--ufm 1",)})
+    refused = refused_of(Wanted((INSTANCE,), adopt=True), Found(predecessors=(wrong,)))
+    assert names(refused) == ["ignore_other_sm", UNKNOWN]
+    assert "opensm_adopt can't keep them" in refused.msg
+
+
+def test_a_resting_host_with_files_alone_loses_nothing() -> None:
+    assert inherit(Wanted(), Found(predecessors=(PREDECESSOR._replace(runs=False),))) == Wanted()
+
+
+OURS = "Default=0x7fff,ipoib :\n    ALL=full;\n\nstorage=0x0001,ipoib :\n    ALL=full;\n"
+
+
+def test_a_partition_that_is_no_longer_declared_is_a_change() -> None:
+    before = INSTANCE._replace(partitions=OURS)
+    found = Found(files={path: text for path, text in before.files().items() if text})
+    after = Wanted((INSTANCE._replace(partitions=OURS.replace("storage=0x0001", "other=0x0002")),))
+    require_consent(after, found)
+    (change,) = plan(after, found).about(Kind.PARTITION)
+    assert change.words() == "partition storage of fabric ib: 0x0001 -> none"
+
+
+@pytest.mark.parametrize("partitions", ["", "Default=0x7fff,ipoib :\n    ALL=full;\n"])
+def test_the_last_partition_goes_with_consent(partitions: str) -> None:
+    before = INSTANCE._replace(partitions=OURS)
+    found = Found(files={path: text for path, text in before.files().items() if text})
+    wanted = Wanted((INSTANCE._replace(partitions=partitions),))
+    for seen in (found, found.public()):
+        with pytest.raises(Refused, match=r"fabric ib would lose all of its partitions: storage \(0x0001\).*rdma_allow_removal: true"):
+            require_consent(wanted, seen)
+    require_consent(wanted._replace(allow_removal=True), found)
+
+
+def nothing() -> dict[str, t.Any]:
+    return {"keys": [], "partitions": {}}
+
+
+def test_the_look_tells_what_the_module_would_refuse() -> None:
+    found = Found(predecessors=(PREDECESSOR,)).public()
+    for manages in (["ib"], []):
+        (refusal,) = foreseen(found, {}, manages=manages, declared=nothing)
+        assert "routing_engine" in refusal
+    keys = [*PREDECESSOR.keys, "partition storage"]
+    assert foreseen(found, {"opensm_give_up": keys}, manages=["ib"], declared=nothing) == []
+    assert foreseen(found, {"opensm_adopt": True}, manages=["ib"], declared=nothing) == []
+    assert foreseen(found, {"opensm_state": "unmanaged"}, manages=["ib"], declared=nothing) == []
+    assert foreseen(found, {}, manages=["ib"], declared=lambda: {"keys": list(PREDECESSOR.keys), "partitions": {"ib": DECLARED}}) == []
+    # What is declared is looked up only where that matters: it takes the variables of another host.
+    assert foreseen(Found(), {}, manages=[], declared=lambda: pytest.fail("looked up")) == []
+    (adopted,) = inherit(Wanted((INSTANCE,), adopt=True), Found(predecessors=(PREDECESSOR,))).instances
+    kept = Found(files={path: text for path, text in adopted.files().items() if text}).public()
+    assert foreseen(kept, {"opensm_adopt": True}, manages=["ib"], declared=nothing) == []
+    assert "partition storage" in foreseen(kept, {}, manages=["ib"], declared=nothing)[0]
+    before = INSTANCE._replace(partitions=OURS)
+    ours = Found(files={path: text for path, text in before.files().items() if text}).public()
+    assert len(foreseen(ours, {}, manages=["ib"], declared=nothing)) == 1
+    assert foreseen(ours, {"rdma_allow_removal": True}, manages=["ib"], declared=nothing) == []
