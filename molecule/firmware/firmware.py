@@ -7,40 +7,39 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import subprocess
 import typing as t
 
+import tasks
+from tasks import Result, Task, module, shell
+
 Host = t.Any
-Result = t.Dict[str, t.Any]
 
 CONNECTX5, CONNECTX6, CONNECTX7 = "MT_0000000008", "MT_0000000223", "MT_0000000838"
 
 
-def module(host: Host, name: str, check: bool = False, **arguments: t.Any) -> Result:
-    """The whole result of a module of the collection, whether it failed or not."""
-    node = host.backend.host
-    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed.%s" % name, "--diff"]
-    # An empty mapping would be taken for text.
-    argv += ["-a", json.dumps(arguments)] if arguments else []
-    env = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"}
-    done = subprocess.run([*argv, *(["--check"] if check else [])], env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-    return t.cast(Result, json.loads(done.stdout)["plays"][0]["tasks"][0]["hosts"][node])
+def run(hosts: t.Sequence[Host], *steps: Task) -> list[list[Result]]:
+    """The results of some tasks on each of these nodes, at the same time; of those that failed too."""
+    names = [host.backend.host for host in hosts]
+    found = tasks.run(os.environ["MOLECULE_INVENTORY_FILE"], names, steps)
+    return [found[name] for name in names]
 
 
-def configure(host: Host, check: bool = False, **entry: t.Any) -> Result:
-    return module(host, "mlxconfig", check, devices=[entry])
+def configure(check: bool = False, **entry: t.Any) -> Task:
+    return module("mlxconfig", check, devices=[entry], allow_container=True)
+
+
+RESTORE = module("mlxconfig", allow_container=True, devices="{{ hca_firmware_config }}", missing="ignore")
+"""Back to what the inventory declares."""
+
+
+def fault(adapter: str, kind: str) -> Task:
+    """Breaks a card, or makes it whole again: C(none)."""
+    return shell("/opt/lab/bin/rdmalab-fault %s %s" % (adapter, kind))
 
 
 def declared(host: Host) -> dict[str, t.Any]:
     return t.cast("dict[str, t.Any]", host.ansible.get_variables())
-
-
-def restore(host: Host) -> Result:
-    """Back to what the inventory declares."""
-    return module(host, "mlxconfig", devices=declared(host)["hca_firmware_config"], missing="ignore")
 
 
 def card(host: Host, psid: str) -> str:
@@ -49,9 +48,26 @@ def card(host: Host, psid: str) -> str:
     return min(host.check_output("basename $(readlink -f %s)", name.replace("board_id", "device")) for name in names)
 
 
+def slot(hosts: t.Sequence[Host], psid: str) -> str:
+    """Where all of the nodes have that card."""
+    (pci,) = {card(host, psid) for host in hosts}
+    return pci
+
+
+def _query(pci: str, names: t.Sequence[str]) -> str:
+    return "mstconfig -d %s -e query %s" % (pci, " ".join("'%s'" % name for name in names))
+
+
+def query(pci: str, *names: str) -> Task:
+    return shell(_query(pci, names))
+
+
 def rows(host: Host, pci: str, *names: str) -> dict[str, tuple[str, str, str]]:
     """What the tool prints of parameters: default, current and next value by name."""
-    output = host.check_output("mstconfig -d %s -e query %s" % (pci, " ".join("'%s'" % name for name in names)))
+    return parsed(host.check_output(_query(pci, names)))
+
+
+def parsed(output: str) -> dict[str, tuple[str, str, str]]:
     found = [line.replace("*", " ").replace(" RO ", " ").split() for line in output.splitlines()]
     return {words[0]: (words[1], words[2], words[3]) for words in found if len(words) == 4 and words[0].isupper()}
 

@@ -15,6 +15,8 @@ import subprocess
 import typing as t
 
 import records
+import tasks
+from tasks import Result, Task, shell
 
 PROJECT = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
 MANIFEST: dict[str, t.Any] = json.loads((PROJECT / "build/molecule/gpudirect-made/manifest.json").read_text(encoding="utf-8"))
@@ -24,24 +26,25 @@ FIRST, SECOND = MANIFEST["commits"]
 ARCHIVE = {"source": THERE + MANIFEST["archive"], "checksum": MANIFEST["checksum"]}
 
 Host = t.Any
-Result = t.Dict[str, t.Any]
 
 
 def repository(commit: str) -> dict[str, str]:
     return {"source": "file://" + THERE + MANIFEST["repository"], "commit": commit}
 
 
+def wanted(check: bool = False, **options: t.Any) -> Task:
+    """The task of the module."""
+    return tasks.module("gpudirect", check, **{"method": "nv_peer_mem", "allow_container": True, **options})
+
+
+def run(host: Host, *steps: Task) -> list[Result]:
+    """The results of some tasks on a node, of those that failed too."""
+    return tasks.run(host.backend.ansible_inventory, [host.backend.host], steps)[host.backend.host]
+
+
 def module(host: Host, check: bool = False, **options: t.Any) -> Result:
     """The whole result of the module on a node, whether it failed or not."""
-    wanted = {"method": "nv_peer_mem", "allow_container": True, **options}
-    argv = ["ansible", "-i", host.backend.ansible_inventory, host.backend.host, "-m", "rdma.ofed.gpudirect", "-a", json.dumps(wanted)]
-    env = {**os.environ, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"}
-    argv += ["--check"] if check else []
-    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-    brace = done.stdout.index("{\n")
-    result: Result = json.loads(done.stdout[brace:])["plays"][0]["tasks"][0]["hosts"][host.backend.host]
-    return {"failed": False, **result}
+    return run(host, wanted(check, **options))[0]
 
 
 def role(host: Host, record: pathlib.Path, *arguments: str, **variables: t.Any) -> None:
@@ -68,7 +71,7 @@ def as_predicted(host: Host, name: str, **variables: t.Any) -> list[str]:
 
 def converges(host: Host, **options: t.Any) -> list[str]:
     """The same with the module alone."""
-    check, done, again = module(host, True, **options), module(host, **options), module(host, **options)
+    check, done, again = run(host, wanted(True, **options), wanted(**options), wanted(**options))
     assert not done["failed"], done["msg"]
     assert check["changes"] == done["changes"]
     assert (again["failed"], again["changes"]) == (False, []), again
@@ -104,8 +107,7 @@ class Legacy:
     def test_a_wrong_checksum_is_refused_before_anything_is_unpacked(self, host: Host) -> None:
         before = self.fingerprint(host)
         wrong = "sha256:" + 64 * "0"
-        for check in (True, False):
-            refused = module(host, check, **{**ARCHIVE, "checksum": wrong})
+        for refused in run(host, *(wanted(check, **{**ARCHIVE, "checksum": wrong}) for check in (True, False))):
             assert refused["failed"], refused
             assert wrong in refused["msg"]
             assert MANIFEST["checksum"] in refused["msg"]
@@ -148,21 +150,21 @@ class Legacy:
         assert at_boot(host)
 
     def test_a_commit_that_nobody_has(self, host: Host) -> None:
-        refused = module(host, **repository("a" * 40))
+        refused, after = run(host, wanted(**repository("a" * 40)), wanted(**repository(SECOND)))
         assert refused["failed"]
         assert "taking commit aaaaaaaaaaaa failed" in refused["msg"]
         assert STATE + "/jobs/gpudirect-build/log" in refused["msg"]
         assert description(host) == "the second stand-in for nv_peer_mem"
-        assert module(host, **repository(SECOND))["changes"] == []
+        assert after["changes"] == []
 
     def test_another_kernel_or_stack_builds_it_again(self, host: Host) -> None:
         kernel, stamp = host.check_output("uname -r"), STATE + "/nv_peer_mem.json"
-        host.check_output("sed -i 's/%s/6.1.0-1-amd64/' %s" % (kernel, stamp))
-        assert "built for kernel 6.1.0-1-amd64 -> " in module(host, True, **repository(SECOND))["changes"][0]
-        host.check_output("sed -i 's/6.1.0-1-amd64/%s/' %s" % (kernel, stamp))
-        assert module(host, True, **repository(SECOND))["changes"] == []
-        host.check_output(self.newer)
-        assert "built for OFED 4.9 -> " in module(host, True, **repository(SECOND))["changes"][0]
+        look = wanted(True, **repository(SECOND))
+        steps = (shell("sed -i 's/%s/6.1.0-1-amd64/' %s" % (kernel, stamp)), look, shell("sed -i 's/6.1.0-1-amd64/%s/' %s" % (kernel, stamp)), look)
+        _other, rebuilt, _back, unchanged, _newer, again = run(host, *steps, shell(self.newer), look)
+        assert "built for kernel 6.1.0-1-amd64 -> " in rebuilt["changes"][0]
+        assert unchanged["changes"] == []
+        assert "built for OFED 4.9 -> " in again["changes"][0]
 
     def test_a_driver_with_nvidia_peermem_supersedes_it(self, host: Host) -> None:
         version = "/run/rdmalab/proc/driver/nvidia/version"

@@ -18,6 +18,10 @@ import time
 import typing as t
 
 PROJECT = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
+sys.path.insert(0, str(PROJECT / "tests/tools"))
+
+import tasks
+
 INVENTORY = os.environ["MOLECULE_INVENTORY_FILE"]
 NODES = ("node1", "node2", "node3")
 UNIT = "rdma-opensm@ib"
@@ -103,35 +107,48 @@ def _output(*argv: str) -> str:
     return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=True).stdout
 
 
-def info(node: str) -> dict[str, t.Any]:
-    """What opensm_info says on a node."""
-    argv = ["ansible", "-i", INVENTORY, node, "-m", "rdma.ofed.opensm_info", "-a", json.dumps({"known_hosts": list(NODES)})]
-    env = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"}
-    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-    result = json.loads(done.stdout)["plays"][0]["tasks"][0]["hosts"][node]
-    assert done.returncode == 0, result
-    return t.cast(t.Dict[str, t.Any], result)
+def infos(*nodes: str) -> dict[str, dict[str, t.Any]]:
+    """What opensm_info says on these nodes."""
+    found = tasks.run(INVENTORY, nodes, [tasks.module("opensm_info", known_hosts=list(NODES))])
+    for (result,) in found.values():
+        assert not result["failed"], result
+    return {node: result for node, (result,) in found.items()}
 
 
-def managers(node: str = WITNESS) -> dict[str, tuple[str, int]]:
-    """State and priority of each subnet manager of the fabric, by host."""
-    (fabric,) = info(node)["fabrics"]
-    assert fabric["problem"] == "", fabric
-    return {manager["host"]: (manager["state"], manager["priority"]) for manager in fabric["managers"]}
+def managers(*nodes: str) -> dict[str, dict[str, tuple[str, int]]]:
+    """State and priority of each subnet manager of the fabric, by host, as each of these nodes sees them."""
+    found = {}
+    for node, result in infos(*nodes).items():
+        (fabric,) = result["fabrics"]
+        assert fabric["problem"] == "", fabric
+        found[node] = {manager["host"]: (manager["state"], manager["priority"]) for manager in fabric["managers"]}
+    return found
+
+
+def process(node: str) -> int:
+    """That of our subnet manager; 0 for none."""
+    return int(shell(node, "systemctl show -p MainPID --value %s" % UNIT))
+
+
+def processes() -> dict[str, int]:
+    return {node: process(node) for node in NODES}
 
 
 def master() -> str:
-    """The host that is master now; "" for none."""
-    (fabric,) = info(WITNESS)["fabrics"]
-    return str(fabric["master"]["host"]) if fabric["master"] and not fabric["problem"] else ""
+    """What the fabric says of its master, a GUID; "" for none."""
+    found = re.search(r"guid (0x[0-9a-f]+),.*SMINFO_MASTER", shell(WITNESS, "sminfo", check=False))
+    return found[1] if found else ""
 
 
-def wait_for_master(node: str, seconds: float) -> float:
-    """How long it took until that one is master."""
-    begun = time.monotonic()
-    while master() != node:
-        assert time.monotonic() - begun < seconds, "%s is no master after %g s: %s" % (node, seconds, info(WITNESS))
-    return time.monotonic() - begun
+def guid(node: str) -> str:
+    return hex(int(shell(node, "cat /sys/class/infiniband/*/ports/1/gids/0").replace(":", "")[-16:], 16))
+
+
+def wait_for_master(node: str, seconds: float) -> None:
+    wanted, deadline = guid(node), time.monotonic() + seconds
+    while master() != wanted:
+        assert time.monotonic() < deadline, "%s is no master after %g s: %s" % (node, seconds, infos(WITNESS))
+        time.sleep(0.3)
 
 
 def lid(node: str) -> int:
@@ -169,6 +186,11 @@ def longest_gap(samples: t.Sequence[Sample]) -> float:
     """The longest time between two samples with a master, seconds."""
     times = [sample.when for sample in samples if sample.one or sample.two or sample.one_again]
     return max((later - earlier for earlier, later in zip(times, times[1:])), default=0.0)
+
+
+def longest_pause(samples: t.Sequence[Sample]) -> float:
+    """The longest time that the probe itself was made to wait between two samples, seconds."""
+    return max((later.when - earlier.when for earlier, later in zip(samples, samples[1:])), default=0.0)
 
 
 def masters_at_once(samples: t.Sequence[Sample]) -> int:

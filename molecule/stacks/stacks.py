@@ -13,6 +13,9 @@ import pathlib
 import subprocess
 import typing as t
 
+import tasks
+from tasks import Result, Task
+
 PROJECT = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
 HERE = PROJECT / "build/molecule/stacks-made"
 """The downloads on the controller."""
@@ -25,7 +28,6 @@ DOCA = min(MANIFEST["doca"])
 
 Host = t.Any
 Options = t.Dict[str, t.Any]
-Result = t.Dict[str, t.Any]
 
 
 def archive(version: str) -> str:
@@ -39,12 +41,12 @@ def checksum(version: str) -> str:
 def mlnx_ofed(release: str, **options: t.Any) -> Options:
     """Options of the module for a release whose bundle is unpacked on the node."""
     folder = "%s/%s" % (THERE, MANIFEST["bundles"][release]["folder"])
-    return {"source": "mlnx_ofed", "packages": "basic", "bundle": folder, "version": release, **options}
+    return {"source": "mlnx_ofed", "packages": "basic", "bundle": folder, "version": release, "allow_upgrade": True, **options}
 
 
 def doca(**options: t.Any) -> Options:
     repository = "%s/%s" % (THERE, MANIFEST["doca"][DOCA]["repository"])
-    return {"source": "doca", "version": DOCA, "repository": repository, "repository_key": THERE + "/key.asc", **options}
+    return {"source": "doca", "version": DOCA, "repository": repository, "repository_key": THERE + "/key.asc", "allow_upgrade": True, **options}
 
 
 def _environment(**more: str) -> dict[str, str]:
@@ -58,33 +60,34 @@ def begin(host: Host, log: pathlib.Path, **options: t.Any) -> subprocess.Popen[b
         return subprocess.Popen(argv, env=_environment(), stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True)
 
 
-def module(host: Host, name: str, check: bool = False, **options: t.Any) -> Result:
-    """The whole result of a module on a node, whether it failed or not; C(said) is what it showed while it ran."""
+def run(host: Host, *steps: Task) -> list[Result]:
+    """The results of some tasks on a node, of those that failed too; C(said) is what was shown while they ran."""
     node = host.backend.host
-    argv = ["ansible", "-i", host.backend.ansible_inventory, node, "-m", "rdma.ofed." + name]
-    # An empty mapping would be taken for words that no module understands.
-    argv += ["-a", json.dumps(options)] if options else []
-    env = _environment(ANSIBLE_STDOUT_CALLBACK="ansible.posix.json", ANSIBLE_LOAD_CALLBACK_PLUGINS="1")
-    done = subprocess.run([*argv, *(["--check"] if check else [])], env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-    said, brace, rest = done.stdout.partition("{\n")
-    result = json.loads(brace + rest)["plays"][0]["tasks"][0]["hosts"][node]
-    return {"failed": False, **result, "said": said}
+    return tasks.run(host.backend.ansible_inventory, [node], steps)[node]
+
+
+def module(host: Host, name: str, check: bool = False, **options: t.Any) -> Result:
+    return run(host, tasks.module(name, check, **options))[0]
+
+
+def wanted(check: bool = False, **options: t.Any) -> Task:
+    """The task of the module driver_stack."""
+    return tasks.module("driver_stack", check, **options)
 
 
 def stack(host: Host, check: bool = False, **options: t.Any) -> Result:
-    """The module driver_stack on a node."""
-    return module(host, "driver_stack", check, **options)
+    return run(host, wanted(check, **options))[0]
 
 
-def site(host: Host, record: pathlib.Path, variables: Options, *arguments: str) -> None:
-    """A run of site.yml on one node."""
+def site(host: Host, record: pathlib.Path, variables: Options, *arguments: str) -> str:
+    """A run of site.yml on one node; what it printed."""
     argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, "rdma.ofed.site", "--limit", host.backend.host, "--extra-vars", json.dumps(variables)]
     env = _environment(RDMA_RECORD=str(record))
     done = subprocess.run(
         [*argv, *arguments], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False
     )
     assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 @contextlib.contextmanager

@@ -20,6 +20,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 
 from cluster import Cluster, Run
 
+# What is left of the labs of a run goes when the next one starts.
+os.environ.setdefault("RDMALAB_RUN", str(os.getpid()))
+
 PREFIX = "rdma-accept"
 
 

@@ -13,6 +13,7 @@ import subprocess
 import time
 import typing as t
 
+import pytest
 from cluster import Cluster
 from conftest import converge
 
@@ -51,6 +52,7 @@ def designate(node: str) -> t.Callable[[dict[str, t.Any]], None]:
     return edit
 
 
+@pytest.mark.quick
 def test_the_designation_moves_and_there_are_never_two_masters(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
     for old, new in (("node1", "node2"), ("node2", "node1")):
         inventory = edited(designate(new))

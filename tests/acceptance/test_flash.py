@@ -7,15 +7,16 @@
 from __future__ import annotations
 
 import collections.abc
-import json
 import pathlib
 import subprocess
 import sys
 import typing as t
 
 import pytest
-from cluster import BIN, Cluster, environment
+import tasks
+from cluster import Cluster, environment
 from common import ROOT
+from tasks import Result, Task
 
 NODE, PCI = "node2", "0000:03:00.0"
 PSID, OTHER = "MT_0000000008", "MT_0000000099"
@@ -23,7 +24,7 @@ IMAGES = {"original": (PSID, "16.35.2000"), "other": (OTHER, "16.35.4000")}
 FLASH = "/var/lib/rdmalab/adapters/0000:03:00/flash"
 # A byte in the middle of the code of the image at the beginning of the flash (tests/lab/cxemu/image.py).
 CODE = 0x4010
-CONSENT = {"allow_another_psid_that_may_destroy_the_adapter": True, "allow_in_container": True, "allow_downgrade": True}
+CONSENT = {"allow_another_psid_that_may_destroy_the_adapter": True, "allow_container": True, "allow_downgrade": True}
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +39,21 @@ def flash_lab(lab: Cluster, tmp_path_factory: pytest.TempPathFactory) -> collect
         assert subprocess.run(["docker", "cp", str(path), "%s-%s:/srv/flash/" % (lab.lab[-1], NODE)], check=False, capture_output=True).returncode == 0
     yield lab
     lab.shell(NODE, "cxemu-ctl %s set secured=0" % PCI)
-    mstflint(lab, images="/srv/flash/original.bin", **CONSENT)
+    run(lab, wanted(images="/srv/flash/original.bin", **CONSENT))
     lab.shell(NODE, "cxemu-ctl %s powercycle; apt-get purge -qq -y mstflint >/dev/null; rm -rf /srv/flash" % PCI)
 
 
-def mstflint(lab: Cluster, *options: str, **arguments: t.Any) -> dict[str, t.Any]:
-    """The module's result on the node."""
-    env = dict(environment(), ANSIBLE_CALLBACK_RESULT_FORMAT="json", ANSIBLE_NOCOLOR="1", ANSIBLE_LOCALHOST_WARNING="0")
-    argv = [str(BIN / "ansible"), "-i", str(lab.inventory), NODE, "-m", "rdma.ofed.mstflint", "-a", json.dumps(arguments), *options]
-    done = subprocess.run(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    result: dict[str, t.Any] = json.loads(done.stdout.partition("=>")[2])
-    return result
+def wanted(check: bool = False, **arguments: t.Any) -> Task:
+    """The task of the module."""
+    return tasks.module("mstflint", check, **arguments)
+
+
+def run(lab: Cluster, *steps: Task) -> list[Result]:
+    """The results of some tasks on the node, of those that failed too."""
+    return tasks.run(lab.inventory, [NODE], steps, environment=environment())[NODE]
+
+
+QUERY = wanted(state="query")
 
 
 def adapter(result: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -73,7 +78,7 @@ def test_a_flipped_bit_in_flash_is_found(flash_lab: Cluster) -> None:
 def test_what_is_read_from_the_flash_is_its_image(flash_lab: Cluster, tmp_path: pathlib.Path) -> None:
     done = flash_lab.shell(NODE, "mstflint -d %s ri /srv/flash/read.bin && mstflint -i /srv/flash/read.bin query full" % PCI)
     assert done.returncode == 0, done.stdout
-    guid = adapter(mstflint(flash_lab, state="query"))["base_guid"]
+    guid = adapter(run(flash_lab, QUERY)[0])["base_guid"]
     for words in (PSID, "16.35.2000", guid):
         assert words in done.stdout
 
@@ -81,7 +86,7 @@ def test_what_is_read_from_the_flash_is_its_image(flash_lab: Cluster, tmp_path: 
 def test_secure_firmware_keeps_its_psid(flash_lab: Cluster) -> None:
     flash_lab.shell(NODE, "cxemu-ctl %s set secured=1" % PCI)
     try:
-        refused = mstflint(flash_lab, images="/srv/flash/other.bin", **CONSENT)
+        (refused,) = run(flash_lab, wanted(images="/srv/flash/other.bin", **CONSENT))
         assert "secure firmware" in refused["msg"] and OTHER in refused["msg"]
         # The tool verifies such a card through its firmware.
         assert flash_lab.shell(NODE, "mstflint -d %s verify" % PCI).returncode == 0
@@ -90,20 +95,18 @@ def test_secure_firmware_keeps_its_psid(flash_lab: Cluster) -> None:
 
 
 def test_a_psid_is_changed_once_and_with_consent_only(flash_lab: Cluster) -> None:
-    before = adapter(mstflint(flash_lab, state="query"))
-    refused = mstflint(flash_lab, images="/srv/flash/other.bin", allow_in_container=True)
+    burn = {"images": {PSID: "/srv/flash/other.bin"}, **CONSENT}
+    # Firmware says the PSID that it runs until it is reset.
+    steps = (QUERY, wanted(images="/srv/flash/other.bin", allow_container=True), wanted(True, **burn), wanted(**burn), wanted(**burn))
+    found, refused, predicted, done, again = run(flash_lab, *steps)
+    before = adapter(found)
     assert "allow_another_psid_that_may_destroy_the_adapter" in refused["msg"]
-    images = {PSID: "/srv/flash/other.bin"}
-    predicted = mstflint(flash_lab, "--check", images=images, **CONSENT)
-    done = mstflint(flash_lab, images=images, **CONSENT)
     assert done["changed"] and predicted == done
     assert (adapter(done)["psid"], adapter(done)["original_psid"], adapter(done)["base_guid"]) == (OTHER, PSID, before["base_guid"])
     assert flash_lab.shell(NODE, "mstflint -d %s verify" % PCI).returncode == 0
-    # Firmware says the PSID that it runs until it is reset.
-    again = mstflint(flash_lab, images=images, **CONSENT)
     assert not again["changed"] and again["pending"] == done["pending"] and len(done["pending"]) == 2
     flash_lab.shell(NODE, "cxemu-ctl %s powercycle; sleep 2" % PCI)
-    settled = mstflint(flash_lab, images=images, **CONSENT)
+    settled, shown = run(flash_lab, wanted(**burn), QUERY)
     assert not settled["changed"] and settled["pending"] == []
-    assert adapter(mstflint(flash_lab, state="query"))["psid"] == OTHER
+    assert adapter(shown)["psid"] == OTHER
     assert flash_lab.shell(NODE, "cat /sys/class/infiniband/mlx5_0/board_id").stdout.strip() == OTHER

@@ -17,8 +17,6 @@ from cluster import Cluster, Run
 from conftest import converge
 
 PORTS = 2000
-# Two runs at the same time differ by that much.
-NOISE_SECONDS = 6
 SWEEP_SECONDS = 300
 _STAMP = re.compile(r"^(\w{3} \d\d \d\d:\d\d:\d\d) (\d{6}) ")
 
@@ -50,23 +48,25 @@ def both(small: Cluster, large: Cluster) -> tuple[Run, Run]:
     return first, second
 
 
-def test_a_run_takes_no_longer_than_the_sweep_of_opensm_does(tmp_path: pathlib.Path) -> None:
-    small, large = Cluster("rdma-small"), Cluster("rdma-large")
+def test_a_run_takes_no_longer_than_the_sweep_of_opensm_does(lab: Cluster, tmp_path: pathlib.Path) -> None:
+    large = Cluster("rdma-large")
     topology = tmp_path / "large.topo"
     topology.write_text(large.command("topology", str(PORTS), "--containers", "3"), encoding="utf-8")
     try:
-        small.command("up", "--topology", "3-nodes")
         large.command("up", "--topology", str(topology))
-        first = both(small, large)
+        converge(large)
         sweep = sweep_seconds(large)
-        again = both(small, large)
+        again = both(lab, large)
+        for cluster in (lab, large):
+            cluster.shell("node1", "systemctl stop rdma-opensm@ib")
+        started = both(lab, large)
         seen = large.shell("node2", "ibhosts | wc -l").stdout.strip()
     finally:
-        small.command("down")
         large.command("down")
-    words = "first run %.0f s and %.0f s, unchanged run %.0f s and %.0f s, sweep %.1f s"
-    print(words % (*(run.seconds for run in (*first, *again)), sweep))
+    words = "run that starts opensm %.0f s and %.0f s, unchanged run %.0f s and %.0f s, sweep %.1f s"
+    print(words % (*(run.seconds for run in (*started, *again)), sweep))
     assert seen == str(PORTS)
     assert [records.changes(run.events) for run in again] == [{}, {}]
-    assert first[1].seconds < first[0].seconds + sweep + NOISE_SECONDS
-    assert again[1].seconds < again[0].seconds + NOISE_SECONDS
+    # What the machine makes the small one wait for, it makes the large one wait for, too; twice that for what the two do not share.
+    assert started[1].seconds < 2 * started[0].seconds + sweep
+    assert again[1].seconds < 2 * again[0].seconds

@@ -216,8 +216,11 @@ def test_a_node_that_somebody_else_took_out_stays_out(slurm: Slurm, state: str, 
     [
         pytest.param({"rdma_slurm_node": "nosuch"}, ("nosuch", CONTROLLER, "rdma_slurm_node"), id="node"),
         pytest.param({"rdma_slurm_host": "node3"}, ("scontrol", "node3", "rdma_slurm_host"), id="host"),
-        pytest.param({"rdma_drain_tasks": "slrum"}, ("rdma_drain_tasks", "slrum", "allowed: slurm, pbs"), id="hook"),
-        pytest.param({"rdma_undrain_tasks": "tasks/undrain.yml"}, ("rdma_undrain_tasks", "tasks/undrain.yml", "absolute"), id="relative path"),
+        pytest.param(
+            {"rdma_drain_tasks": "slrum", "rdma_undrain_tasks": "tasks/undrain.yml"},
+            ("rdma_drain_tasks", "slrum", "allowed: slurm, pbs", "rdma_undrain_tasks", "tasks/undrain.yml", "absolute"),
+            id="hook and relative path",
+        ),
     ],
 )
 def test_what_can_not_work_is_found_before_anything_changes(slurm: Slurm, variables: dict[str, t.Any], words: tuple[str, ...]) -> None:

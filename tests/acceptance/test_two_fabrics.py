@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
-import json
 import pathlib
 import re
-import subprocess
 import typing as t
 
 import records
+import tasks
 import yaml
-from cluster import BIN, Cluster, environment
-from common import ROOT
+from cluster import Cluster, environment
 from conftest import converge
 
 STORAGE_PREFIX = "0xfe80000000000001"
@@ -56,21 +54,16 @@ def two_fabrics(topology: str, folder: pathlib.Path) -> collections.abc.Iterator
         cluster.command("down")
 
 
-def seen(inventory: pathlib.Path, node: str) -> dict[str, dict[str, t.Any]]:
-    """What opensm_info says on a node, by port."""
-    argv = [str(BIN / "ansible"), "-i", str(inventory), node, "-m", "rdma.ofed.opensm_info", "-a", json.dumps({"known_hosts": ["node1", "node2", "node3"]})]
-    env = {**environment(), "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_LOAD_CALLBACK_PLUGINS": "1"}
-    done = subprocess.run(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    fabrics = json.loads(done.stdout)["plays"][0]["tasks"][0]["hosts"][node]["fabrics"]
-    return {fabric["port"]: fabric for fabric in fabrics}
+def seen(inventory: pathlib.Path) -> dict[str, dict[str, dict[str, t.Any]]]:
+    """What opensm_info says on each node, by port."""
+    found = tasks.run(inventory, NODES, [tasks.module("opensm_info", known_hosts=list(NODES))], environment=environment())
+    return {node: {fabric["port"]: fabric for fabric in result["fabrics"]} for node, (result,) in found.items()}
 
 
-def states(inventory: pathlib.Path, node: str, port: str) -> dict[str, str]:
+def states(fabrics: dict[str, dict[str, t.Any]], port: str) -> dict[str, str]:
     """State of each subnet manager of the fabric of a port, by host."""
-    fabric = seen(inventory, node)[port]
-    assert fabric["problem"] == "", fabric
-    return {manager["host"]: manager["state"] for manager in fabric["managers"]}
+    assert fabrics[port]["problem"] == "", fabrics[port]
+    return {manager["host"]: manager["state"] for manager in fabrics[port]["managers"]}
 
 
 def instances(cluster: Cluster, node: str) -> dict[str, str]:
@@ -85,13 +78,14 @@ def test_each_fabric_has_its_own_master(tmp_path: pathlib.Path) -> None:
         done = converge(cluster, inventory=inventory)
         assert records.differences(predicted.events, done.events) == []
         assert records.changes(converge(cluster, inventory=inventory).events) == {}
+        found = seen(inventory)
         for node in NODES:
-            assert states(inventory, node, "mlx5_0/1") == {"node1": "MASTER", "node2": "STANDBY"}
-            assert states(inventory, node, "mlx5_1/1") == {"node2": "MASTER", "node1": "STANDBY"}
+            assert states(found[node], "mlx5_0/1") == {"node1": "MASTER", "node2": "STANDBY"}
+            assert states(found[node], "mlx5_1/1") == {"node2": "MASTER", "node1": "STANDBY"}
         for node in ("node1", "node2"):
             assert sorted(instances(cluster, node)) == ["rdma-opensm@ib.service", "rdma-opensm@storage.service"]
         assert instances(cluster, "node3") == {}
-        prefixes = {port: fabric["subnet_prefix"] for port, fabric in seen(inventory, "node3").items()}
+        prefixes = {port: fabric["subnet_prefix"] for port, fabric in found["node3"].items()}
         assert prefixes == {"mlx5_0/1": "0xfe80000000000000", "mlx5_1/1": STORAGE_PREFIX}
         verified = cluster.play("verify", inventory=inventory)
         assert verified.status == 0, verified.output
@@ -106,8 +100,9 @@ def move(cluster: Cluster, inventory: pathlib.Path) -> None:
     inventory.write_text(yaml.safe_dump(changed), encoding="utf-8")
     before = {node: instances(cluster, node)["rdma-opensm@storage.service"] for node in ("node1", "node2")}
     converge(cluster, inventory=inventory)
-    assert states(inventory, "node3", "mlx5_0/1") == {"node2": "MASTER", "node1": "STANDBY"}
-    assert states(inventory, "node3", "mlx5_1/1") == {"node2": "MASTER", "node1": "STANDBY"}
+    found = seen(inventory)["node3"]
+    assert states(found, "mlx5_0/1") == {"node2": "MASTER", "node1": "STANDBY"}
+    assert states(found, "mlx5_1/1") == {"node2": "MASTER", "node1": "STANDBY"}
     assert {node: instances(cluster, node)["rdma-opensm@storage.service"] for node in before} == before
 
 

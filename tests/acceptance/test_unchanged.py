@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import budget
+import pytest
 import records
 from cluster import Cluster
 from conftest import converge
 
 
+@pytest.mark.quick
 def test_a_second_run_changes_nothing_within_the_budget(lab: Cluster) -> None:
     run = converge(lab)
     assert records.changes(run.events) == {}
@@ -20,6 +22,7 @@ def test_a_second_run_changes_nothing_within_the_budget(lab: Cluster) -> None:
     assert budget.exceeded(executions, budget.managers(lab.inventory)) == []
 
 
+@pytest.mark.quick
 def test_check_mode_of_an_unchanged_site_predicts_nothing(lab: Cluster) -> None:
     run = converge(lab, "--check", "--diff")
     assert records.changes(run.events) == {}

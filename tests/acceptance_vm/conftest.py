@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import collections.abc
+import hashlib
 import os
 import pathlib
 import sys
@@ -16,8 +17,13 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 
 from cluster import Cluster
-from driver_node import Node, vendor_node
+from driver_node import COMPILERS, Node, vendor_node
 
+# What is left of the labs of a run goes when the next one starts.
+os.environ.setdefault("RDMALAB_RUN", str(os.getpid()))
+
+BOOTED = "booted"
+"""The snapshot of machines that have booted for the first time."""
 PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-machines"
 
 
@@ -34,16 +40,24 @@ def lab() -> collections.abc.Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def driver() -> collections.abc.Iterator[Node]:
-    """One machine, for the driver of a vendor."""
-    for cluster in running(PREFIX + "-driver", "driver"):
+    """One machine with compilers, for the driver of a vendor."""
+    for cluster in running(PREFIX + "-driver", "driver", COMPILERS):
         with vendor_node(cluster) as node:
             yield node
 
 
-def running(prefix: str, topology: str) -> collections.abc.Iterator[Cluster]:
+def running(prefix: str, topology: str, prepare: str = "") -> collections.abc.Iterator[Cluster]:
+    """Machines that have just booted, or go on from a snapshot of that moment.
+
+    With C(prepare), from the end of that script on node1, which does nothing a second time.
+    """
     cluster = Cluster(prefix)
+    prepared = "prepared-%s" % hashlib.sha256(prepare.encode()).hexdigest()[:8]
     try:
-        cluster.command("up", "--kind", "vm", "--topology", topology)
+        cluster.command("up", "--kind", "vm", "--topology", topology, "--from", prepared, "--from", BOOTED, "--keep", BOOTED)
+        if prepare:
+            cluster.command("shell", "node1", "sh", "-ec", prepare)
+            cluster.command("save", prepared)
         yield cluster
     finally:
         if not os.environ.get("RDMA_KEEP"):

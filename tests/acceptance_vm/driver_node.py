@@ -33,8 +33,15 @@ _OFFER = """
 mkdir -p /srv/newer/package/DEBIAN && cd /srv/newer && cat >package/DEBIAN/control && dpkg-deb --build package linux-image-amd64_99_amd64.deb &&
 rm -r package && dpkg-scanpackages . >Packages && echo 'deb [trusted=yes] file:/srv/newer ./' >/etc/apt/sources.list.d/newer.list && apt-get update
 """
-# As the compilers that DKMS needs recommend desktop libraries, and the machine is emulated.
-_LEAN = "echo 'APT::Install-Recommends \"false\";' >/etc/apt/apt.conf.d/lean"
+COMPILERS = """
+if [ -e /etc/apt/apt.conf.d/lean ]; then exit; fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get -qq update
+apt-get -qq --yes --no-install-recommends install dkms gcc make linux-headers-$(uname -r) >/dev/null
+# Whatever needs them later must not add desktop libraries, which they recommend: the machine is emulated.
+echo 'APT::Install-Recommends "false";' >/etc/apt/apt.conf.d/lean
+"""
+"""What a driver is built with, for a machine that shall not take the time in each module of tests."""
 _RELAY = "exec 3<>/dev/tcp/%s/22; cat <&3 & cat >&3; kill %%1" % ADDRESS
 
 
@@ -45,6 +52,8 @@ class Node:
         self.cluster = cluster
         self.inventory = cluster.inventory
         self.variables = {"ofed_source": "mlnx_ofed", "ofed_bundle": str(bundle), "ofed_bundle_on": "controller", "ofed_packages": "basic"}
+        # The tests bring down what is in use, and say so where that matters.
+        self.variables |= {"rdma_allow_upgrade": True, "rdma_allow_reload": True}
 
     def run(self, script: str) -> str:
         done = self.cluster.shell(NODE, script)
@@ -155,5 +164,5 @@ def vendor_node(cluster: Cluster) -> t.Iterator[Node]:
         subprocess.run([sys.executable, str(ROOT / "tests/lab/stacks/build.py"), "--into", folder], check=True, timeout=900)
         manifest = json.loads((made / "manifest.json").read_text(encoding="utf-8"))
         node = Node(cluster, made / manifest["bundles"][VERSION]["archive"])
-        node.run("%s && modprobe -a ib_ipoib ib_umad ib_uverbs rdma_ucm" % _LEAN)
+        node.run("modprobe -a ib_ipoib ib_umad ib_uverbs rdma_ucm")
         yield node

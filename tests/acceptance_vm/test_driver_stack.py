@@ -113,11 +113,25 @@ def test_it_stays_while_the_connection_goes_over_it(node: Node, tmp_path: pathli
         result = node.module("driver_reload", inventory=inventory)
         forced = node.module("driver_reload", inventory=inventory, policy="force")
     assert not result["changed"], result
-    (user,) = result["users"]
+    # The other end is in a namespace of this machine, where it stands for another machine.
+    relay, user = result["users"]
+    assert (relay["kind"], relay["name"]) == ("namespace", "bash")
     assert (user["kind"], user["name"], user["detail"]) == ("ssh", "ib0", "the connection from %s runs over it" % PEER)
-    assert "manage the node over another adapter" in result["reasons"][0]
+    assert "manage the node over another adapter" in result["reasons"][1]
     assert forced["failed"]
     assert "ssh ib0" in forced["msg"]
+    assert node.loaded() == before
+
+
+def test_it_stays_while_a_program_has_a_connection_over_it(node: Node) -> None:
+    """A client of a service of the node itself: both ends are on ib0."""
+    before = node.loaded()
+    with node.process("standin-client", "exec 3<>/dev/tcp/%s/22; exec sleep 900" % ADDRESS) as pid:
+        result = node.module("driver_reload")
+    assert not result["changed"], result
+    assert {user["kind"] for user in result["users"]} == {"connection"}
+    (client,) = [user for user in result["users"] if user["name"] == "sleep"]
+    assert client["detail"] == "1 tcp connection over ib0, with %s, port 22, pid %d" % (ADDRESS, pid)
     assert node.loaded() == before
 
 

@@ -62,7 +62,6 @@ def as_predicted(node: Node, **variables: t.Any) -> list[t.Any]:
 
 @pytest.fixture(scope="module")
 def node(driver: Node) -> Node:
-    driver.run("apt-get update -qq && apt-get install -qq --yes dkms gcc make linux-headers-$(uname -r) >/dev/null")
     return driver
 
 

@@ -7,59 +7,20 @@
 from __future__ import annotations
 
 import pathlib
-import subprocess
-import time
 import typing as t
 
 import pytest
 import yaml
-from cluster import BIN, Cluster, Run, environment
-from common import ROOT
+from cluster import Cluster, Run
+from interfaces import Look, look, run, within
 
 NODES = ("node1", "node2")
-
-
-class Look(t.NamedTuple):
-    """An IPoIB interface as the kernel has it."""
-
-    mode: str
-    mtu: int
-    carrier: bool
-    addresses: tuple[str, ...]
-
-
-def run(lab: Cluster, node: str, script: str) -> str:
-    done = lab.shell(node, script)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout.strip()
-
-
-def look(lab: Cluster, node: str, name: str) -> Look:
-    words = run(lab, node, "ip -d link show %s" % name).split()
-    script = "cd /sys/class/net/%s && cat mtu carrier; ip -oneline -4 address show %s | awk '{print $4}'" % (name, name)
-    mtu, carrier, *addresses = run(lab, node, script).split()
-    return Look(words[words.index("mode", words.index("ipoib")) + 1], int(mtu), carrier == "1", tuple(addresses))
-
-
-def within(seconds: float, check: t.Callable[[], bool]) -> bool:
-    end = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > end:
-            return False
-        time.sleep(1)
-    return True
 
 
 def site(lab: Cluster, inventory: pathlib.Path) -> Run:
     done = lab.play("site", inventory=inventory)
     assert done.status == 0, done.output
     return done
-
-
-def reboot(inventory: pathlib.Path) -> None:
-    argv = [str(BIN / "ansible"), "-i", str(inventory), "rdma", "-m", "ansible.builtin.reboot", "-a", "reboot_timeout=600"]
-    done = subprocess.run(argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=1200, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -105,7 +66,7 @@ def test_datagram_mode_and_a_child_outlive_a_reboot(lab: Cluster, declare: t.Cal
     assert not any("changed=%d" % number in again.output for number in range(1, 20)), again.output
     for rebooted in (False, True):
         if rebooted:
-            reboot(inventory)
+            lab.command("restart", "--all")
         for number, node in enumerate(NODES, 1):
             assert within(60, lambda node=node: look(lab, node, "ib0.8001").carrier), rebooted  # type: ignore[misc]
             assert look(lab, node, "ib0") == Look("datagram", 2044, True, ("10.20.0.%d/24" % number,)), rebooted

@@ -21,7 +21,7 @@ import typing as t
 import pytest
 import records
 import yaml
-from cluster import BIN, Cluster, Run, environment
+from cluster import Cluster, Run
 from common import ROOT
 
 NODES = ("node1", "node2")
@@ -93,12 +93,6 @@ def as_predicted(play: Play, declared: t.Sequence[t.Mapping[str, str]] | None, s
     assert records.changes(done(play(declared, state=state)).events) == {}
 
 
-def reboot(lab: Cluster) -> None:
-    argv = [str(BIN / "ansible"), "-i", str(lab.inventory), "rdma", "-m", "ansible.builtin.reboot", "-a", "reboot_timeout=900"]
-    ended = subprocess.run(argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=1800, check=False)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-
-
 def traffic(lab: Cluster, command: str, peer: str = "10.30.0.2") -> str:
     """The command waits on node2 and goes from node1; C({peer}) is what only one of the two is told."""
     for number, node in enumerate(NODES, 1):
@@ -144,7 +138,7 @@ def test_a_link_moves_and_another_comes_while_that_of_somebody_else_stays(lab: C
 def test_what_is_not_declared_any_more_goes_and_the_rest_outlives_a_reboot(lab: Cluster, play: Play) -> None:
     done(play([RXE]))
     assert links(lab, "node1") == {"rxe0": WIRE, "rxe9": "foreign"}
-    reboot(lab)
+    lab.command("restart", "--all")
     for node in NODES:
         end = time.monotonic() + 60
         while links(lab, node) != {"rxe0": WIRE}:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from firmware import CONNECTX5, CONNECTX6, CONNECTX7, Host, card, declared, emulation, flash, module, restore, rows
+from firmware import CONNECTX5, CONNECTX6, CONNECTX7, RESTORE, Host, card, declared, emulation, flash, module, rows, run
 
 testinfra_hosts = ["ansible://rdma"]
 
@@ -30,10 +30,10 @@ def test_the_declared_values_are_in_use(host: Host) -> None:
     assert {name: row[1:] for name, row in found.items()} == {"ADVANCED_PCI_SETTINGS": ("True(1)", "True(1)"), "MAX_ACC_OUT_READ": ("32", "32")}
 
 
-def test_nothing_is_pending(host: Host) -> None:
-    assert module(host, "mlxfwreset", state="query")["pending"] == []
-    config = restore(host)
-    assert (config["changed"], config["pending"]) == (False, [])
+def test_nothing_is_pending(mixed: list[Host], dense: list[Host]) -> None:
+    for reset, config in run([*mixed, *dense], module("mlxfwreset", state="query"), RESTORE):
+        assert reset["pending"] == []
+        assert (config["changed"], config["pending"]) == (False, [])
 
 
 def test_the_node_was_drained_and_came_back(host: Host) -> None:

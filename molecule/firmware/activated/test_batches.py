@@ -13,12 +13,11 @@ import subprocess
 import typing as t
 
 import pytest
-from firmware import CONNECTX5, CONNECTX7, Host, card, configure, module, restore
+from firmware import CONNECTX5, CONNECTX7, RESTORE, Host, card, configure, module, run
 
 testinfra_hosts = ["ansible://node1"]
 
 TASKS = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"]) / "molecule/firmware/tasks"
-Node = t.Callable[[str], Host]
 
 
 def play(host: Host, *options: str, drain: str = "drain.yml", **variables: t.Any) -> tuple[int, str]:
@@ -36,49 +35,42 @@ def service(node: Host) -> list[str]:
     return t.cast("list[str]", node.file("/srv/service").content_string.split())
 
 
-@pytest.fixture
-def node(request: pytest.FixtureRequest, host: Host) -> t.Iterator[Node]:
-    """The nodes by name, with nothing noted by hooks, and as declared again at the end."""
-
-    def named(name: str) -> Host:
-        return host.get_host("ansible://%s?ansible_inventory=%s" % (name, host.backend.ansible_inventory))
-
-    nodes = [named("node%d" % number) for number in range(1, 5)]
-    for one in nodes:
+@pytest.fixture(autouse=True)
+def declared_again(mixed: list[Host], dense: list[Host]) -> t.Iterator[None]:
+    """Nothing noted by hooks, and at the end what is declared, in use."""
+    for one in (*mixed, *dense):
         one.check_output("echo > /srv/service")
-    yield named
-    for one in nodes:
-        restore(one)
-    module(nodes[0], "mlxfwreset", state="reset", allow_container=True)
-    module(nodes[1], "mlxfwreset", state="reset", allow_container=True)
-    for one in nodes[2:]:
-        assert module(one, "mlxfwreset")["pending"] == []
+    yield
+    run(mixed, RESTORE, module("mlxfwreset", state="reset", allow_container=True))
+    for _restored, reset in run(dense, RESTORE, module("mlxfwreset", state="query")):
+        assert reset["pending"] == []
 
 
-def test_a_node_that_fails_is_left_out_and_the_others_of_its_batch_come_back(host: Host, node: Node) -> None:
+def test_a_node_that_fails_is_left_out_and_the_others_of_its_batch_come_back(host: Host, mixed: list[Host], dense: list[Host]) -> None:
     wanted = [{"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 4}}]
     status, output = play(host, "--limit", "node1,node2,node4", drain="drain_fails.yml", rdma_serial=2, hca_firmware_config=wanted)
     assert status != 0
-    assert (service(node("node1")), service(node("node2")), service(node("node4"))) == (["drained", "back"], ["drained"], []), output
+    assert [service(one) for one in (*mixed, dense[1])] == [["drained", "back"], ["drained"], []], output
     assert "The jobs on it do not end. It was left out of service (drained)" in output
     assert "NUM_OF_VFS: 16 -> 4 (needs device_reset)" in output
-    assert module(node("node1"), "mlxfwreset")["pending"] == []
-    assert len(module(node("node2"), "mlxfwreset")["pending"]) == 1
+    assert [len(reset["pending"]) for (reset,) in run(mixed, module("mlxfwreset", state="query"))] == [0, 1]
 
 
-@pytest.mark.parametrize("options", [["--check"], []], ids=["check", "run"])
-def test_a_reset_that_would_be_refused_is_refused_before_the_node_is_drained(host: Host, node: Node, options: list[str]) -> None:
-    manager = node("node3")
-    assert configure(manager, pci=card(manager, CONNECTX7), parameters={"MAX_ACC_OUT_READ": 16})["changed"] is True
-    status, output = play(host, "--limit", "node3", *options, hca_firmware_config=[])
-    assert status != 0
-    assert "opensm runs on this node" in output and "rdma_allow_reboot" in output
-    assert service(manager) == []
+def test_a_reset_that_would_be_refused_is_refused_before_the_node_is_drained(host: Host, dense: list[Host]) -> None:
+    manager = dense[0]
+    ((done,),) = run([manager], configure(pci=card(manager, CONNECTX7), parameters={"MAX_ACC_OUT_READ": 16}))
+    assert done["changed"] is True
+    for options in (("--check",), ()):
+        status, output = play(host, "--limit", "node3", *options, hca_firmware_config=[])
+        assert status != 0
+        assert "opensm runs on this node" in output and "rdma_allow_reboot" in output
+        assert service(manager) == []
 
 
-def test_what_is_pending_and_not_declared_is_told_and_keeps_the_node_from_coming_back(host: Host, node: Node) -> None:
+def test_what_is_pending_and_not_declared_is_told_and_keeps_the_node_from_coming_back(host: Host) -> None:
     pci = card(host, CONNECTX5)
-    assert configure(host, psid=CONNECTX5, parameters={"NUM_OF_VFS": 2})["changed"] is True
+    ((done,),) = run([host], configure(psid=CONNECTX5, parameters={"NUM_OF_VFS": 2}))
+    assert done["changed"] is True
     status, output = play(host, "--limit", "node1", rdma_allow_reset=False, hca_firmware_config=[])
     assert status == 0
     assert "node1  %s NUM_OF_VFS: 16 -> 2 (needs device_reset)" % pci in output

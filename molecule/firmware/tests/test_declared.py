@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from firmware import CONNECTX5, CONNECTX6, CONNECTX7, Host, card, emulation, flash, module, restore, rows
+from firmware import CONNECTX5, CONNECTX6, CONNECTX7, RESTORE, Host, card, emulation, flash, module, rows, run, slot
 
 testinfra_hosts = ["ansible://mixed"]
 
@@ -45,10 +45,10 @@ def test_each_card_was_burned_once(host: Host, psid: str) -> None:
     assert int(emulation(host, card(host, psid))["burns"], 16) == 1
 
 
-def test_another_run_says_what_is_pending_and_changes_nothing(host: Host) -> None:
-    image = module(host, "mstflint", images="/srv/firmware/wanted")
-    assert (image["changed"], len(image["pending"])) == (False, 3)
-    config = restore(host)
-    assert (config["changed"], config["changes"]) == (False, [])
-    (vfs,) = [entry for entry in config["pending"] if entry["aspect"] == "NUM_OF_VFS" and entry["subject"] == card(host, CONNECTX5)]
-    assert (vfs["before"], vfs["after"], vfs["needs"]) == ("0", "16", "reboot")
+def test_another_run_says_what_is_pending_and_changes_nothing(mixed: list[Host]) -> None:
+    pci = slot(mixed, CONNECTX5)
+    for image, config in run(mixed, module("mstflint", images="/srv/firmware/wanted"), RESTORE):
+        assert (image["changed"], len(image["pending"])) == (False, 3)
+        assert (config["changed"], config["changes"]) == (False, [])
+        (vfs,) = [entry for entry in config["pending"] if entry["aspect"] == "NUM_OF_VFS" and entry["subject"] == pci]
+        assert (vfs["before"], vfs["after"], vfs["needs"]) == ("0", "16", "reboot")

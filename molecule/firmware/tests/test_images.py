@@ -6,36 +6,35 @@
 
 from __future__ import annotations
 
-import pytest
-from firmware import CONNECTX5, Host, card, emulation, flash, module
+from firmware import CONNECTX5, Host, Task, emulation, flash, module, run, slot
 
-testinfra_hosts = ["ansible://mixed"]
-
-REFUSED = [
-    pytest.param("other-board", ["MT_0000000099", CONNECTX5], id="another PSID"),
-    pytest.param("damaged", ["connectx5.bin"], id="damaged"),
-    pytest.param("older", ["16.28.1002", "16.35.3006", "allow_downgrade"], id="downgrade"),
-]
+REFUSED = {
+    "other-board": ["MT_0000000099", CONNECTX5],
+    "damaged": ["connectx5.bin"],
+    "older": ["16.28.1002", "16.35.3006", "allow_downgrade"],
+}
 
 
-@pytest.mark.parametrize("check", [True, False], ids=["check", "run"])
-@pytest.mark.parametrize(("folder", "words"), REFUSED)
-def test_what_is_refused_is_not_burned(host: Host, folder: str, words: list[str], check: bool) -> None:
-    pci = card(host, CONNECTX5)
-    before = emulation(host, pci)["burns"], flash(host, pci)
-    result = module(host, "mstflint", check, devices=[{"psid": CONNECTX5}], images="/srv/firmware/%s/connectx5.bin" % folder)
-    assert result.get("failed") is True, result
-    for word in words:
-        assert word in result["msg"], result["msg"]
-    assert (emulation(host, pci)["burns"], flash(host, pci)) == before
+def burn(images: str, check: bool = False, **consent: bool) -> Task:
+    return module("mstflint", check, devices=[{"psid": CONNECTX5}], images="/srv/firmware/" + images, **consent)
 
 
-def test_a_downgrade_and_back(host: Host) -> None:
-    pci = card(host, CONNECTX5)
-    older = {"devices": [{"psid": CONNECTX5}], "images": "/srv/firmware/older/connectx5.bin", "allow_downgrade": True, "allow_in_container": True}
-    predicted = module(host, "mstflint", check=True, **older)
-    done = module(host, "mstflint", **older)
-    assert done["changes"] == predicted["changes"] == ["adapter %s firmware: 16.35.3006 -> 16.28.1002" % pci]
-    assert flash(host, pci)["FW Version"] == "16.28.1002"
-    back = module(host, "mstflint", devices=[{"psid": CONNECTX5}], images="/srv/firmware/wanted", allow_in_container=True)
-    assert back["changed"] is True
+def test_what_is_refused_is_not_burned(mixed: list[Host]) -> None:
+    pci = slot(mixed, CONNECTX5)
+    before = [(emulation(host, pci)["burns"], flash(host, pci)) for host in mixed]
+    cases = [(folder, check) for folder in REFUSED for check in (True, False)]
+    for results in run(mixed, *(burn("%s/connectx5.bin" % folder, check) for folder, check in cases)):
+        for (folder, _check), result in zip(cases, results):
+            assert result["failed"], (folder, result)
+            assert [word for word in REFUSED[folder] if word not in result["msg"]] == [], result["msg"]
+    assert [(emulation(host, pci)["burns"], flash(host, pci)) for host in mixed] == before
+
+
+def test_a_downgrade_and_back(mixed: list[Host]) -> None:
+    pci = slot(mixed, CONNECTX5)
+    consent = {"allow_downgrade": True, "allow_container": True}
+    older = "older/connectx5.bin"
+    for predicted, done in run(mixed, burn(older, check=True, **consent), burn(older, **consent)):
+        assert done["changes"] == predicted["changes"] == ["adapter %s firmware: 16.35.3006 -> 16.28.1002" % pci]
+    assert {flash(host, pci)["FW Version"] for host in mixed} == {"16.28.1002"}
+    assert [back["changed"] for (back,) in run(mixed, burn("wanted", allow_container=True))] == [True, True]

@@ -7,16 +7,15 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import subprocess
 import time
 
 import pytest
-from firmware import CONNECTX5, Host, broken, card, configure, restore, rows
-
-testinfra_hosts = ["ansible://mixed"]
+from firmware import CONNECTX5, RESTORE, Host, broken, configure, parsed, query, run, slot
 
 PARAMETERS = {"LINK_TYPE_P1": "ETH", "NUM_OF_VFS": 8}
-SECONDS_UNTIL_SET = 60
+SECONDS_UNTIL_SET = 120
 
 
 def stored(host: Host, pci: str) -> str:
@@ -24,11 +23,11 @@ def stored(host: Host, pci: str) -> str:
     return str(host.check_output("cxemu-ctl %s nv", pci))
 
 
-def start(host: Host, log: str) -> subprocess.Popen[bytes]:
-    arguments = '{"devices": [{"psid": "%s", "parameters": {"LINK_TYPE_P1": "ETH", "NUM_OF_VFS": 8}}]}' % CONNECTX5
-    argv = ["ansible", "-i", host.backend.ansible_inventory, host.backend.host, "-m", "rdma.ofed.mlxconfig", "-a", arguments]
-    with open(log, "wb") as stream:
-        return subprocess.Popen(argv, env=os.environ, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT)
+def start(log: pathlib.Path) -> subprocess.Popen[bytes]:
+    arguments = '{"devices": [{"psid": "%s", "parameters": {"LINK_TYPE_P1": "ETH", "NUM_OF_VFS": 8}}], "allow_container": true}' % CONNECTX5
+    argv = ["ansible", "-i", os.environ["MOLECULE_INVENTORY_FILE"], "mixed", "-m", "rdma.ofed.mlxconfig", "-a", arguments]
+    with log.open("wb") as stream:
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT)
 
 
 def wait_until_set(host: Host, pci: str, before: str) -> None:
@@ -39,31 +38,27 @@ def wait_until_set(host: Host, pci: str, before: str) -> None:
 
 
 @pytest.fixture
-def halfway(host: Host, tmp_path: os.PathLike[str]) -> str:
-    """A card with one of two parameters set, and every process of the run that did it dead."""
-    pci = card(host, CONNECTX5)
-    before = stored(host, pci)
-    with broken(host, pci, "silent-after-set"):
-        run = start(host, os.path.join(tmp_path, "log"))
-        wait_until_set(host, pci, before)
-        # The module first, so that it can't react to what becomes of the tool.
-        host.check_output("pkill --signal KILL --full --exact /usr/bin/python3; pkill --signal KILL -x timeout; pkill --signal KILL -x mstconfig")
-        assert run.wait(60) != 0
+def halfway(mixed: list[Host], tmp_path: pathlib.Path) -> str:
+    """Where the cards are that have one of two parameters set, with every process of the run that did it dead."""
+    pci = slot(mixed, CONNECTX5)
+    before = [stored(host, pci) for host in mixed]
+    with broken(mixed[0], pci, "silent-after-set"), broken(mixed[1], pci, "silent-after-set"):
+        killed = start(tmp_path / "log")
+        for host, text in zip(mixed, before):
+            wait_until_set(host, pci, text)
+            # The module first, so that it can't react to what becomes of the tool.
+            host.check_output("pkill --signal KILL --full --exact /usr/bin/python3; pkill --signal KILL -x timeout; pkill --signal KILL -x mstconfig")
+        assert killed.wait(60) != 0
     return pci
 
 
-def finish(host: Host, pci: str) -> None:
-    """The second run, the third, and back to what is declared."""
-    found = rows(host, pci, *PARAMETERS)
-    done = {name for name, value in (("LINK_TYPE_P1", "ETH(2)"), ("NUM_OF_VFS", "8")) if found[name][2] == value}
-    assert len(done) == 1, found
-    second = configure(host, psid=CONNECTX5, parameters=PARAMETERS)
-    assert [change.split()[1] for change in second["changes"]] == ["%s:" % name for name in PARAMETERS if name not in done]
-    third = configure(host, psid=CONNECTX5, parameters=PARAMETERS)
-    assert third["changed"] is False
-    assert {name: row[2] for name, row in rows(host, pci, *PARAMETERS).items()} == {"LINK_TYPE_P1": "ETH(2)", "NUM_OF_VFS": "8"}
-    assert restore(host)["changed"] is True
-
-
-def test_a_killed_run_is_finished_by_the_next(host: Host, halfway: str) -> None:
-    finish(host, halfway)
+def test_a_killed_run_is_finished_by_the_next(mixed: list[Host], halfway: str) -> None:
+    shown, wanted = query(halfway, *PARAMETERS), configure(psid=CONNECTX5, parameters=PARAMETERS)
+    for found, second, third, left, back in run(mixed, shown, wanted, wanted, shown, RESTORE):
+        values = parsed(found["stdout"])
+        done = {name for name, value in (("LINK_TYPE_P1", "ETH(2)"), ("NUM_OF_VFS", "8")) if values[name][2] == value}
+        assert len(done) == 1, found
+        assert [change.split()[1] for change in second["changes"]] == ["%s:" % name for name in PARAMETERS if name not in done]
+        assert (third["failed"], third["changed"]) == (False, False), third
+        assert {name: row[2] for name, row in parsed(left["stdout"]).items()} == {"LINK_TYPE_P1": "ETH(2)", "NUM_OF_VFS": "8"}
+        assert back["changed"] is True, back

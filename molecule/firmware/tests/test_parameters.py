@@ -9,17 +9,16 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from firmware import CONNECTX5, CONNECTX7, Host, card, configure, module, restore, rows
-
-testinfra_hosts = ["ansible://mixed"]
+from firmware import CONNECTX5, CONNECTX7, RESTORE, Host, Task, configure, module, parsed, query, run, slot
 
 SPELLINGS = [("ETH", True, 16), ("eth", "true", "16"), (2, 1, "0x10"), ("2", "True", "0x0010"), ("0x2", "1", 16)]
 
 
-@pytest.mark.parametrize(("link_type", "sriov", "functions"), SPELLINGS)
-def test_every_spelling_means_the_same(host: Host, link_type: t.Any, sriov: t.Any, functions: t.Any) -> None:
-    result = configure(host, psid=CONNECTX5, parameters={"LINK_TYPE_P2": link_type, "SRIOV_EN": sriov, "NUM_OF_VFS": functions})
-    assert result["changed"] is False, result
+def test_every_spelling_means_the_same(mixed: list[Host]) -> None:
+    names = ("LINK_TYPE_P2", "SRIOV_EN", "NUM_OF_VFS")
+    steps = [configure(psid=CONNECTX5, parameters=dict(zip(names, values))) for values in SPELLINGS]
+    for results in run(mixed, *steps):
+        assert [(result["failed"], result["changed"]) for result in results] == [(False, False)] * len(SPELLINGS), results
 
 
 CHANGES = [
@@ -30,59 +29,59 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("parameters", "changes"), CHANGES)
-def test_another_value_shows_alone_and_check_mode_says_so(host: Host, parameters: dict[str, t.Any], changes: list[str]) -> None:
-    pci = card(host, CONNECTX5)
-    predicted = configure(host, check=True, psid=CONNECTX5, parameters=parameters)
-    done = configure(host, psid=CONNECTX5, parameters=parameters)
-    assert done["changes"] == ["%s %s" % (pci, change) for change in changes], done
-    assert {name: predicted[name] for name in ("changed", "changes", "diff", "pending", "devices")} == {
-        name: done[name] for name in ("changed", "changes", "diff", "pending", "devices")
-    }
-    back = restore(host)
-    assert len(back["changes"]) == len(changes)
+def test_another_value_shows_alone_and_check_mode_says_so(mixed: list[Host], parameters: dict[str, t.Any], changes: list[str]) -> None:
+    pci = slot(mixed, CONNECTX5)
+    steps = (configure(check=True, psid=CONNECTX5, parameters=parameters), configure(psid=CONNECTX5, parameters=parameters), RESTORE)
+    for predicted, done, back in run(mixed, *steps):
+        assert done["changes"] == ["%s %s" % (pci, change) for change in changes], done
+        assert {name: predicted[name] for name in ("changed", "changes", "diff", "pending", "devices")} == {
+            name: done[name] for name in ("changed", "changes", "diff", "pending", "devices")
+        }
+        assert len(back["changes"]) == len(changes)
 
 
-def test_a_default_comes_back_alone(host: Host) -> None:
-    pci = card(host, CONNECTX5)
-    result = configure(host, psid=CONNECTX5, state="default", names=["NUM_OF_VFS"])
-    assert result["changes"] == ["%s NUM_OF_VFS: 16 -> 0" % pci]
-    assert rows(host, pci, "NUM_OF_VFS", "SRIOV_EN")["SRIOV_EN"][2] == "True(1)"
-    assert restore(host)["changes"] == ["%s NUM_OF_VFS: 0 -> 16" % pci]
+def test_a_default_comes_back_alone(mixed: list[Host]) -> None:
+    pci = slot(mixed, CONNECTX5)
+    for done, left, back in run(mixed, configure(psid=CONNECTX5, state="default", names=["NUM_OF_VFS"]), query(pci, "NUM_OF_VFS", "SRIOV_EN"), RESTORE):
+        assert done["changes"] == ["%s NUM_OF_VFS: 16 -> 0" % pci]
+        assert parsed(left["stdout"])["SRIOV_EN"][2] == "True(1)"
+        assert back["changes"] == ["%s NUM_OF_VFS: 0 -> 16" % pci]
 
 
-def test_all_defaults_come_back(host: Host) -> None:
-    pci = card(host, CONNECTX5)
-    predicted = configure(host, check=True, psid=CONNECTX5, state="default")
-    result = configure(host, psid=CONNECTX5, state="default")
+def test_all_defaults_come_back(mixed: list[Host]) -> None:
+    pci = slot(mixed, CONNECTX5)
     wanted = ["LINK_TYPE_P2: ETH(2) -> IB(1)", "NUM_OF_VFS: 16 -> 0", "SRIOV_EN: True(1) -> False(0)"]
-    assert sorted(result["changes"]) == ["%s %s" % (pci, change) for change in wanted]
-    assert predicted["changes"] == result["changes"]
-    assert configure(host, psid=CONNECTX5, state="default")["changed"] is False
-    assert len(restore(host)["changes"]) == len(wanted)
+    defaults = configure(psid=CONNECTX5, state="default")
+    for predicted, done, again, back in run(mixed, configure(check=True, psid=CONNECTX5, state="default"), defaults, defaults, RESTORE):
+        assert sorted(done["changes"]) == ["%s %s" % (pci, change) for change in wanted]
+        assert predicted["changes"] == done["changes"]
+        assert again["changed"] is False
+        assert len(back["changes"]) == len(wanted)
 
 
-REFUSED = [
-    pytest.param({"NUM_OF_VF": 8}, ["NUM_OF_VF", "did you mean NUM_OF_VFS"], id="unknown"),
-    pytest.param({"LINK_TYPE": "IB"}, ["LINK_TYPE", "LINK_TYPE_P1", "LINK_TYPE_P2"], id="without its port"),
-    pytest.param({"LINK_TYPE_P1": "VPI"}, ["LINK_TYPE_P1", "VPI", "IB", "ETH"], id="no such value"),
-    pytest.param({"SRIOV_EN": "perhaps"}, ["SRIOV_EN", "perhaps"], id="no boolean"),
-    pytest.param({"MAX_ACC_OUT_READ": 32}, ["MAX_ACC_OUT_READ", "ADVANCED_PCI_SETTINGS=1"], id="exists only with another"),
-]
+REFUSED: dict[str, tuple[dict[str, t.Any], list[str]]] = {
+    "unknown": ({"NUM_OF_VF": 8}, ["NUM_OF_VF", "did you mean NUM_OF_VFS"]),
+    "without its port": ({"LINK_TYPE": "IB"}, ["LINK_TYPE", "LINK_TYPE_P1", "LINK_TYPE_P2"]),
+    "no such value": ({"LINK_TYPE_P1": "VPI"}, ["LINK_TYPE_P1", "VPI", "IB", "ETH"]),
+    "no boolean": ({"SRIOV_EN": "perhaps"}, ["SRIOV_EN", "perhaps"]),
+    "exists only with another": ({"MAX_ACC_OUT_READ": 32}, ["MAX_ACC_OUT_READ", "ADVANCED_PCI_SETTINGS=1"]),
+}
 
 
-@pytest.mark.parametrize(("parameters", "words"), REFUSED)
-def test_what_is_refused_changes_nothing_on_any_card(host: Host, parameters: dict[str, t.Any], words: list[str]) -> None:
-    devices = [{"psid": CONNECTX7, "parameters": {"ADVANCED_PCI_SETTINGS": False}}, {"psid": CONNECTX5, "parameters": parameters}]
-    result = module(host, "mlxconfig", devices=devices)
-    assert result.get("failed") is True
-    assert result.get("changed") is not True
-    for word in words:
-        assert word in result["msg"], result["msg"]
-    assert restore(host)["changed"] is False
+def beside_another_card(parameters: dict[str, t.Any]) -> Task:
+    return module(
+        "mlxconfig",
+        allow_container=True,
+        devices=[{"psid": CONNECTX7, "parameters": {"ADVANCED_PCI_SETTINGS": False}}, {"psid": CONNECTX5, "parameters": parameters}],
+    )
 
 
-def test_selectors_that_disagree_are_refused(host: Host) -> None:
-    devices = [{"psid": CONNECTX5, "parameters": {"NUM_OF_VFS": 4}}, {"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 5}}]
-    result = module(host, "mlxconfig", devices=devices)
-    assert result.get("failed") is True
-    assert card(host, CONNECTX5) in result["msg"]
+def test_what_is_refused_changes_nothing_on_any_card(mixed: list[Host]) -> None:
+    disagreeing = [{"psid": CONNECTX5, "parameters": {"NUM_OF_VFS": 4}}, {"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 5}}]
+    steps = [beside_another_card(parameters) for parameters, _words in REFUSED.values()]
+    words = [*(words for _parameters, words in REFUSED.values()), [slot(mixed, CONNECTX5)]]
+    for *refused, after in run(mixed, *steps, module("mlxconfig", allow_container=True, devices=disagreeing), RESTORE):
+        for result, expected in zip(refused, words):
+            assert (result["failed"], result["changed"]) == (True, False), result
+            assert [word for word in expected if word not in result["msg"]] == [], result["msg"]
+        assert (after["failed"], after["changed"]) == (False, False), after

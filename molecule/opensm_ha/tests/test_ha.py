@@ -11,11 +11,12 @@ import pathlib
 import time
 
 import ha
-import pytest
 
-# opensm polls the master every 10 s and gives up after 4 times; then it sweeps a fabric with a node that does not answer.
-SECONDS_TO_NOTICE = 90
-SECONDS_TO_RETURN = 30
+# opensm polls the master and gives up after 4 times; then it sweeps a fabric with a node that does not answer. On a busy machine, all of that takes longer.
+SECONDS_TO_NOTICE = 180
+SECONDS_TO_RETURN = 120
+# Less than a standby needs to notice anything, beside what the machine lets the probe wait for its turn.
+SECONDS_WITHOUT = 5
 
 
 def report(what: str, samples: list[ha.Sample]) -> None:
@@ -25,19 +26,21 @@ def report(what: str, samples: list[ha.Sample]) -> None:
 
 def test_one_is_master_and_two_stand_by() -> None:
     wanted = {"node1": ("MASTER", 14), "node2": ("STANDBY", 13), "node3": ("STANDBY", 12)}
-    assert {node: ha.managers(node) for node in ha.NODES} == dict.fromkeys(ha.NODES, wanted)
+    assert ha.managers(*ha.NODES) == dict.fromkeys(ha.NODES, wanted)
 
 
 def test_a_process_that_is_killed_is_master_again_before_anybody_notices() -> None:
-    before, process = ha.lids(), ha.info("node1")["instances"][0]["pid"]
+    before, process = ha.lids(), ha.process("node1")
     with ha.probing("node1", "node2") as samples:
         ha.shell("node1", "kill -9 %d" % process)
-        time.sleep(5)
+        deadline = time.monotonic() + SECONDS_TO_RETURN
+        while ha.process("node1") in (0, process):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
         ha.wait_for_master("node1", SECONDS_TO_RETURN)
     report("kill -9", samples)
     assert ha.masters_at_once(samples) == 0
     assert ha.lids() == before
-    assert ha.info("node1")["instances"][0]["pid"] not in (0, process)
 
 
 def test_the_host_of_the_master_dies_and_returns() -> None:
@@ -64,39 +67,34 @@ def test_the_designation_moves_and_there_are_never_two_masters(tmp_path: pathlib
         assert ha.masters_at_once(samples) == 0
         assert (samples[0].one, samples[0].two) == (True, False)
         assert (samples[-1].one, samples[-1].two) == (False, True)
-        assert ha.longest_gap(samples) < 5
-        assert ha.managers()[new] == ("MASTER", 14)
+        assert ha.longest_gap(samples) < SECONDS_WITHOUT + ha.longest_pause(samples)
+        assert ha.managers(ha.WITNESS)[ha.WITNESS][new] == ("MASTER", 14)
         assert ha.lids() == before
 
 
-def test_hosts_in_jobs_of_their_own_at_once(tmp_path: pathlib.Path) -> None:
+def test_one_host_after_the_other_and_hosts_in_jobs_of_their_own_at_once(tmp_path: pathlib.Path) -> None:
+    """On the way there, the old one runs first and has to wait for the other. On the way back, the order is open."""
     moved = ha.designated(tmp_path, "node2", "node1", "node3")
-    for old, new, inventory in (("node1", "node2", moved), ("node2", "node1", ha.INVENTORY)):
-        with ha.probing(old, new) as samples:
-            runs = [ha.begin(inventory, "site", "--tags", "opensm", "--limit", node) for node in ha.NODES]
-            for run in runs:
-                ha.end(run)
-            ha.wait_for_master(new, SECONDS_TO_RETURN)
-        report("three jobs at once", samples)
-        assert ha.masters_at_once(samples) == 0
-
-
-def test_one_host_after_the_other(tmp_path: pathlib.Path) -> None:
-    moved = ha.designated(tmp_path, "node2", "node1", "node3")
-    for old, new, inventory in (("node1", "node2", moved), ("node2", "node1", ha.INVENTORY)):
-        with ha.probing(old, new) as samples:
-            ha.end(ha.begin(inventory, str(ha.PROJECT / "molecule/opensm_ha/serial.yml")))
-            ha.wait_for_master(new, SECONDS_TO_RETURN)
-        report("one host after the other", samples)
-        assert ha.masters_at_once(samples) == 0
-        assert ha.longest_gap(samples) < 5
+    with ha.probing("node1", "node2") as samples:
+        ha.end(ha.begin(moved, str(ha.PROJECT / "molecule/opensm_ha/serial.yml")))
+        ha.wait_for_master("node2", SECONDS_TO_RETURN)
+    report("one host after the other", samples)
+    assert ha.masters_at_once(samples) == 0
+    assert ha.longest_gap(samples) < SECONDS_WITHOUT + ha.longest_pause(samples)
+    with ha.probing("node2", "node1") as samples:
+        runs = [ha.begin(ha.INVENTORY, "site", "--tags", "opensm", "--limit", node) for node in ha.NODES]
+        for run in runs:
+            ha.end(run)
+        ha.wait_for_master("node1", SECONDS_TO_RETURN)
+    report("three jobs at once", samples)
+    assert ha.masters_at_once(samples) == 0
 
 
 def test_a_host_alone_changes_nothing_for_the_others() -> None:
     for node in ("node2", "node3"):
         output = ha.site("--limit", node)
         assert "changed=0" in output.split("PLAY RECAP")[1]
-    assert ha.master() == "node1"
+    assert ha.master() == ha.guid("node1")
 
 
 def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) -> None:
@@ -107,18 +105,18 @@ def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) ->
     with ha.probing("node1", "node2") as samples:
         said = ha.site(*alone, "--limit", "node1", inventory=moved)
         assert "no other subnet manager stands by" in " ".join(said.split())
-        assert ha.managers() == {"node1": ("MASTER", 14)}
+        assert ha.managers(ha.WITNESS)[ha.WITNESS] == {"node1": ("MASTER", 14)}
         ha.site(*alone, "--limit", "node2", inventory=moved)
-        assert ha.master() in ("node1", "node2")
+        assert ha.master() in (ha.guid("node1"), ha.guid("node2"))
         ha.site(*alone, "--limit", "node1", inventory=moved)
     report("the old one last", samples)
     assert ha.masters_at_once(samples) == 0
-    assert ha.longest_gap(samples) < 5
-    assert ha.managers() == {"node2": ("MASTER", 14)}
+    assert ha.longest_gap(samples) < SECONDS_WITHOUT + ha.longest_pause(samples)
+    assert ha.managers(ha.WITNESS)[ha.WITNESS] == {"node2": ("MASTER", 14)}
     assert "masked" in ha.shell("node1", "systemctl is-enabled opensm", check=False)
     ha.site("--tags", "opensm")
     ha.wait_for_master("node1", SECONDS_TO_RETURN)
-    assert set(ha.managers()) == set(ha.NODES)
+    assert set(ha.managers(ha.WITNESS)[ha.WITNESS]) == set(ha.NODES)
 
 
 def test_the_key_of_the_subnet_is_in_files_of_root_alone() -> None:
@@ -140,7 +138,7 @@ def test_the_key_of_the_subnet_is_in_files_of_root_alone() -> None:
 def test_a_partition_is_changed_without_a_restart() -> None:
     default = {"name": "Default", "pkey": 0x7FFF, "ipoib": True, "members": [{"keyword": "ALL"}]}
     storage = {"name": "storage", "pkey": 0x0001, "members": [{"host": "node2"}, {"host": "node3", "membership": "limited"}]}
-    before = {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES}
+    before = ha.processes()
     assert {node: ha.pkeys(node) & {0x0001, 0x8001} for node in ha.NODES} == {node: set() for node in ha.NODES}
     for partitions, wanted in (([default, storage], {"node2": {0x8001}, "node3": {0x0001}}), ([default], {})):
         ha.site("--tags", "opensm", "--extra-vars", json.dumps({"opensm_partitions": partitions}))
@@ -149,30 +147,29 @@ def test_a_partition_is_changed_without_a_restart() -> None:
             assert time.monotonic() < deadline, found
             time.sleep(0.5)
     ha.site("--tags", "opensm")
-    assert {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES} == before
+    assert ha.processes() == before
 
 
 def test_opensm_itself_is_upgraded_under_a_running_fabric() -> None:
     """As a package manager does it: the program is another file afterwards, and nobody was told."""
-    before = {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES}
+    before = ha.processes()
     lids = ha.lids()
     for node in ha.NODES:
         ha.shell(node, ha.NEXT_PACKAGE)
-    assert {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES} == before
+    assert ha.processes() == before
     with ha.probing("node1", "node2") as samples:
         ha.site("--tags", "opensm,fabric_check")
     report("opensm upgraded", samples)
     assert ha.masters_at_once(samples) == 0
-    assert ha.longest_gap(samples) < 5
+    assert ha.longest_gap(samples) < SECONDS_WITHOUT + ha.longest_pause(samples)
     assert ha.lids() == lids
     test_one_is_master_and_two_stand_by()
-    after = {node: ha.info(node)["instances"][0]["pid"] for node in ha.NODES}
+    after = ha.processes()
     assert not set(after.items()) & set(before.items())
     assert "changed=0" in ha.site("--tags", "opensm", "--limit", "node1").split("PLAY RECAP")[1]
 
 
-@pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["run", "check mode"])
-def test_a_stranger_is_refused_and_named(tmp_path: pathlib.Path, arguments: tuple[str, ...]) -> None:
+def test_a_stranger_is_refused_and_named(tmp_path: pathlib.Path) -> None:
     """For an inventory without node3, a subnet manager there is nobody's."""
     others = ha.designated(tmp_path, "node1", "node2")
     for node in ha.NODES:
@@ -180,11 +177,12 @@ def test_a_stranger_is_refused_and_named(tmp_path: pathlib.Path, arguments: tupl
     try:
         ha.shell("node3", "systemctl start %s" % ha.UNIT)
         ha.wait_for_master("node3", SECONDS_TO_RETURN)
-        stranger = ha.info("node3")["fabrics"][0]["master"]
-        said = " ".join(ha.site("--tags", "opensm", *arguments, inventory=others, fails=True).split())
-        for word in (stranger["port_guid"], "LID %d" % stranger["lid"], "node description 'node3", "opensm_allow_foreign_master: true"):
-            assert word in said, said
-        assert [ha.shell(node, "systemctl is-active %s" % ha.UNIT, check=False) for node in ("node1", "node2")] == ["inactive", "inactive"]
+        stranger = ha.infos("node3")["node3"]["fabrics"][0]["master"]
+        for arguments in (("--check",), ()):
+            said = " ".join(ha.site("--tags", "opensm", *arguments, inventory=others, fails=True).split())
+            for word in (stranger["port_guid"], "LID %d" % stranger["lid"], "node description 'node3", "opensm_allow_foreign_master: true"):
+                assert word in said, said
+            assert [ha.shell(node, "systemctl is-active %s" % ha.UNIT, check=False) for node in ("node1", "node2")] == ["inactive", "inactive"]
     finally:
         for node in ha.NODES:
             ha.shell(node, "systemctl start %s" % ha.UNIT)

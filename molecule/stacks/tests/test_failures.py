@@ -19,7 +19,28 @@ import time
 import typing as t
 
 import pytest
-from stacks import HERE, NEW, OLD, STATE, THERE, Host, Options, archive, begin, checksum, doca, fault, fingerprint, mlnx_ofed, module, release, stack
+from stacks import (
+    HERE,
+    NEW,
+    OLD,
+    STATE,
+    THERE,
+    Host,
+    Options,
+    archive,
+    begin,
+    checksum,
+    doca,
+    fault,
+    fingerprint,
+    mlnx_ofed,
+    module,
+    release,
+    run,
+    stack,
+    wanted,
+)
+from tasks import Result, shell
 
 testinfra_hosts = ["ansible://node2"]
 
@@ -82,12 +103,11 @@ REFUSED: dict[str, tuple[Options, tuple[str, ...]]] = {
 
 def converges(host: Host, options: Options, version: str) -> None:
     """A run that gets there, and one that has nothing to do."""
-    done = stack(host, **options)
+    done, again = run(host, wanted(**options), wanted(**options))
     assert not done["failed"], done["msg"]
     assert done["changed"], done
     assert release(host).startswith(version)
     assert host.check_output("dpkg --audit") == ""
-    again = stack(host, **options)
     assert (again["failed"], again["changes"], "job" in again) == (False, [], False), again
 
 
@@ -140,30 +160,31 @@ def misnamed(host: Host) -> None:
     host.check_output("head -c 20000 %s/%s >%s" % (THERE, archive(OLD), TRUNCATED))
 
 
-@pytest.mark.usefixtures("misnamed", "served")
-@pytest.mark.parametrize("case", REFUSED)
-def test_refused_with_nothing_changed(host: Host, case: str) -> None:
-    options, words = REFUSED[case]
-    before = fingerprint(host)
+@pytest.fixture(scope="module")
+def refused(host: Host, misnamed: None, served: None) -> dict[str, list[Result]]:
+    """The results of check mode and run of each, which all together have changed nothing."""
     # What has to be downloaded first, only the run itself can know.
-    for check in (True, False) if case != "checksum of a download" else (False,):
-        found = stack(host, check, **options)
-        assert found["failed"], found
-        assert [word for word in words if word not in found["msg"]] == [], found["msg"]
+    modes = {case: (True, False) if case != "checksum of a download" else (False,) for case in REFUSED}
+    before = fingerprint(host)
+    results = run(host, *(wanted(check, **REFUSED[case][0]) for case in REFUSED for check in modes[case]))
     assert fingerprint(host) == before
+    return {case: [results.pop(0) for _check in modes[case]] for case in REFUSED}
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_an_exit_code_is_explained(host: Host, code: int) -> None:
-    with fault(host, "exit=%d" % code):
-        explained(host, stack(host, **mlnx_ofed(OLD)), code, CODES[code])
-    assert release(host) == ""
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_with_nothing_changed(refused: dict[str, list[Result]], case: str) -> None:
+    for found in refused[case]:
+        assert found["failed"], found
+        assert [word for word in REFUSED[case][1] if word not in found["msg"]] == [], found["msg"]
 
 
-def test_full_disk_and_other_distribution_as_the_installer_finds_them(host: Host) -> None:
-    with fault(host, "space"):
-        explained(host, stack(host, **mlnx_ofed(OLD)), 28, CODES[28])
-    explained(host, stack(host, **mlnx_ofed(OLD, installer_options=["--distro debian11"])), 172, CODES[172])
+def test_exit_codes_are_explained(host: Host) -> None:
+    faults = [("exit=%d" % code, code, mlnx_ofed(OLD)) for code in CODES]
+    faults += [("space", 28, mlnx_ofed(OLD)), ("", 172, mlnx_ofed(OLD, installer_options=["--distro debian11"]))]
+    steps = [step for words, _code, options in faults for step in (shell("echo '%s' >/etc/ofed-standin" % words), wanted(**options))]
+    found = run(host, *steps, shell("rm /etc/ofed-standin"))
+    for (_words, code, _options), result in zip(faults, found[1::2]):
+        explained(host, result, code, CODES[code])
     assert release(host) == ""
 
 
@@ -176,21 +197,21 @@ def site_mpi(host: Host) -> None:
 
 @pytest.mark.usefixtures("site_mpi")
 def test_foreign_dependants_go_only_if_they_may(host: Host) -> None:
-    for check in (True, False):
-        refused = stack(host, check, **mlnx_ofed(OLD))
+    allowed = mlnx_ofed(OLD, allow_removal=["site-mpi"])
+    *both, foreseen = run(host, *(wanted(check, **mlnx_ofed(OLD)) for check in (True, False)), wanted(True, **allowed))
+    for refused in both:
         assert refused["failed"], refused
         assert refused["dependants"] == ["site-mpi"]
         assert "site-mpi" in refused["msg"]
         assert "ofed_allow_removal" in refused["msg"]
     assert host.package("site-mpi").is_installed
-    allowed = mlnx_ofed(OLD, allow_removal=["site-mpi"])
-    predicted = stack(host, True, **allowed)["changes"]
+    predicted = foreseen["changes"]
     assert "package site-mpi: 1 -> none" in predicted
-    done = stack(host, **allowed)
+    done, again = run(host, wanted(**allowed), wanted(**allowed))
     assert not done["failed"], done["msg"]
     assert done["changes"] == predicted
     assert not host.package("site-mpi").is_installed
-    assert stack(host, **allowed)["changes"] == []
+    assert again["changes"] == []
 
 
 def test_after_a_package_that_failed_the_next_run_converges(host: Host) -> None:
@@ -198,6 +219,15 @@ def test_after_a_package_that_failed_the_next_run_converges(host: Host) -> None:
         explained(host, stack(host, **mlnx_ofed(NEW)), 1, "the package mlnx-tools could not be installed")
     assert "mlnx-tools" in host.check_output("dpkg --audit")
     converges(host, mlnx_ofed(NEW), NEW)
+
+
+def test_another_release_takes_consent(host: Host) -> None:
+    before = fingerprint(host)
+    for options in (mlnx_ofed(OLD), doca(), {"state": "absent"}):
+        found = stack(host, **{**options, "allow_upgrade": False})
+        assert (found["failed"], found["changed"], found["stack"]["withheld"]) == (False, False, True), found
+        assert found["pending"][0]["why"] == ["mlnx_ofed %s is installed" % NEW]
+    assert fingerprint(host) == before
 
 
 def test_a_flattened_failure_of_a_build_is_told_apart(host: Host) -> None:
@@ -237,6 +267,34 @@ def test_after_a_lost_controller_the_next_run_attaches(host: Host, tmp_path: pat
     assert host.check_output("dpkg --audit") == ""
     again = stack(host, **doca())
     assert (again["failed"], again["changes"], "job" in again) == (False, [], False), again
+
+
+def test_a_profile_that_went_with_opensm_is_added_again_and_nothing_is_torn_down(host: Host) -> None:
+    host.check_output("apt-get purge -qq -y opensm")
+    assert not host.package("doca-ofed").is_installed
+    before = host.package("rdma-core").version
+    found = module(host, "rdma_facts", gather=["stack"])["ansible_facts"]["rdma"]["stack"]
+    assert (found["kind"], found["complete"]) == ("doca", True)
+    done = stack(host, **doca(allow_upgrade=False))
+    assert not done["failed"], done["msg"]
+    assert [change.partition(":")[0] for change in done["changes"]] == ["package doca-ofed"]
+    assert host.package("rdma-core").version == before
+    assert host.package("opensm").is_installed
+
+
+def test_half_a_stack_that_the_installer_left_is_named_and_mended(host: Host) -> None:
+    """The installer is started by hand and killed."""
+    assert not stack(host, **mlnx_ofed(NEW))["failed"]
+    with fault(host, "hang=mlnx-tools"):
+        folder = mlnx_ofed(NEW)["bundle"]
+        host.check_output("systemd-run --quiet --unit=by-hand --collect %s/mlnxofedinstall --basic --force --distro debian12" % folder)
+        wait_until_hanging(host, "mlnx-tools")
+        host.check_output("systemctl kill --signal KILL by-hand")
+    host.run("dpkg --configure -a")
+    found = module(host, "rdma_facts", gather=["stack"])["ansible_facts"]["rdma"]["stack"]
+    assert (found["kind"], found["complete"]) == ("mlnx_ofed", False), found
+    assert any("half installed" in change for change in stack(host, True, **mlnx_ofed(NEW))["changes"])
+    converges(host, mlnx_ofed(NEW), NEW)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 import records
-from stacks import DOCA, HERE, MANIFEST, NEW, OLD, PROJECT, STATE, THERE, Host, Options, archive, checksum, module, release, site
+from stacks import DOCA, HERE, MANIFEST, NEW, OLD, PROJECT, STATE, THERE, Host, Options, archive, checksum, fingerprint, module, release, site
 
 testinfra_hosts = ["ansible://node1"]
 
@@ -30,7 +30,14 @@ class Leg(t.NamedTuple):
 
 
 def _bundle(version: str, **variables: t.Any) -> Leg:
-    wanted = {"ofed_source": "mlnx_ofed", "ofed_version": version, "ofed_packages": "basic", "ofed_bundle_checksum": checksum(version), **variables}
+    wanted = {
+        "rdma_allow_upgrade": True,
+        "ofed_source": "mlnx_ofed",
+        "ofed_version": version,
+        "ofed_packages": "basic",
+        "ofed_bundle_checksum": checksum(version),
+        **variables,
+    }
     return Leg("mlnx_ofed %s" % version, wanted, "rdma-core", "mlnx", version)
 
 
@@ -40,6 +47,7 @@ LEGS = (
     Leg(
         "doca",
         {
+            "rdma_allow_upgrade": True,
             "ofed_source": "doca",
             "ofed_version": DOCA,
             "ofed_repository": "%s/%s" % (THERE, MANIFEST["doca"][DOCA]["repository"]),
@@ -49,7 +57,7 @@ LEGS = (
         DOCA,
         "OFED-internal-",
     ),
-    Leg("inbox", {"ofed_source": "inbox"}, "rdma-core", "44.", ""),
+    Leg("inbox", {"rdma_allow_upgrade": True, "ofed_source": "inbox"}, "rdma-core", "44.", ""),
 )
 
 
@@ -60,6 +68,19 @@ class Walked(t.NamedTuple):
     predicted: list[records.Event]
     done: list[records.Event]
     again: list[records.Event]
+
+
+def test_a_stack_that_is_in_use_stays_until_it_may_be_replaced(host: Host) -> None:
+    """The node runs the subnet manager. The rest of the site is brought to its declared state with the stack that is there."""
+    folder = PROJECT / "build/molecule/stacks-walk/withheld"
+    shutil.rmtree(folder, ignore_errors=True)
+    before = fingerprint(host)
+    for arguments in (("--check",), ()):
+        said = site(host, folder, {**LEGS[0].variables, "rdma_allow_upgrade": False}, *arguments)
+        assert "-> mlnx_ofed %s (needs upgrade; in use by " % OLD in said
+        assert "rdma.ofed.upgrade" in said
+    assert fingerprint(host) == before
+    assert records.changes(records.find(folder, "site", "run")[0]) == {}
 
 
 @pytest.fixture(scope="module", params=LEGS, ids=lambda leg: leg.name)

@@ -1,0 +1,57 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A firmware parameter on one card: foreseen, set and waiting, in use after a reset. All that can go wrong is in molecule/firmware."""
+
+from __future__ import annotations
+
+import collections.abc
+import json
+import typing as t
+
+import pytest
+import records
+from cluster import Cluster, Run
+
+NODE, PCI = "node2", "0000:03:00.0"
+PARAMETERS = {"NUM_OF_VFS": 4, "SRIOV_EN": True}
+
+
+@pytest.fixture
+def node(lab: Cluster) -> collections.abc.Iterator[Cluster]:
+    """A card with its defaults, before and after."""
+    yield lab
+    lab.shell(NODE, "mstconfig -y -d %s reset; cxemu-ctl %s powercycle; apt-get purge -qq -y mstflint pciutils >/dev/null" % (PCI, PCI))
+    lab.wait_until_green(300)
+
+
+def firmware(lab: Cluster, *arguments: str, **variables: t.Any) -> Run:
+    wanted = {"hca_firmware_allow_container": True, "hca_firmware_config": [{"all": True, "parameters": PARAMETERS}], **variables}
+    run = lab.play("firmware", "--limit", NODE, *arguments, "-e", json.dumps(wanted))
+    assert run.status == 0, run.output
+    return run
+
+
+def values(lab: Cluster) -> dict[str, list[str]]:
+    """What is in use, and what the next start brings."""
+    shown = lab.shell(NODE, "mstconfig -d %s -e query %s" % (PCI, " ".join(PARAMETERS))).stdout
+    rows = [line.replace("*", " ").split() for line in shown.splitlines()]
+    return {row[0]: row[2:4] for row in rows if row and row[0] in PARAMETERS}
+
+
+@pytest.mark.quick
+def test_a_parameter_is_foreseen_set_and_in_use_after_a_reset_that_is_allowed(node: Cluster) -> None:
+    # Check mode can foresee nothing of a card without the tools.
+    assert node.shell(NODE, "DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends mstflint pciutils >/dev/null").returncode == 0
+    predicted = firmware(node, "--check")
+    done = firmware(node)
+    assert records.changes(done.events)
+    assert records.differences(predicted.events, done.events) == []
+    assert values(node) == {"NUM_OF_VFS": ["0", "4"], "SRIOV_EN": ["False(0)", "True(1)"]}
+    for line in ("NUM_OF_VFS: 0 -> 4 (needs ", "SRIOV_EN: False(0) -> True(1) (needs "):
+        assert line in done.output
+    activated = firmware(node, rdma_allow_reset=True, rdma_allow_reboot=True)
+    assert records.changes(activated.events)
+    assert values(node) == {"NUM_OF_VFS": ["4", "4"], "SRIOV_EN": ["True(1)", "True(1)"]}
+    assert records.changes(firmware(node).events) == {}

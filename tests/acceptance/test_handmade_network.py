@@ -1,0 +1,142 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Nodes whose network was made by hand: refused by one look, before anything is changed on any node. In the order of the file."""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import os
+import pathlib
+import typing as t
+
+import budget
+import pytest
+import records
+import yaml
+from cluster import Cluster, Run
+from conftest import converge
+
+PREFIX = "rdma-network"
+NODES = ("node1", "node2", "node3")
+NETWORKD = "/etc/systemd/network/90-storage.network"
+IFUPDOWN = "/etc/network/interfaces"
+# Everything that a run could change, but for what Python and the loader write for themselves.
+STATE = r"""
+dpkg-query --show
+find /etc /usr/local -xdev -type f ! -name '*.pyc' ! -name ld.so.cache -exec sha256sum {} + | sort -k 2
+find /etc/systemd -type l -printf '%p %l\n' | sort
+lsmod | sort; ip -brief address; pgrep -a opensm
+"""
+Edit = t.Callable[[t.Dict[str, t.Any]], None]
+
+
+@pytest.fixture(scope="module")
+def lab() -> collections.abc.Iterator[Cluster]:
+    """Three bare nodes."""
+    cluster = Cluster(PREFIX)
+    try:
+        cluster.command("up", "--topology", "3-nodes")
+        yield cluster
+    finally:
+        if not os.environ.get("RDMA_KEEP"):
+            cluster.command("down")
+
+
+@pytest.fixture
+def edited(lab: Cluster, tmp_path: pathlib.Path) -> t.Callable[[Edit], pathlib.Path]:
+    def write(edit: Edit) -> pathlib.Path:
+        inventory = copy.deepcopy(yaml.safe_load(lab.inventory.read_text(encoding="utf-8")))
+        edit(inventory)
+        path = tmp_path / "inventory.yml"
+        path.write_text(yaml.safe_dump(inventory), encoding="utf-8")
+        return path
+
+    return write
+
+
+def state(lab: Cluster) -> dict[str, str]:
+    return {node: lab.shell(node, STATE).stdout for node in NODES}
+
+
+def refused(lab: Cluster, *words: str, inventory: pathlib.Path | None = None) -> None:
+    """In check mode and for real: with these words, after nothing but a look, and without a change."""
+    before = state(lab)
+    for arguments in (["--check"], []):
+        run = lab.play("site", *arguments, inventory=inventory)
+        assert run.status != 0, run.output
+        assert records.changes(run.events) == {}
+        assert {name for modules in records.executions(run.events).values() for name in modules} <= {"rdma.ofed.rdma_facts"}
+        message = said(run)
+        for word in words:
+            assert word in message, message
+        assert "Traceback" not in run.output
+        assert state(lab) == before
+
+
+def said(run: Run) -> str:
+    return " ".join(str(event["msg"]) for event in records.failures(run.events))
+
+
+def declared(**interfaces: t.Any) -> Edit:
+    """The interfaces of all hosts under other names of variables, or none."""
+
+    def edit(inventory: dict[str, t.Any]) -> None:
+        for variables in inventory["all"]["children"]["rdma"]["hosts"].values():
+            own = variables.pop("ipoib_interfaces")
+            variables.update({name: own if value is None else value for name, value in interfaces.items()})
+
+    return edit
+
+
+def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
+    # Both call the interface by something else than its name, which it has once the driver is loaded.
+    guid = lab.shell("node2", "cat /sys/class/infiniband/*/ports/1/gids/0").stdout.strip().replace(":", "")[16:]
+    address = "80:00:01:48:fe:80:00:00:00:00:00:00:" + ":".join(guid[at : at + 2] for at in range(0, 16, 2))
+    lab.shell("node2", "printf '[Match]\\nMACAddress=%s\\n[Network]\\nAddress=10.9.0.2/24\\n' > %s" % (address, NETWORKD))
+    lab.shell("node3", "cp %s /root/saved; printf 'iface bond7 inet manual\\n  bond-slaves ib0\\n' >> %s" % (IFUPDOWN, IFUPDOWN))
+    try:
+        refused(lab, "node2: %s configures ib0" % NETWORKD, "node3: %s configures ib0" % IFUPDOWN)
+        # Where the run does not come to the interfaces, it does not refuse their files.
+        run = lab.play("site", "--check", "--tags", "kernel_modules")
+        assert "configures ib0" not in run.output
+    finally:
+        lab.shell("node2", "rm %s" % NETWORKD)
+        lab.shell("node3", "mv /root/saved %s" % IFUPDOWN)
+    converge(lab)
+
+
+def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
+    for node in NODES[:2]:
+        lab.shell(node, "printf '[Match]\\nType=infiniband\\n[Network]\\nDHCP=yes\\n' > %s" % NETWORKD)
+    try:
+        refused(lab, "node[1-2]: %s configures ib0" % NETWORKD)
+    finally:
+        for node in NODES[:2]:
+            lab.shell(node, "rm %s" % NETWORKD)
+
+
+def test_a_misnamed_variable_does_not_take_the_interfaces(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
+    inventory = edited(declared(ipoib_ifaces=None))
+    refused(lab, "ipoib_ifaces", "allowed: ipoib_interfaces", *NODES, inventory=inventory)
+    run = lab.play("verify", inventory=inventory)
+    assert run.status != 0
+    assert "allowed: ipoib_interfaces" in said(run)
+
+
+def test_giving_up_all_interfaces_needs_consent(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
+    inventory = edited(declared(ipoib_interfaces=[]))
+    refused(lab, "node[1-3]: ipoib_interfaces declares no interface", "ib0", "rdma_allow_removal: true", inventory=inventory)
+    converge(lab, "-e", "rdma_allow_removal=true", "--limit", "node2", inventory=inventory)
+    assert lab.shell("node2", "ip -brief address show ib0").stdout.split()[2:] == []
+    assert "10." in lab.shell("node1", "ip -brief address show ib0").stdout
+
+
+def test_afterwards_all_is_well(lab: Cluster) -> None:
+    converge(lab)
+    run = converge(lab)
+    assert records.changes(run.events) == {}
+    assert budget.exceeded(records.executions(run.events), budget.managers(lab.inventory)) == []
+    assert lab.play("verify").status == 0

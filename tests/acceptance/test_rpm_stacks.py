@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Stacks of rpm packages with a real dnf: whatever is replaced, nothing goes along that is not of the stack.
+
+Debian has dnf. The packages are empty, with the dependencies of RHEL 9: its firewall needs libpcap, which is linked with libibverbs.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import json
+import subprocess
+import typing as t
+
+import pytest
+from cluster import BIN, Cluster, environment
+from common import ROOT
+
+PREFIX = "rdma-rpm"
+NODE = "node1"
+PREPARE = r"""
+set -e
+apt-get update -q && apt-get install -qq -y --no-install-recommends dnf createrepo-c rpm
+printf 'ID=rocky\nVERSION_ID="9.3"\nID_LIKE="rhel centos fedora"\nPRETTY_NAME="Rocky Linux 9.3"\n' >/tmp/os-release
+rm /etc/os-release && mv /tmp/os-release /etc/os-release
+echo 9 >/etc/dnf/vars/releasever
+echo plugins=0 >>/etc/dnf/dnf.conf
+mkdir -p /etc/yum.repos.d
+printf '[baseos]\nname=BaseOS\nbaseurl=file:///srv/rpm/distribution\nenabled=1\ngpgcheck=0\n' >/etc/yum.repos.d/baseos.repo
+python3 /srv/repositories.py /srv/rpm
+dnf -y install rdma-core librdmacm infiniband-diags opensm firewalld
+"""
+INBOX = {"rdma-core": "48.0", "libibverbs": "48.0", "librdmacm": "48.0", "libibumad": "48.0", "opensm": "3.3.24"}
+BYSTANDERS = {"libpcap": "1.10.0", "iptables-libs": "1.8.8", "firewalld": "1.2.1"}
+Options = t.Dict[str, t.Any]
+DOCA: Options = {"source": "doca", "version": "2.9.1", "repository": "/srv/rpm/doca", "repository_trusted": True}
+MLNX_OFED: Options = {
+    "source": "mlnx_ofed",
+    "method": "repository",
+    "version": "23.10-0.5.5.0",
+    "repository": "/srv/rpm/mlnx_ofed",
+    "repository_trusted": True,
+}
+ABSENT: Options = {"state": "absent"}
+
+
+class Node(t.NamedTuple):
+    cluster: Cluster
+
+    def run(self, script: str) -> str:
+        done = self.cluster.shell(NODE, script)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def packages(self) -> dict[str, str]:
+        return dict(line.split() for line in self.run("rpm -qa --qf '%{NAME} %{VERSION}\\n'").splitlines())
+
+    def stack(self, *arguments: str, **options: t.Any) -> dict[str, t.Any]:
+        """The result of the module, whether it failed or not."""
+        given = json.dumps({"allow_upgrade": True, **options})
+        argv = [str(BIN / "ansible"), "-i", str(self.cluster.inventory), NODE, "-m", "rdma.ofed.driver_stack", "-a", given, *arguments]
+        env = dict(environment(), ANSIBLE_LOAD_CALLBACK_PLUGINS="1", ANSIBLE_STDOUT_CALLBACK="ansible.posix.json")
+        done = subprocess.run(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
+        text = done.stdout[done.stdout.index("{\n") :]
+        return {"failed": False, **json.loads(text)["plays"][0]["tasks"][0]["hosts"][NODE]}
+
+
+@pytest.fixture(scope="module")
+def node() -> collections.abc.Iterator[Node]:
+    cluster = Cluster(PREFIX)
+    try:
+        cluster.command("up", "--topology", "2-nodes")
+        subprocess.run(["docker", "cp", str(ROOT / "tests/lab/stacks/rpm/repositories.py"), "%s-%s:/srv/" % (PREFIX, NODE)], check=True)
+        made = Node(cluster)
+        made.run(PREPARE)
+        yield made
+    finally:
+        cluster.command("down")
+
+
+@pytest.mark.parametrize(
+    ("wish", "versions"),
+    [
+        (DOCA, dict.fromkeys(("rdma-core", "libibverbs", "librdmacm", "libibumad"), "2410mlnx54")),
+        (MLNX_OFED, dict.fromkeys(("rdma-core", "libibverbs", "librdmacm", "libibumad"), "2310mlnx47")),
+        (ABSENT, INBOX),
+        (MLNX_OFED, {"mlnx-ofed-all": "23.10"}),
+        (DOCA, {"doca-ofed": "2.9.1"}),
+        (ABSENT, INBOX),
+    ],
+    ids=["doca", "doca to mlnx_ofed", "mlnx_ofed to inbox", "mlnx_ofed", "mlnx_ofed to doca", "doca to inbox"],
+)
+def test_whatever_is_replaced_the_firewall_stays(node: Node, wish: Options, versions: dict[str, str]) -> None:
+    before = node.packages()
+    foreseen = node.stack("--check", **wish)
+    assert not foreseen["failed"], foreseen["msg"]
+    assert node.packages() == before
+    done = node.stack(**wish)
+    assert not done["failed"], done["msg"]
+    assert done["changes"] == foreseen["changes"]
+    assert done["changed"]
+    found = node.packages()
+    assert {**found, **versions, **BYSTANDERS} == found
+    if wish is ABSENT:
+        assert not [name for name in found if name.startswith(("mlnx", "doca", "ofed"))]
+    # All of the user space is of one stack.
+    assert len({found[name] for name in ("rdma-core", "libibverbs", "librdmacm", "libibumad")}) == 1
+    again = node.stack(**wish)
+    assert (again["failed"], again["changes"]) == (False, [])
+
+
+@pytest.mark.parametrize("wish", [DOCA, MLNX_OFED], ids=["doca", "mlnx_ofed"])
+def test_what_would_go_along_is_refused_and_named(node: Node, wish: Options) -> None:
+    node.run("dnf -y install site-lustre")
+    before = node.packages()
+    for arguments in (("--check",), ()):
+        refused = node.stack(*arguments, **wish)
+        assert refused["failed"], refused
+        assert refused["dependants"] == ["site-lustre"]
+        assert "ofed_allow_removal" in refused["msg"]
+    assert node.packages() == before
+    node.run("dnf -y remove --noautoremove site-lustre")
+
+
+def test_a_version_that_the_repository_lacks_is_refused(node: Node) -> None:
+    before = node.packages()
+    refused = node.stack(**{**DOCA, "version": "2.9.7"})
+    assert refused["failed"], refused
+    assert "doca-ofed-2.9.7" in refused["msg"]
+    assert "nothing was changed" in refused["msg"]
+    assert node.packages() == before

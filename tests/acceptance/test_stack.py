@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""One node to a vendor's stack and back, with a stand-in for the bundle, after an installation that broke off. All others are in molecule/stacks."""
+
+from __future__ import annotations
+
+import collections.abc
+import json
+import pathlib
+import subprocess
+import sys
+import typing as t
+
+import pytest
+import records
+from cluster import Cluster, Run
+from common import ROOT
+
+NODE = "node2"
+VERSION = "23.10-0.5.5.0"
+
+
+@pytest.fixture
+def bundle(lab: Cluster, tmp_path: pathlib.Path) -> collections.abc.Iterator[dict[str, t.Any]]:
+    """The variables that declare the stack; the node has the bundle, and a dkms that needs no compiler."""
+    subprocess.run([sys.executable, str(ROOT / "tests/lab/stacks/build.py"), "--into", str(tmp_path)], check=True, timeout=1800)
+    made = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))["bundles"][VERSION]
+    assert lab.shell(NODE, "mkdir /srv/stacks").returncode == 0
+    for name in (made["folder"], "distribution"):
+        subprocess.run(["docker", "cp", "--quiet", str(tmp_path / name), "%s-%s:/srv/stacks/" % (lab.lab[-1], NODE)], check=True, timeout=300)
+    source = "echo 'deb [trusted=yes] file:/srv/stacks/distribution ./' >/etc/apt/sources.list.d/standin.list && apt-get update -q"
+    assert lab.shell(NODE, source).returncode == 0
+    yield {"ofed_source": "mlnx_ofed", "ofed_version": VERSION, "ofed_packages": "basic", "ofed_bundle": "/srv/stacks/" + made["folder"]}
+    lab.shell(NODE, "rm -f /etc/ofed-standin; dpkg --configure -a >/dev/null 2>&1")
+    site(lab, {})
+    lab.shell(NODE, "rm -rf /srv/stacks /etc/apt/sources.list.d/standin.list; apt-get update -q")
+
+
+def site(lab: Cluster, variables: t.Mapping[str, t.Any], *arguments: str, fails: bool = False) -> Run:
+    run = lab.play("site", "--limit", NODE, "-e", json.dumps(variables), *arguments)
+    assert (run.status != 0) is fails, run.output
+    return run
+
+
+def release(lab: Cluster) -> str:
+    return lab.shell(NODE, "ofed_info -s").stdout.strip()
+
+
+@pytest.mark.quick
+def test_a_vendors_stack_that_broke_off_is_finished_by_the_next_run_and_goes_again(lab: Cluster, bundle: dict[str, t.Any]) -> None:
+    lab.shell(NODE, "echo fail=mlnx-tools >/etc/ofed-standin")
+    broken = site(lab, bundle, fails=True)
+    assert "the package mlnx-tools could not be installed" in " ".join(str(event["msg"]) for event in records.failures(broken.events))
+    assert "mlnx-tools" in lab.shell(NODE, "dpkg --audit").stdout
+    lab.shell(NODE, "rm /etc/ofed-standin")
+    assert records.changes(site(lab, bundle).events)
+    assert release(lab) == "MLNX_OFED_LINUX-%s:" % VERSION
+    assert lab.shell(NODE, "dpkg --audit").stdout == ""
+    assert records.changes(site(lab, bundle).events) == {}
+    predicted = site(lab, {}, "--check")
+    gone = site(lab, {})
+    assert records.changes(gone.events)
+    assert records.differences(predicted.events, gone.events) == []
+    assert release(lab) == ""
+    assert lab.shell(NODE, "dpkg-query --show | grep -iE 'mlnx|ofed'").stdout == ""

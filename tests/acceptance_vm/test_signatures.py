@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A real kernel that demands signatures, and a driver that DKMS has signed with a key that nobody enrolled, or not at all."""
+
+from __future__ import annotations
+
+import pytest
+from driver_node import IN_USE, Node
+
+# The kernel takes no for an answer only until it has been told yes: until the next boot.
+_DEMAND = "echo Y >/sys/module/module/parameters/sig_enforce && cat /sys/module/module/parameters/sig_enforce"
+_SIGNER = "modinfo -F signer ib_core"
+
+
+@pytest.fixture(scope="module")
+def node(driver: Node) -> Node:
+    """With the vendor's driver on its disk, the distribution's in use, and a kernel that demands signatures from now on."""
+    done = driver.play("site", "--skip-tags", "opensm", ofed_reload="never")
+    assert done.status == 0, done.output
+    assert driver.run(_DEMAND) == "Y"
+    return driver
+
+
+@pytest.mark.parametrize("policy", ["if_idle", "force", "reboot"])
+def test_a_driver_that_the_kernel_would_refuse_replaces_none(node: Node, policy: str) -> None:
+    before = node.loaded()
+    assert before == dict.fromkeys(IN_USE, "")
+    for check in ((), ("--check",)):
+        result = node.module("driver_reload", *check, policy=policy)
+        assert result["failed"] and "mokutil --import" in result["msg"], result
+        assert (node.run(_SIGNER) or "not signed") in result["msg"]
+    assert node.loaded() == before
+    assert node.reachable(0)
+
+
+def test_the_kernel_would_have_refused_it(node: Node) -> None:
+    """That nothing was unloaded is right: this one is not loaded yet, and the kernel does not take it."""
+    assert node.run("modprobe mlx_compat && echo loaded || echo refused") == "refused"
