@@ -141,7 +141,7 @@ def test_a_partition_is_changed_without_a_restart() -> None:
     before = ha.processes()
     assert {node: ha.pkeys(node) & {0x0001, 0x8001} for node in ha.NODES} == {node: set() for node in ha.NODES}
     for partitions, wanted in (([default, storage], {"node2": {0x8001}, "node3": {0x0001}}), ([default], {})):
-        ha.site("--tags", "opensm", "--extra-vars", json.dumps({"opensm_partitions": partitions}))
+        ha.site("--tags", "opensm", "--extra-vars", json.dumps({"opensm_partitions": partitions, "rdma_allow_removal": True}))
         deadline = time.monotonic() + SECONDS_TO_RETURN
         while (found := {node: ha.pkeys(node) & {0x0001, 0x8001} for node in ha.NODES}) != {**{node: set() for node in ha.NODES}, **wanted}:
             assert time.monotonic() < deadline, found
