@@ -27,8 +27,8 @@ VARIABLES: dict[str, t.Any] = {
     "ofed_tools": False,
     "kernel_modules_options": {"ib_ipoib": {"send_queue_size": 256}},
     "ipoib_interfaces": [
-        {"name": "ib0", "addresses": ["10.20.0.1/24"]},
-        {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.21.0.1/24"]},
+        {"name": "ib0", "mode": "connected", "addresses": ["10.20.0.1/24"]},
+        {"parent": "ib0", "pkey": 0x8001, "mode": "connected", "addresses": ["10.21.0.1/24"]},
     ],
 }
 # The largest packets of connected mode, over the port and over its partition; the peer goes when the script ends.

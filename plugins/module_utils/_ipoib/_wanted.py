@@ -93,7 +93,7 @@ class Interface(t.NamedTuple):
 
     name: str
     mode: str = KERNEL_MODE
-    """`auto` as declared; after _capability.settled, `datagram` or `connected`. Of a bond: that of its ports."""
+    """`auto` as declared; after `settled`, `datagram` or `connected`. Of a bond: that of its ports."""
     mode_reason: str = ""
     """Why this mode; empty as declared."""
     mtu: int = 0
@@ -250,3 +250,19 @@ def together(entries: t.Sequence[Interface]) -> tuple[Interface, ...]:
         found[bond.name] = bond._replace(mode=mode, mtu=mtu)
         found.update((port.name, port._replace(mode=mode, mtu=mtu, master=bond.name)) for port in ports)
     return tuple(sorted(found.values(), key=lambda each: (each.bond is not None, each.is_child, each.name)))
+
+
+def settled(declared: t.Sequence[Interface]) -> tuple[Interface, ...]:
+    """The declared interfaces with their open choices made: `auto` is datagram; a connected interface gets the largest MTU.
+
+    Connected mode is never chosen here. ConnectX-4 and later can't do it, and on a fabric with two MTUs large packets are lost.
+    A bond always gets an MTU, which is that of its ports too: the kernel would make it with Ethernet's 1500 and force that on them.
+    """
+    return tuple(_settled(item) for item in declared)
+
+
+def _settled(item: Interface) -> Interface:
+    mode, reason = (KERNEL_MODE, "the default") if item.mode == "auto" else (item.mode, "declared")
+    bonded = item.bond is not None or bool(item.master)
+    mtu = MTU_MAX[mode] if mode == "connected" else (KERNEL_MTU if bonded else 0)
+    return item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or mtu)
