@@ -26,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, message, takes_part
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -160,6 +161,85 @@ def test_equal_refusals_are_told_once_and_end_the_run() -> None:
     assert message({}) == ""
 
 
+WRONG = "fabric is 3; allowed: a name"
+
+
+def judged(capsys: pytest.CaptureFixture[str], **registered: dict[str, t.Any]) -> tuple[dict[str, t.Any], str]:
+    hostvars = {host: {"rdma_site": own} for host, own in registered.items()}
+    result = run(refusal_table, {}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    return result, capsys.readouterr().out
+
+
+def test_wrong_input_is_one_list_for_all_hosts(capsys: pytest.CaptureFixture[str]) -> None:
+    result, printed = judged(capsys, node1={"wrong": [WRONG]}, node2={"wrong": [WRONG, "x is 1"]}, node3={"wrong": [], "refusals": ["no"]})
+    assert result["failed"] is True
+    assert result["msg"] == "invalid input, nothing was changed. node[1-2]: %s; node2: x is 1; refused, nothing was changed on any host. node3: no" % WRONG
+    assert result["wrong"] == {"node1": [WRONG], "node2": [WRONG, "x is 1"]}
+    assert printed.strip().splitlines()[1:] == ["  node[1-2]: %s" % WRONG, "  node2: x is 1", "  node3: no"]
+
+
+def test_the_input_of_a_host_fails_its_task_unless_the_table_does() -> None:
+    own = {"inventory_hostname": "node2", "ansible_facts": {}, "fabric": 3}
+    assert run(validate_site, {}, **own)["problems"][0].startswith("node2: fabric is 3")
+    result = run(validate_site, {"fail": False}, **own)
+    assert ("failed" in result, "problems" in result, result["wrong"][0][:11]) == (False, False, "fabric is 3")
+
+
+def claims(host: str, **variables: t.Any) -> dict[str, t.Any]:
+    return run(validate_site, {"fail": False}, inventory_hostname=host, ansible_facts={}, **variables)
+
+
+def test_an_address_of_two_hosts_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    both = {host: claims(host, ipoib_interfaces=IB0) for host in ("node1", "node2")}
+    other = claims("node3", ipoib_interfaces=[{"name": "ib0", "addresses": ["10.20.0.3/24"]}])
+    result, _printed = judged(capsys, **both, node3=other)
+    assert result["msg"].endswith(
+        "node[1-2]: ipoib_interfaces[0].addresses[0] is '10.20.0.1/24'; allowed: an address that no other host has (node[1-2] declare it)"
+    )
+    assert set(result["wrong"]) == {"node1", "node2"}
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"ipoib_interfaces": [{"name": "ib0", "addresses": ["10.20.0.2/24"]}]},
+        {"ipoib_interfaces": IB0, "fabric": "storage", "opensm_state": "unmanaged"},
+        {"ipoib_interfaces": IB0, "ipoib_state": "absent"},
+        {"ipoib_interfaces": [{**IB0[0], "state": "absent"}]},
+        {"ipoib_interfaces": [{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.20.0.1/24"]}]},
+    ],
+)
+def test_addresses_that_do_not_meet_may_be_equal(variables: dict[str, t.Any], capsys: pytest.CaptureFixture[str]) -> None:
+    result, _printed = judged(capsys, node1=claims("node1", ipoib_interfaces=IB0), node2=claims("node2", **variables))
+    assert "failed" not in result
+
+
+def test_addresses_of_the_link_may_be_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    local = [{"name": "ib0", "addresses": ["fe80::1/64"]}]
+    result, _printed = judged(capsys, **{host: claims(host, ipoib_interfaces=local) for host in HOSTS})
+    assert "failed" not in result
+
+
+def test_a_bond_of_children_is_in_their_partition(capsys: pytest.CaptureFixture[str]) -> None:
+    """So its address is that of a child on the same partition of another host."""
+    ports: list[dict[str, t.Any]] = [{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8001}]
+    bond = [*ports, {"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0.8001"]}}]
+    child = [{"name": "ib0"}, {"parent": "ib0", "pkey": 1, "addresses": ["10.20.0.1/16"]}]
+    result, _printed = judged(capsys, node1=claims("node1", ipoib_interfaces=bond), node2=claims("node2", ipoib_interfaces=child))
+    assert set(result["wrong"]) == {"node1", "node2"}
+
+
+CENTOS = {"family": "RedHat", "id": "centos", "version": "9", "name": "CentOS Stream 9"}
+
+
+def test_a_distribution_that_is_served_untested_is_named_in_a_warning() -> None:
+    own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": CENTOS})}}
+    (warning,) = run(validate_site, {}, **own)["warnings"]
+    assert warning.startswith("CentOS Stream 9 (ID=centos, VERSION_ID=9) was not tested.")
+    listed = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {**CENTOS, "id": "rocky"}})}}
+    assert "warnings" not in run(validate_site, {}, **listed)
+
+
 def test_what_was_looked_at_is_kept_or_forgotten() -> None:
     _looks.keep("node1", {"ipoib": 1})
     table({"node1": []})
@@ -175,6 +255,24 @@ def test_the_options_are_those_that_the_role_hands_over(name: str) -> None:
     concern = CONCERNS[name]
     assert {option: concern.elsewhere.get(option, "%s_%s" % (name, option)) for option in passed} == passed
     assert set(concern.elsewhere.values()) <= set(_site.VARIABLES)
+
+
+@pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify", "remove"])
+def test_a_playbook_without_hosts_fails(playbook: str) -> None:
+    """Ansible itself skips plays without hosts and reports success."""
+    first, *_others = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
+    assert (first["hosts"], first["tags"]) == ("localhost", ["always"])
+    assert first["tasks"][0]["ansible.builtin.import_tasks"] == "shared/need_hosts.yml"
+
+
+@pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify"])
+def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
+    plays = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
+    tasks = [task for play in plays for task in play.get("tasks", ())]
+    (at,) = (index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
+    assert (tasks[at]["rdma.ofed.validate_site"]["fail"], tasks[at]["register"]) == (False, "rdma_site")
+    assert "rdma.ofed.refusal_table" in tasks[at + 1]
+    assert tasks[at + 1]["run_once"] is tasks[at + 1]["any_errors_fatal"] is True
 
 
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot"])
