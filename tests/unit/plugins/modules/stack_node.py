@@ -76,6 +76,9 @@ class Node:
         """Foreign packages that need libibverbs1."""
         self.offers: dict[str, str] = {}
         """DOCA of the repository: profile and version."""
+        self.tools: tuple[str, ...] = ()
+        self.listing = ""
+        """What is in every initramfs."""
         self.calls: list[list[str]] = []
         self.steps: list[list[str]] = []
         self.faults: dict[str, tuple[int, str]] = {}
@@ -99,7 +102,7 @@ class Node:
         (self.root / "var/lib/dpkg/status").write_text(text, encoding="utf-8")
 
     def has(self, tool: str) -> bool:
-        return bool(self.ofed_info) if tool == "ofed_info" else tool in ("tar", "apt-get")
+        return bool(self.ofed_info) if tool == "ofed_info" else tool in ("tar", "apt-get", *self.tools)
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         self.calls.append(list(argv))
@@ -109,6 +112,8 @@ class Node:
             return Output(0, "".join(" %s | %s | site Packages\n" % pair for pair in self.offers.items() if pair[0] in argv), "")
         if argv[0] == "apt-cache":
             return Output(0, "".join(" %s | %s | mirror Packages\n" % (name, INBOX[name]) for name in argv[2:] if name in INBOX), "")
+        if argv[0] in ("lsinitramfs", "lsinitrd"):
+            return Output(0, self.listing, "")
         if argv[0] == "ip":
             return Output(0, "[]", "")
         if argv[0] == "apt-get" and argv[-1] == "update":
@@ -163,6 +168,8 @@ class Node:
         elif argv[0] == "tar":
             found = read_archive(argv[argv.index("--file") + 1])
             make_bundle(pathlib.Path(argv[argv.index("--directory") + 1]), found.version)
+        elif argv[0] in ("update-initramfs", "dracut"):
+            pass
         elif argv[1].endswith("/download.py"):
             return self._download(environment[downloader.URL], *argv[2:])
         elif argv[0] == "mv":

@@ -28,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     without_block,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     Wanted,
@@ -78,7 +79,17 @@ FOUND = st.builds(
 
 def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
     return wanted_of(
-        {"state": "present", "load": list(load), "options": {}, "mechanism": "auto", "load_now": True, "initramfs_drivers": (), "initramfs_cmdline": (), **more}
+        {
+            "state": "present",
+            "load": list(load),
+            "options": {},
+            "mechanism": "auto",
+            "load_now": True,
+            "initramfs_drivers": (),
+            "initramfs_cmdline": (),
+            "memlock": "keep",
+            **more,
+        }
     )
 
 
@@ -90,6 +101,8 @@ def applied(found: Found, todo: Plan) -> Found:
         HOOK_PATH: "hook_text",
         RDMA_PATH: "rdma_text",
         LOAD_PATH: "load_text",
+        SESSIONS_PATH: "sessions_text",
+        SERVICES_PATH: "services_text",
     }
     for change in todo.changes:
         if change.kind == Kind.FILE:
