@@ -32,28 +32,23 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Compare the nodes with their declared state
-  hosts: rdma
-  gather_facts: false
-  strategy: ansible.builtin.linear
-  tasks:
-    - name: Check the node
-      rdma.ofed.fabric_check:
-        ports: [mlx5_0/1]
-        designated_host: node1
-        designated: "{{ inventory_hostname == 'node1' }}"
-        fail: false
-      register: outcome
+- name: Check the node
+  rdma.ofed.fabric_check:
+    ports: [mlx5_0/1]
+    designated_host: node1
+    designated: "{{ inventory_hostname == 'node1' }}"
+    fail: false
+  register: outcome
 
-    - name: Print the table
-      rdma.ofed.fabric_table:
-        variable: outcome
-      register: report
-      run_once: true
+- name: Print the table
+  rdma.ofed.fabric_table:
+    variable: outcome
+  register: report
+  run_once: true
 
-    - name: Fail where the node deviates
-      ansible.builtin.assert:
-        that: inventory_hostname not in report.deviations
+- name: Fail where the node deviates
+  ansible.builtin.assert:
+    that: inventory_hostname not in report.deviations
 """
 
 RETURN = r"""

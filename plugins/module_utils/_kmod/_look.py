@@ -205,7 +205,8 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         sessions_text=read_text(_at(root, limits.SESSIONS_PATH)),
         services_text=read_text(_at(root, limits.SERVICES_PATH)),
         session_limits=_limits(root, _LIMITS, limits.read_sessions),
-        service_limits=_limits(root, _SYSTEM, limits.read_services),
+        # The last one counts.
+        service_limits=_limits(root, _SYSTEM, limits.read_services)[-1:],
         may_raise=may_raise_limits(root),
     )
 

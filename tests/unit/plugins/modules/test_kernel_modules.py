@@ -381,6 +381,14 @@ def test_limits_that_are_high_enough_or_not_for_everybody_do_not_matter(node: No
     assert node.warnings == []
 
 
+def test_the_last_file_of_systemd_counts(node: Node) -> None:
+    node.write("proc/1/status", MAY_RAISE)
+    node.write("etc/systemd/system.conf", "[Manager]\nDefaultLimitMEMLOCK=8M\n")
+    node.write("etc/systemd/system.conf.d/hpc.conf", "[Manager]\nDefaultLimitMEMLOCK=infinity\n")
+    assert "create file " + SERVICES_PATH in node.run()["changes"]
+    assert node.warnings == []
+
+
 @pytest.mark.parametrize(
     ("value", "good"), [("unlimited", True), ("keep", True), (65536, True), ("64", True), ("8M", False), (True, False), (0, False), (None, False)]
 )
