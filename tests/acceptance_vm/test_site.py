@@ -89,6 +89,11 @@ def test_both_partitions_have_traffic(machine: Cluster) -> None:
     check_traffic(machine)
 
 
+def test_sessions_and_services_may_lock_all_memory(machine: Cluster) -> None:
+    assert run(machine, NODE, "su -l -s /bin/sh -c 'ulimit -l' nobody 2>/dev/null") == "unlimited"
+    assert run(machine, NODE, "systemd-run --quiet --wait --pipe --collect /bin/sh -c 'ulimit -l'") == "unlimited"
+
+
 def test_all_of_it_is_there_after_a_reboot(machine: Cluster) -> None:
     assert queue_size(machine) != "256"
     machine.command("restart", NODE)

@@ -53,7 +53,7 @@ def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, s
         kmod=look_at_modules(run, release, load_now=wanted.kmod.load_now, root=root) if wanted.kmod is not None else None,
         gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
         stack=read_stack(run, root) if wanted.stack is not None else None,
-        opensm=read_opensm(root),
+        opensm=_with_state(run, wanted, read_opensm(root)) if wanted.subnet_manager else read_opensm(root),
         limits=read_limits(run) if wanted.kmod is not None and wanted.kmod.memlock != KEEP else {},
     )
     return _with_master(run, wanted, found) if wanted.subnet_manager else found
@@ -92,7 +92,7 @@ def _with_master(run: Runner, wanted: Wanted, found: Found) -> Found:
     try:
         answer = _sminfo.query(run, port.device, port.port)
         if answer is None:
-            return found._replace(master_error=_silence(run, port), opensm=_with_state(run, wanted, found.opensm))
+            return found._replace(master_error=_silence(run, port))
         master = Master(answer.guid, answer.state)
         if wanted.designated:
             records = _saquery.sm_records(run, port.device, port.port)
