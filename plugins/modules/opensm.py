@@ -56,7 +56,7 @@ options:
       priority:
         description: The priority in the election of a master, V(0) to V(15). The highest wins, so it must differ between hosts.
         type: int
-        default: 14
+        default: 13
       port:
         description:
           - The port to bind to, in the notation of C(rdma link), such as V(mlx5_0/1).
@@ -221,7 +221,7 @@ EXAMPLES = r"""
       - fabric: ib
         port: mlx5_0/1
         role: standby
-        priority: 13
+        priority: 12
       - fabric: storage
         port: mlx5_1/1
         subnet_prefix: "0xfe80000000000001"
@@ -292,8 +292,8 @@ fabrics:
       unit: rdma-opensm@ib.service
       port: mlx5_0/1
       port_guid: "0x7cfe90030016aef1"
-      priority: 14
-      master: {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 14, here: true}
+      priority: 13
+      master: {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 13, here: true}
 """
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer

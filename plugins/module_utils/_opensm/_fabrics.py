@@ -20,7 +20,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import number
 
 DEFAULT_FABRIC = "ib"
-DEFAULT_PRIORITY = 14
+# Below that of a vendor's opensm that is master and was not told otherwise, 14.
+DEFAULT_PRIORITY = 13
 DEFAULT_PREFIX = "0xfe80000000000000"
 MAX_PRIORITY = 15
 

@@ -12,7 +12,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
@@ -34,6 +34,10 @@ _READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
 ADOPTED_PARTITIONS = "adopted-partitions.conf"
 _RECORDS = (ADOPTED, ADOPTED_PARTITIONS)
 FILES = (CONF, *_READ_AGAIN, *_RECORDS)
+
+# A key of a vendor's opensm (5.6.0): what a master announces where that is higher than its sm_priority, 14 by default. It would not hand
+# over to a host with a higher priority below that, nor when its own is lowered. With 0 a master announces its sm_priority, as others do.
+MASTER_PRIORITY = "master_sm_priority"
 
 # Units of packages: distributions have the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
@@ -164,7 +168,8 @@ class Instance(t.NamedTuple):
 
     def conf(self, template: str = "") -> str:
         """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for what that does not allow."""
-        return render(template, self.values())
+        vendor = {MASTER_PRIORITY: 0} if MASTER_PRIORITY in parse_conf(template) else {}
+        return render(template, {**self.values(), **vendor})
 
     def files(self, template: str = "") -> dict[str, str]:
         """The content of each file of the instance; "" for a file that must not exist. Raises InvalidInput like `conf`."""

@@ -16,7 +16,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "opensm_fabrics": {"type": "dict", "default": {}},
     "opensm_port": {"type": "str", "default": ""},
     "opensm_port_guid": {"type": "str", "default": ""},
-    "opensm_priority": {"type": "int", "default": 14},
+    "opensm_priority": {"type": "int", "default": 13},
     "opensm_wait_timeout": {"type": "int", "default": 60},
     "opensm_allow_foreign_master": {"type": "bool", "default": False},
     "opensm_outrank_foreign_master": {"type": "bool", "default": False},
@@ -46,7 +46,7 @@ OPTIONS: dict[str, t.Any] = {
         "options": {
             "fabric": {"type": "str", "default": "ib"},
             "role": {"type": "str", "choices": ["master", "standby"], "default": "master"},
-            "priority": {"type": "int", "default": 14},
+            "priority": {"type": "int", "default": 13},
             "port": {"type": "str"},
             "port_guid": {"type": "str"},
             "subnet_prefix": {"type": "str", "default": "0xfe80000000000000"},
