@@ -30,6 +30,7 @@ _SUBJECTS: t.Mapping[str, str] = {
     "file": "file {subject}",
     "unit": "service {subject} {aspect}",
     "partition": "partition {subject} of fabric {aspect}",
+    "broadcast_group": "broadcast group of partition {subject} {aspect}",
     "process": "process {aspect} {subject}",
     "interface": "{subject} {aspect}",
     "rdma_link": "link {subject} {aspect}",

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 
 SYSTEMD = "/etc/systemd/system"
@@ -27,7 +28,8 @@ RECORD = SETTINGS + "/record"
 ROTATION = "/etc/logrotate.d/rdma-opensm"
 
 PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-policy.conf"
-# opensm reads the content of these again at a heavy sweep: partitions in osm_prtn_make_partitions, the policy in osm_qos_setup, the
+# opensm reads the content of these again at a heavy sweep: partitions in osm_prtn_make_partitions (but a group that is there stays as it is,
+# also while the process stands by), the policy in osm_qos_setup, the
 # roots whenever routes are computed (osm_ucast_updn.c, osm_ucast_ftree.c).
 _READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
 # The statements about partitions that were taken over from the subnet manager before ours, as those in ADOPTED.
@@ -35,8 +37,8 @@ ADOPTED_PARTITIONS = "adopted-partitions.conf"
 _RECORDS = (ADOPTED, ADOPTED_PARTITIONS)
 FILES = (CONF, *_READ_AGAIN, *_RECORDS)
 
-# A key of a vendor's opensm (5.6.0): what a master announces where that is higher than its sm_priority, 14 by default. It would not hand
-# over to a host with a higher priority below that, nor when its own is lowered. With 0 a master announces its sm_priority, as others do.
+# A key of a vendor's opensm (5.6.0), read at the start only: what a master announces where that is higher than its sm_priority, by default 14.
+# It would hand over to no host below that. With 0 a master announces its sm_priority, as others do.
 MASTER_PRIORITY = "master_sm_priority"
 
 # Units of packages: distributions have the first and the last, MLNX_OFED the first or the second.
@@ -193,6 +195,8 @@ def file_effect(path: str, before: str, after: str) -> str:
         return RUNNING
     if name == CONF:
         return effect(before, after)
+    if name == PARTITIONS and regrouped(before, after):
+        return RESTART
     return RELOAD if name in _READ_AGAIN else RESTART
 
 
