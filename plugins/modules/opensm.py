@@ -91,6 +91,32 @@ options:
       - The filter P(rdma.ofed.opensm_data#filter) makes it from declared partitions.
     type: dict
     default: {}
+  absent_members:
+    description:
+      - Members of partitions whose port GUIDs are not known, as of hosts that this run does not reach. A host keeps those that the present
+        C(partitions.conf) has for it. Without any, the partition is made without the host. Either is a warning.
+      - The filter P(rdma.ofed.opensm_data#filter) has them.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      fabric:
+        description: Name of the fabric.
+        type: str
+        required: true
+      pkey:
+        description: The P_Key without the membership bit.
+        type: int
+        required: true
+      host:
+        description: The host of the inventory.
+        type: str
+        required: true
+      membership:
+        description: The membership of its ports.
+        type: str
+        choices: [full, limited, both]
+        required: true
   node_names:
     description:
       - The names of nodes for opensm and the diagnostics, in C(/etc/rdma/ib-node-name-map). Other lines of that file stay.
@@ -281,6 +307,14 @@ fabrics:
     priority:
       description: As in O(instances[].priority).
       type: int
+    kept_hosts:
+      description: Those of O(absent_members) that keep the ports of an earlier run in their partitions.
+      type: list
+      elements: str
+    missing_hosts:
+      description: Those of O(absent_members) that are in no partition, because their ports are not known.
+      type: list
+      elements: str
     master:
       description:
         - The master of the fabric, with C(port_guid), C(lid), C(priority), and in C(here) whether it is this instance.

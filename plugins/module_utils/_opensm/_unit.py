@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, recall
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import regrouped
@@ -135,6 +136,12 @@ class Instance(t.NamedTuple):
     designated: str = ""
     """The host that shall be master, for messages; "" where it is not known."""
     known: Known = Known()
+    absentees: tuple[Absentee, ...] = ()
+    """Members of partitions whose ports are not known in this run."""
+    kept_hosts: tuple[str, ...] = ()
+    """Those of them that keep their ports by the file that is there."""
+    missing_hosts: tuple[str, ...] = ()
+    """Those that the partitions are made without."""
     adopted: t.Mapping[str, tuple[str, ...]] = {}
     """Keys of the subnet manager before this one, which nothing declares."""
     adopted_partitions: str = ""
@@ -167,6 +174,11 @@ class Instance(t.NamedTuple):
         named = (("root_guid_file", ROOT_GUIDS, self.root_guids), ("qos_policy_file", QOS_POLICY, self.qos_policy))
         keys.update({key: self.path(name) for key, name, text in named if text})
         return {**keys, **self.options, **{key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}}
+
+    def recalling(self, files: t.Mapping[str, str], owned: t.Collection[str] = ()) -> Instance:
+        """The instance with the ports of absentees, as far as its present file has them. `owned`: port GUIDs that are known in this run."""
+        found = recall(self.partitions, files.get(self.path(PARTITIONS), ""), self.absentees, owned)
+        return self._replace(partitions=found.text, kept_hosts=found.kept, missing_hosts=found.missing) if self.absentees else self
 
     def conf(self, template: str = "") -> str:
         """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for what that does not allow."""

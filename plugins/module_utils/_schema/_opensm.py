@@ -57,6 +57,17 @@ OPTIONS: dict[str, t.Any] = {
         },
     },
     "partitions": {"type": "dict", "default": {}},
+    "absent_members": {
+        "type": "list",
+        "elements": "dict",
+        "default": [],
+        "options": {
+            "fabric": {"type": "str", "required": True},
+            "pkey": {"type": "int", "required": True},
+            "host": {"type": "str", "required": True},
+            "membership": {"type": "str", "choices": ["full", "limited", "both"], "required": True},
+        },
+    },
     "node_names": {"type": "dict", "options": {"hosts": {"type": "dict", "default": {}}, "names": {"type": "dict", "default": {}}}},
     "routing_engine": {"type": "list", "elements": "str"},
     "root_guids": {"type": "list", "elements": "str"},
