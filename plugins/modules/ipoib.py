@@ -287,7 +287,7 @@ reasons:
   returned: success
   type: list
   elements: str
-  sample: ["ib0: MTU 4092 is declared, and the kernel keeps it at 2044, the broadcast group's; the subnet manager's partition must offer mtu=5 (4096 bytes)"]
+  sample: ["ib0: MTU 4092 is declared, and the kernel keeps it at 2044, the broadcast group's; the partition needs mtu: 4096 in opensm_partitions"]
 rollback:
   description: The timer that reverts the change, and whether it was stopped in time.
   returned: when a change that disturbs the connection was made, see O(rollback_timeout)

@@ -69,7 +69,7 @@ class Code(str, enum.Enum):
     REFUSED = "refused"
     """The planner refuses the declared state on this node. Detail: why."""
     MTU_CLAMPED = "mtu_clamped"
-    """The broadcast group allows no more. Detail: the mtu code that the partition needs."""
+    """The broadcast group allows no more. Detail: the MTU in bytes that the partition needs."""
     GPU_OUT_OF_REACH = "gpu_out_of_reach"
     """Detail: why."""
     GPU_NOT_REGISTERED = "gpu_not_registered"

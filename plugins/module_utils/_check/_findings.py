@@ -208,7 +208,7 @@ def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
     # Without a carrier the group is not joined yet, and may turn out to allow more.
     clamped = netdev.mode == "datagram" and netdev.carrier and netdev.mtu < item.mtu and netdev.mtu in GROUP_MTUS
     code = Code.MTU_CLAMPED if clamped else Code.DIFFERS
-    return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "5" if item.mtu > KERNEL_MTU else "4")]
+    return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "4096" if item.mtu > KERNEL_MTU else "2048")]
 
 
 def _child(item: Interface, netdev: Netdev) -> list[Finding]:

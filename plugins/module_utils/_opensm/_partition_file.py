@@ -133,12 +133,16 @@ class Regrouping(t.NamedTuple):
     after: str
 
 
+def _group_flag(rule: Rule, flag: str) -> str:
+    return rule.flags.get(flag, _COMMON.get(flag, ""))
+
+
 def regrouped(before: str, after: str) -> list[Regrouping]:
     """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only."""
     old = {rule.identity: rule for rule in parse_partitions(before or _WITHOUT) if rule.ipoib}
     new = [rule for rule in parse_partitions(after or _WITHOUT) if rule.ipoib and rule.identity in old]
-    rows = [(rule, flag, *(each.flags.get(flag, _COMMON.get(flag, "")) for each in (old[rule.identity], rule))) for rule in new for flag in _GROUP]
-    return [Regrouping(*row) for row in rows if row[2] != row[3]]
+    rows = [Regrouping(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
+    return [row for row in rows if row.before != row.after]
 
 
 def gone(before: str, after: str) -> list[Rule]:

@@ -110,8 +110,8 @@ def _regroupings(found: Found, files: t.Mapping[str, str]) -> list[Change]:
             fabric = posixpath.basename(posixpath.dirname(path))
             running = _unit.unit_name(fabric) in found.running
             for rule, flag, *codes in regrouped(found.files.get(path, ""), text) if running else ():
-                values = [_UNITS.get(flag, {}).get(code, code) or "default" for code in codes]
-                changes.append(Change(Kind.BROADCAST_GROUP, "%s/%s" % (fabric, rule.name), flag, *values, needs="restart"))
+                before, after = (_UNITS.get(flag, {}).get(code, code) or "default" for code in codes)
+                changes.append(Change(Kind.BROADCAST_GROUP, "%s/%s" % (fabric, rule.name), flag, before, after, needs="restart"))
     return changes
 
 
