@@ -75,7 +75,7 @@ def _placed(member: Line) -> tuple[int, str]:
     return (2 if who == "SELF" else 1 if is_guid(who) else 0, who if is_guid(who) else "")
 
 
-def recall(text: str, before: str, absentees: t.Sequence[Absentee], owned: t.Collection[str] = ()) -> Recalled:
+def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.Collection[str] = ()) -> Recalled:
     """A rendered text with the absentees, by the port GUIDs that the text before it has for them.
 
     `owned`: GUIDs that are known in this run. A port that moved to another host, or is a member by itself, stays as it is.

@@ -177,7 +177,7 @@ class Instance(t.NamedTuple):
 
     def recalling(self, files: t.Mapping[str, str], owned: t.Collection[str] = ()) -> Instance:
         """The instance with the ports of absentees, as far as its present file has them. `owned`: port GUIDs that are known in this run."""
-        found = recall(self.partitions, files.get(self.path(PARTITIONS), ""), self.absentees, owned)
+        found = recall(self.partitions, files.get(self.path(PARTITIONS), ""), self.absentees, owned=owned)
         return self._replace(partitions=found.text, kept_hosts=found.kept, missing_hosts=found.missing) if self.absentees else self
 
     def conf(self, template: str = "") -> str:

@@ -228,7 +228,7 @@ def test_a_partition_of_absent_hosts_alone() -> None:
 
 def test_a_port_that_has_moved_to_another_host_is_not_kept() -> None:
     declared, blind = [DEFAULT, entry()], without("node3")
-    found = recall(render(declared, blind), render(declared, INVENTORY), absentees(declared, blind), GUIDS["node3"])
+    found = recall(render(declared, blind), render(declared, INVENTORY), absentees(declared, blind), owned=GUIDS["node3"])
     assert found == (render(declared, blind), (), ("node3",))
 
 
