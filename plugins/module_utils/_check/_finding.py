@@ -45,7 +45,7 @@ class Code(str, enum.Enum):
     DIFFERS = "differs"
     """One value is not the other; no detail."""
     NO_PORT = "no_port"
-    """Detail: the ports of the node."""
+    """Detail: the ports of the node, and what became of the name."""
     LINK_DOWN = "link_down"
     PORT_NOT_CONFIGURED = "port_not_configured"
     """The link is up, and the port is not ACTIVE."""

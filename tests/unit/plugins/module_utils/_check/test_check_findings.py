@@ -113,7 +113,7 @@ def test_nothing_deviates_on_a_good_node() -> None:
         ),
         pytest.param(
             GOOD._replace(ports=(PORT._replace(name="mlx5_1/1"),)),
-            "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1)",
+            "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1 (port GUID 0x0c42a10300000021))",
             id="another port",
         ),
         pytest.param(GOOD._replace(ports=(PORT._replace(link_layer="Ethernet"),)), "port mlx5_0/1 link layer: wanted InfiniBand, found Ethernet", id="RoCE"),
@@ -282,6 +282,18 @@ def test_without_declared_ports_those_under_the_interfaces_are_checked() -> None
     assert checked_ports(WANTED._replace(ports=()), GOOD) == ("mlx5_0/1",)
     assert checked_ports(Wanted(ipoib=declaring({"parent": "ib0", "pkey": 0x8001})), GOOD) == ("mlx5_0/1",)
     assert checked_ports(Wanted(), GOOD) == ()
+
+
+def test_ports_are_found_by_address_and_guid() -> None:
+    renamed = PORT._replace(name="ibp3s0/1", device="ibp3s0", pci="0000:03:00.0")
+    found = GOOD._replace(ports=(renamed,))
+    for name in ("0000:03:00.0/1", "03:00.0/1", PORT.port_guid):
+        assert checked_ports(Wanted(ports=(name,)), found) == ("ibp3s0/1",)
+        assert fabric_port(Wanted(fabric_ports=(name,)), found) == renamed
+        assert findings(Wanted(ports=(name,), subnet_manager=False), found) == []
+    (line,) = words(Wanted(ports=("mlx5_0/1",), subnet_manager=False), found)
+    assert "found no such port (ports of this node: ibp3s0/1 (0000:03:00.0/1, port GUID %s); the device was renamed" % PORT.port_guid in line
+    assert "write 0000:03:00.0/1" in line
 
 
 def test_the_subnet_manager_is_asked_through_an_active_declared_infiniband_port() -> None:
