@@ -71,6 +71,12 @@ options:
     type: list
     elements: str
     default: []
+  device_names:
+    description:
+      - How the RDMA devices of adapters must be named, as in O(rdma.ofed.kernel_modules#module:device_names). V(unmanaged) does not check.
+    type: str
+    choices: [unmanaged, kernel, persistent]
+    default: unmanaged
   ofed_source:
     description:
       - The source of the RDMA stack, as in O(rdma.ofed.driver_stack#module:source), or V(inbox) for that of the distribution. V(none) does

@@ -91,8 +91,8 @@ class Finding(t.NamedTuple):
 
     @property
     def lasting(self) -> bool:
-        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and files and packages stay."""
-        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK)
+        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and files, packages and names stay."""
+        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE)
 
 
 def of_change(change: Change) -> Finding:

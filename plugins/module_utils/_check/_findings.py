@@ -25,7 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import w
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, parse_list, without_block
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED, parse_list, without_block
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
@@ -200,12 +200,20 @@ def _modules(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
     names = kmod.kernel_names(wanted, found)
     # Options and drivers for the initramfs may be declared for the role alone, where the check does not see them.
     images = bool(wanted.options or wanted.initramfs_drivers or wanted.initramfs_cmdline)
-    changes = kmod.plan(wanted._replace(load=wanted.load | ours), found).changes
-    return [
+    changes = [change for change in kmod.plan(wanted._replace(load=wanted.load | ours), found).changes if not change.is_about(Kind.FILE, NAMING_PATH)]
+    result = [
         of_change(change)
         for change in changes
         if (change.kind != Kind.MODULE or change.subject in names) and (images or not change.is_about(Kind.FILE) or change.subject not in IMAGE_PATHS)
     ]
+    return result + _device_names(wanted, found)
+
+
+def _device_names(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
+    """The rule for the names of RDMA devices and those that do not follow it, where the check is for that, too."""
+    if wanted.device_names == UNMANAGED:
+        return []
+    return [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
 
 
 def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:

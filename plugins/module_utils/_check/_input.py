@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _input as kmod_input
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import UNMANAGED
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
@@ -116,14 +117,14 @@ def _ipoib_options(params: Mapping[str, t.Any]) -> IpoibOptions:
 
 def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     """The wanted state from parameters that passed `problems`."""
-    modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"]}
+    modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"], "device_names": params["device_names"]}
     gpus = _of("gpudirect_", params)
     options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
     plain["designated_guids"] = tuple(normal_guid(guid) if is_guid(guid) else guid for guid in params["designated_guids"])
     return Wanted(
         ipoib=_ipoib_options(params) if params["interfaces"] else None,
-        kmod=kmod.wanted_of(modules) if params["modules"] else None,
+        kmod=kmod.wanted_of(modules) if params["modules"] or params["device_names"] != UNMANAGED else None,
         stack=wanted_stack(params) if params["ofed_source"] != UNCHECKED else None,
         gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
         **plain,

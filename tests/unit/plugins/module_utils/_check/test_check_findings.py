@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import O
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text, options_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, load_text, naming_text, options_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
@@ -456,3 +456,15 @@ def test_a_bond_is_compared_by_its_ports() -> None:
     assert words(wanted, with_interfaces(GOOD, bond0, ib0, options=options)) == []
     loose = with_interfaces(GOOD, bond0._replace(members=()), ib0._replace(master=""), options=options)
     assert words(wanted, loose) == ["interface bond0 ports: wanted ib0, found none"]
+
+
+def test_devices_with_other_names_than_the_policy_has() -> None:
+    node = GOOD._replace(kmod=MODULES._replace(devices=("ibp3s0",)))
+    assert words(WANTED, node) == []
+    wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(device_names="kernel"))
+    assert words(wanted, node) == [
+        "file %s: wanted as declared, found none" % NAMING_PATH,
+        "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0",
+    ]
+    named = MODULES._replace(naming_text=naming_text("", "kernel"), devices=("mlx5_0",))
+    assert words(wanted, GOOD._replace(kmod=named)) == words(WANTED, GOOD._replace(kmod=named)) == []
