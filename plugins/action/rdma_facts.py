@@ -51,7 +51,11 @@ class ActionModule(ActionBase):
         owner = self._task.delegate_to if self._task.delegate_to and self._task.delegate_facts else host
         arguments = dict(self._task.args)
         reuse = boolean(plain(arguments.get("reuse", False)), strict=False)
-        found = facts_of(task_vars if owner == host else task_vars["hostvars"][owner])
+        variables = task_vars
+        if owner != host:
+            # `get` of HostVars returns something undefined for an unknown host.
+            variables = task_vars["hostvars"][owner] if owner in task_vars["hostvars"] else {}  # noqa: SIM401
+        found = facts_of(variables)
         if reuse and found is not None and set(plain(arguments.get("gather", OPTIONS["gather"]["default"]))) <= set(found):
             result.update(changed=False, skipped=True, skip_reason="this run has gathered the facts")
             return result
