@@ -40,6 +40,8 @@ class Kind(str, enum.Enum):
     """A process ID; the aspect is the name of its program."""
     INTERFACE = "interface"
     """A network interface; aspects: `name`, `device`, `mode`, `mtu`, `bond`, `addresses`, `routes`, `state`."""
+    RDMA_DEVICE = "rdma_device"
+    """An RDMA device of an adapter; the aspect is its `name`, which is to follow a policy: the values are the name and the policy."""
     RDMA_LINK = "rdma_link"
     """A software RDMA device."""
     MODULE = "module"

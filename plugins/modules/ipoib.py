@@ -44,8 +44,8 @@ options:
         type: str
       pci:
         description:
-          - The PCI address of a single-port adapter, such as V(0000:03:00.0). It identifies the interface as the port
-            GUID does.
+          - The PCI address of the adapter, such as V(0000:03:00.0), with the number of the port where it has several,
+            V(0000:03:00.0/2). It identifies the interface as the port GUID does.
         type: str
       bond:
         description:

@@ -143,7 +143,7 @@ EXAMPLES = r"""
 - name: Elements of an array, and a parameter that exists only with another one
   rdma.ofed.mlxconfig:
     devices:
-      - rdma: mlx5_0
+      - pci: "0000:03:00.0"
         parameters:
           HOST_CHAINING_DESCRIPTORS[0..3]: 8
           ADVANCED_PCI_SETTINGS: true

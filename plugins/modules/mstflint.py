@@ -161,7 +161,7 @@ EXAMPLES = r"""
 - name: Go back to an older firmware on one card
   rdma.ofed.mstflint:
     devices:
-      - rdma: mlx5_0
+      - pci: "0000:03:00.0"
     images: /srv/firmware/fw-ConnectX5-rel-16_28_1002-MCX556A-ECA_Ax.bin
     allow_downgrade: true
 

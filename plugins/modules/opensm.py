@@ -59,7 +59,8 @@ options:
         default: 13
       port:
         description:
-          - The port to bind to, in the notation of C(rdma link), such as V(mlx5_0/1).
+          - The port to bind to, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and number, such as
+            V(mlx5_0/1).
           - Without this option and O(instances[].port_guid), it is the first port whose link layer is InfiniBand.
         type: str
       port_guid:
@@ -245,11 +246,11 @@ EXAMPLES = r"""
   rdma.ofed.opensm:
     instances:
       - fabric: ib
-        port: mlx5_0/1
+        port: "0000:03:00.0/1"
         role: standby
         priority: 12
       - fabric: storage
-        port: mlx5_1/1
+        port: "0000:04:00.0/1"
         subnet_prefix: "0xfe80000000000001"
     known_hosts: "{{ groups['rdma'] }}"
 

@@ -455,6 +455,11 @@ ansible_facts:
               description: How that is known.
               returned: success
               type: str
+            pci:
+              description: PCI function of the device; empty for devices in software.
+              returned: success
+              type: str
+              sample: "0000:03:00.0"
         netdevs:
           description:
             - The IPoIB interfaces, other hardware interfaces, and bonds, VLANs and bridges of these.

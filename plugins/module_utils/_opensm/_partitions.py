@@ -16,6 +16,7 @@ import difflib
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, definition
@@ -57,8 +58,8 @@ class Resolved(t.NamedTuple):
 def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, ports: t.Collection[str] = ()) -> tuple[str, ...]:
     """The port GUIDs of a host: the declared `opensm_port_guids`, else those of the InfiniBand ports in its `rdma` fact.
 
-    `ports` are the names (`mlx5_0/1`) of its ports on the fabric, if only some are. One too many is harmless: opensm
-    skips a port that is not on its fabric.
+    `ports` are the declared names of its ports on the fabric, if only some are. One too many is harmless: opensm skips a
+    port that is not on its fabric.
     """
     declared = variables.get("opensm_port_guids")
     if isinstance(declared, (list, tuple)) and declared:
@@ -66,7 +67,7 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
     return tuple(
         port["port_guid"]
         for port in (facts or {}).get("ports", ())
-        if port.get("link_layer") == "InfiniBand" and is_guid(port.get("port_guid")) and (not ports or port.get("name") in ports)
+        if port.get("link_layer") == "InfiniBand" and is_guid(port.get("port_guid")) and (not ports or is_named(port, ports))
     )
 
 

@@ -42,7 +42,7 @@ def test_the_simple_case_is_one_fabric() -> None:
         ({"rdma_fabrics": {"a b": ["mlx5_0/1"]}}, "rdma_fabrics is 'a b'"),
         ({"rdma_fabrics": {"ib": []}}, "rdma_fabrics.ib is []; allowed: a list of at least one port"),
         ({"rdma_fabrics": {"ib": "mlx5_0/1"}}, "rdma_fabrics.ib is 'mlx5_0/1'; allowed: a list"),
-        ({"rdma_fabrics": {"ib": ["mlx5_0"]}}, "rdma_fabrics.ib[0] is 'mlx5_0'; allowed: a port in the form"),
+        ({"rdma_fabrics": {"ib": ["mlx5_0"]}}, "rdma_fabrics.ib[0] is 'mlx5_0'; allowed: a port by PCI address"),
         ({"rdma_fabrics": {"ib": ["mlx5_0/1"], "b": ["mlx5_0/1"]}}, "rdma_fabrics.b[0] is 'mlx5_0/1'; allowed: a port that is on no other fabric"),
         ({"rdma_fabrics": TWO, "fabric": "other"}, "fabric is 'other'; allowed: ib, storage"),
         ({"rdma_fabrics": TWO, "opensm_port": "mlx5_0/1"}, "opensm_port is 'mlx5_0/1'; allowed: not set"),
