@@ -287,7 +287,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._converge import 
 
 
 def main() -> None:
-    answer(OPTIONS, converge)
+    answer(OPTIONS, converge, root=True)
 
 
 if __name__ == "__main__":

@@ -252,7 +252,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxconfig impor
 
 
 def main() -> None:
-    answer(OPTIONS, converge, runner=ThreadRunner)
+    answer(OPTIONS, converge, root=True, runner=ThreadRunner)
 
 
 if __name__ == "__main__":

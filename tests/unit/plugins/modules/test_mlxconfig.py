@@ -64,6 +64,14 @@ def test_a_container_does_not_own_the_cards(node: Node) -> None:
     assert not run(node, {"NUM_OF_VFS": 4}, allow_container=False)["changed"]
 
 
+def test_without_tools_check_mode_says_that_it_can_not_foresee(node: Node) -> None:
+    node.tools = set()
+    answer = run(node, {"NUM_OF_VFS": 4}, check=True)
+    assert not answer["changed"] and "nothing can be predicted: the tools are not installed" in answer["reasons"][0]
+    with pytest.raises(Unsupported):
+        run(node, {"NUM_OF_VFS": 4})
+
+
 def test_set_then_nothing_then_a_restart(node: Node) -> None:
     before = copy.deepcopy(node.cards[FIRST].parameters)
     predicted = run(node, WANTED, check=True)
