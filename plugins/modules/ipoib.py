@@ -325,7 +325,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OP
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, Options(**module.params), environ=os.environ))
+    answer(OPTIONS, lambda module, run: converge(module, run, Options(**module.params), environ=os.environ), root=True)
 
 
 if __name__ == "__main__":

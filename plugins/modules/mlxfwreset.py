@@ -195,7 +195,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxfwreset impo
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, os.environ), runner=ThreadRunner)
+    answer(OPTIONS, lambda module, run: converge(module, run, os.environ), runner=ThreadRunner, root=True)
 
 
 if __name__ == "__main__":

@@ -312,7 +312,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mstflint import
 
 
 def main() -> None:
-    answer(OPTIONS, converge, runner=ThreadRunner, required_if=[("state", "present", ["images", "versions"], True)])
+    answer(OPTIONS, converge, root=True, runner=ThreadRunner, required_if=[("state", "present", ["images", "versions"], True)])
 
 
 if __name__ == "__main__":

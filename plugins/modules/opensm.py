@@ -338,7 +338,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import O
 
 def main() -> None:
     # That none runs here has to be declared: it must not be the result of a forgotten option.
-    answer(OPTIONS, converge, required_if=[("state", "present", ["instances"])])
+    answer(OPTIONS, converge, root=True, required_if=[("state", "present", ["instances"])])
 
 
 if __name__ == "__main__":

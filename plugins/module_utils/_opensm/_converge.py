@@ -166,7 +166,9 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     bounds = [bound._replace(instance=instance) for bound, instance in zip(bounds, wanted.instances)]
     planned = plan(wanted, found)
     if module.check_mode:
-        return result(planned, reasons=_foresee(run, bounds, found), fabrics=[_entry(bound) for bound in bounds], recorded=found.recorded)
+        return result(
+            planned, reasons=_foresee(run, bounds, found), fabrics=[_entry(bound) for bound in bounds], recorded=found.recorded, instances=wanted.instances
+        )
     if bounds:
         _require_tools(run)
     coming = started(planned)
@@ -182,7 +184,7 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     apply(module, run, planned, before_end=lambda unit: hand_over(module, run, unit, ports=bound_to(unit, found, ports), patience=patience))
     require_successors(run, left, wanted.wait_timeout)
     fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout)
-    return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded)
+    return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances)
 
 
 def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
