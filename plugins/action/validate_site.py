@@ -15,12 +15,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern as opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as OpensmFound
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, SECRET
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER, RESTING
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, takes_part
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import arguments as given
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, own_names
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
@@ -93,12 +94,16 @@ class ActionModule(ActionBase):
         return result
 
     def _variables(self, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> tuple[dict[str, t.Any], list[Problem]]:
-        """The named variables of this host, evaluated, and those that can't be."""
+        """The named variables of this host, evaluated, and those that can't be. Of unknown names, the names alone."""
         variables: dict[str, t.Any] = {}
         problems: list[Problem] = []
         for name in names:
+            if not is_known(name):
+                variables[str(name)] = None
+                continue
             try:
                 variables[str(name)] = plain(self._templar.template(task_vars[name]))
             except AnsibleError as exc:
-                problems.append(Problem(str(name), plain(task_vars[name]), "what can be evaluated on the controller", str(exc)))
+                shown = HIDDEN if name in SECRET else plain(task_vars[name])
+                problems.append(Problem(str(name), shown, "what can be evaluated on the controller", str(exc)))
         return variables, problems

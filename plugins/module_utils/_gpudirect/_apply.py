@@ -108,8 +108,8 @@ def _method(parameters: t.Mapping[str, t.Any], found: Found) -> Method:
 
 def _need_host(found: Found, method: Method, allow_container: bool) -> None:
     if found.enclosed and not allow_container:
-        words = "this is a %s: the modules belong to the kernel of its host; run the role there (gpudirect_allow_container: true overrides this)"
-        raise Unsupported(words % found.enclosed)
+        way_out = "run the role there (allow_container: true, of the roles rdma_allow_container: true, overrides this)"
+        raise Unsupported("this is a %s: the modules belong to the kernel of its host; %s" % (found.enclosed, way_out))
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: a unit of it loads the modules at boot, after openibd")
     unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)

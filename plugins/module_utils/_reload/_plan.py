@@ -195,7 +195,8 @@ def _never(found: Found) -> tuple[str, ...]:
 def _elsewhere(found: Found, wanted: Wanted) -> tuple[str, ...]:
     if not found.enclosed or wanted.allow_container:
         return ()
-    return ("this is a %s, and the driver belongs to all that run on this kernel (allow_container: true overrides this)" % found.enclosed,)
+    way_out = "allow_container: true, of the roles rdma_allow_container: true, overrides this"
+    return ("this is a %s, and the driver belongs to all that run on this kernel (%s)" % (found.enclosed, way_out),)
 
 
 def plan(wanted: Wanted, found: Found) -> ReloadPlan:
