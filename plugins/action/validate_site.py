@@ -10,7 +10,6 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern as opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
@@ -26,6 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
 def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], *, place: Placement) -> list[str]:
@@ -50,17 +50,13 @@ def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[
     return found
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Evaluates the variables; pure code validates them."""
 
-    _requires_connection = False
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         host = str(task_vars["inventory_hostname"])
-        _checked, arguments = self.validate_argument_spec(OPTIONS)
         role = arguments["role"]
         facts = facts_of(task_vars)
         if role:
@@ -71,7 +67,7 @@ class ActionModule(ActionBase):
             beside = PUBLISHED | own_names(own.get(OWN))
             names = sorted(name for name in task_vars if concerns(name) and name not in beside)
         variables, problems = self._variables(task_vars, names)
-        result["changed"] = False
+        result: dict[str, t.Any] = {}
         if role:
             problems += ROLES[role](variables, facts)
         else:

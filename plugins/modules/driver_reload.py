@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: driver_reload
-short_description: Load the installed RDMA driver in place of the loaded one, unless it is in use
+short_description: Load the installed RDMA driver in place of the loaded one, with consent and unless it is in use
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -35,8 +35,8 @@ extends_documentation_fragment:
 options:
   policy:
     description:
-      - V(if_idle) loads the installed driver if the loaded one is idle.
-      - V(force) always loads it, and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
+      - V(if_idle) loads the installed driver if the loaded one is idle, with O(allow_reload).
+      - V(force) always loads it, with O(allow_reload), and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
         the adapter, where C(openib.conf) says C(ALLOW_STOP=no), and where the connection runs over the adapter without
         O(cut_ssh_connection). A module that the kernel does not release, for example because a process has a device open, stays.
       - V(reboot) unloads nothing, and reports that a reboot is required.
@@ -53,6 +53,11 @@ options:
     description:
       - With O(policy=force), whether to unload the driver that carries the connection of the run. The reload continues on the
         node. Whether the connection comes back depends on the network configuration of the node.
+    type: bool
+    default: false
+  allow_reload:
+    description:
+      - Consent to unloading the loaded driver. Without it, the module unloads nothing, whatever O(policy) is, and reports the new driver as pending.
     type: bool
     default: false
   allow_container:
@@ -82,6 +87,7 @@ seealso:
 EXAMPLES = r"""
 - name: Load the installed driver if the loaded one is not in use
   rdma.ofed.driver_reload:
+    allow_reload: true
   register: reload
 
 - name: Show what stands in the way
@@ -92,6 +98,7 @@ EXAMPLES = r"""
 - name: Reload the driver on a drained node
   rdma.ofed.driver_reload:
     policy: force
+    allow_reload: true
     because: [options of mlx5_core were changed]
 """
 

@@ -87,6 +87,7 @@ class Wanted(t.NamedTuple):
     because: tuple[str, ...] = ()
     """Reasons to reload the driver even if it is the installed one."""
     cut_ssh_connection: bool = False
+    allow_reload: bool = False
     allow_container: bool = False
     assume_changed: bool = False
     """Whether the run of which this is the check mode would install another driver."""
@@ -215,6 +216,9 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
         return ReloadPlan(WAIT, ("the policy is never",), users)
     if wanted.policy == "reboot":
         return ReloadPlan(REBOOT, ("the policy is reboot",), users)
+    # Whoever uses it: the driver serves the whole node.
+    if not wanted.allow_reload:
+        return ReloadPlan(WAIT, ("a reload needs consent (allow_reload: true, of the roles rdma_allow_reload: true)",), users)
     never = _never(found)
     if never:
         return ReloadPlan(REFUSE if wanted.policy == "force" else REBOOT, never, users)

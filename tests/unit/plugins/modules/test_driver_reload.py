@@ -48,6 +48,7 @@ DEFAULTS: dict[str, t.Any] = {
     "policy": "if_idle",
     "because": [],
     "cut_ssh_connection": False,
+    "allow_reload": True,
     "allow_container": True,
     "timeout": 1,
     "assume_changed": False,
@@ -507,6 +508,21 @@ def test_policies_that_unload_nothing(node: Node) -> None:
     assert pending_words(answer) == [CHANGE + " (needs reboot; the policy is reboot)"]
     assert (answer["reboot_required"], answer["waits"]) == (True, True)
     assert node.steps == []
+
+
+@pytest.mark.parametrize("policy", ["if_idle", "force"])
+@pytest.mark.parametrize("check", [False, True])
+def test_nothing_is_unloaded_without_consent(node: Node, policy: str, check: bool) -> None:
+    answer = ask(node, check=check, policy=policy, allow_reload=False, because=["an option was changed"])
+    (entry,) = answer["pending"]
+    assert (answer["changed"], entry["needs"], answer["waits"]) == (False, "driver_reload", True)
+    assert "rdma_allow_reload" in answer["reasons"][0]
+    assert node.steps == []
+    assert ask(node, policy=policy, allow_reload=True)["changed"]
+
+
+def test_what_only_a_reboot_loads_needs_no_consent(node: Node) -> None:
+    assert converge(node, policy="reboot", allow_reload=False)["reboot_required"] is True
 
 
 def test_modules_that_stay_need_a_reboot(node: Node) -> None:
