@@ -83,6 +83,8 @@ class ActionModule(ControllerAction):
             problems += host_problems(variables, facts, place.part != RESTING) + place.own + place.common
             if arguments["foresee"] and not problems:
                 result["refusals"] = _refusals(host, variables, task_vars, place=place)
+                managers = _looks.recall(host, "opensm")
+                result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
         if problems:
             lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))

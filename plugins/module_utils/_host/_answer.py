@@ -13,7 +13,7 @@ import traceback
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 
 _BUG = (
@@ -37,7 +37,8 @@ def answer(
     try:
         result = work(module, runner(module))
     except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
+        refused = {"refused": True} if isinstance(exc, Refused) else {}
+        module.fail_json(msg=exc.msg, **refused, **exc.details)
     except Exception as exc:
         module.fail_json(msg=_BUG % (type(exc).__name__, exc, _place(exc)), exception=traceback.format_exc())
     module.exit_json(**{"changed": False, **result})

@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, message, takes_part
@@ -120,6 +121,33 @@ def test_what_the_run_does_not_come_to_is_not_refused(tmp_path: pathlib.Path) ->
     assert len(foresee(ipoib_interfaces=IB0, ansible_run_tags=["ipoib", "ofed"], ansible_skip_tags=[])) == 1
     # With a tag that a site has given to the playbook, the run may come to it.
     assert takes_part("ipoib", ["network"], [])
+
+
+OURS = "rdma-opensm@ib.service"
+
+
+@pytest.mark.parametrize(
+    ("host", "found", "variables", "asked"),
+    [
+        # The first start on the designated host, and what waits for a restart; another host starts none.
+        ("node1", Managers(), {}, True),
+        ("node1", Managers(running=(OURS,), replaced=(OURS,)), {}, True),
+        ("node1", Managers(running=("opensm.service",)), {}, True),
+        ("node2", Managers(), {}, False),
+        # A run that finds it running asks in its turn alone.
+        ("node1", Managers(running=(OURS,)), {}, False),
+        # The end of the only one of the site; one that has a successor there; with consent; where there is none.
+        ("node1", Managers(running=(OURS,)), {"opensm_state": "absent"}, True),
+        ("node2", Managers(running=(OURS,)), {"opensm_state": "absent"}, False),
+        ("node1", Managers(running=(OURS,)), {"opensm_state": "absent", "rdma_allow_removal": True}, False),
+        ("node1", Managers(running=("opensm.service",)), {"opensm_state": "absent"}, False),
+        ("node1", Managers(), {"opensm_state": "unmanaged"}, False),
+    ],
+)
+def test_the_fabric_is_asked_first_where_a_subnet_manager_comes_or_goes(host: str, found: Managers, variables: dict[str, t.Any], asked: bool) -> None:
+    _looks.keep(host, json.loads(json.dumps({"opensm": encode(found)})))
+    result = run(validate_site, {"foresee": True}, inventory_hostname=host, ansible_facts={}, **variables)
+    assert result["ask_fabric"] is asked
 
 
 @pytest.mark.parametrize(
