@@ -20,8 +20,9 @@ description:
   - It first finds the users of RDMA, which are file systems, storage sessions, processes with an RDMA device open, other modules,
     virtual functions, a subnet manager, and the connection that manages the node over such an adapter. Ethernet ports of the
     same driver go with it, so connections (TCP, connected UDP, SCTP) over any interface of such an adapter are users too, in containers
-    as well, and so are bridges, Open vSwitch, macvlan and interfaces of containers on top of one. While there is any, the
-    driver stays loaded, and the module returns what is pending, with the way out for each user.
+    as well, and so are UDP sockets that are bound to an address of one, bridges, Open vSwitch, macvlan and interfaces of containers on top
+    of one. Clients of DHCP, and NTP, follow the interfaces, and are no users. While there is any user, the driver stays loaded, and the
+    module returns what is pending, with the way out for each.
   - Where the installed driver is for the kernel that boots next only, a reboot is required.
   - Where the kernel loads modules with a trusted signature only, as with UEFI secure boot, it fails before anything is unloaded if the installed
     driver is not signed, or with a key that is not enrolled. A reboot would not load such a driver either.
@@ -73,7 +74,7 @@ options:
     type: bool
     default: false
 notes:
-  - A program that sends UDP without a connected socket, and a network namespace that no process is in, are not seen.
+  - A program whose UDP socket is neither connected nor bound to an address, and a network namespace that no process is in, are not seen.
   - It must run as root.
   - Addresses, bonds, P_Key children and software links are gone with the driver, unless the node makes them again by itself.
   - An attempt that failed is not repeated with V(if_idle) before the next boot or the next change of the driver.
