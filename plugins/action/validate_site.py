@@ -11,6 +11,7 @@ import typing as t
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _concern as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern as opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as OpensmFound
@@ -40,6 +41,8 @@ def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[
         # What is wrong with the variables is among the problems.
         if not checked.errors.errors:
             found += concern.refusals(checked.validated_parameters, decode(concern.seen, data))
+    if takes_part("gpudirect", tags, skipped):
+        found += gpudirect.foreseen(variables, facts_of(task_vars) or {})
     data = _looks.recall(host, "opensm") if takes_part("opensm", tags, skipped) else None
     if data is not None:
         manages = [each.fabric for each in place.places if each.role != RESTING]

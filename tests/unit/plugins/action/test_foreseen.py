@@ -27,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, message, takes_part
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -172,6 +173,22 @@ def test_of_kernel_modules_what_no_installation_changes(found: Modules, words: s
     refusals = foresee()
     assert bool(refusals) == bool(words)
     assert words in " ".join(refusals)
+
+
+def test_gpudirect_in_a_container_needs_consent() -> None:
+    def foreseen(kind: str = "container", managed: t.Sequence[str] = (), **variables: t.Any) -> list[str]:
+        facts = {"gpu": {"devices": [{"pci": "0000:17:00.0", "driver": "nvidia"}], "managed": list(managed)}, "machine": {"kind": kind}}
+        found = run(validate_site, {"foresee": True}, inventory_hostname="node2", ansible_facts={"rdma": marked(facts)}, **variables)
+        assert "failed" not in found, found
+        return t.cast("list[str]", found["refusals"])
+
+    (refusal,) = foreseen(gpudirect_method="nvidia_peermem")
+    assert "rdma_allow_container: true" in refusal
+    for variables in ({"rdma_allow_container": True}, {"gpudirect_state": "absent"}, {"ansible_run_tags": ["ipoib"]}):
+        assert foreseen(**{"gpudirect_method": "nvidia_peermem", **variables}) == []
+    assert foreseen() == foreseen("host", gpudirect_method="nvidia_peermem") == []
+    # What is set up already may need no change.
+    assert foreseen(managed=["/etc/systemd/system/x"], gpudirect_method="nvidia_peermem") == []
 
 
 def table(found: t.Mapping[str, list[str]], **arguments: t.Any) -> dict[str, t.Any]:
