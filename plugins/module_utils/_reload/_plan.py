@@ -208,7 +208,7 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
     users = (*real_users(found), *ssh_user(found))
     enclosed = _elsewhere(found, wanted)
     if enclosed:
-        return ReloadPlan(REFUSE if wanted.policy == "force" else LEAVE, enclosed, users)
+        return ReloadPlan(REFUSE if wanted.policy == "force" and wanted.allow_reload else LEAVE, enclosed, users)
     # Not even a reboot helps: the kernel would refuse the driver then, too. In check mode, the modules on disk are still those of before.
     if found.untrusted and not wanted.assume_changed:
         return ReloadPlan(REFUSE, (words_of_trust(found.untrusted),), users)

@@ -551,6 +551,8 @@ def test_container(node: Node) -> None:
     assert (result["changes"], result["pending"], result["waits"]) == ([], [], True)
     with pytest.raises(Refused, match="container"):
         ask(node, policy="force", allow_container=False)
+    # Without consent to a reload there is nothing to refuse.
+    assert ask(node, policy="force", allow_container=False, allow_reload=False)["pending"] == []
 
 
 @pytest.mark.parametrize("openibd", [False, True])
