@@ -98,17 +98,19 @@ def _former(wanted: Wanted, found: Found) -> StackPlan:
     return _removal(found) if found.is_vendors and found.stack.kind != wanted.source else StackPlan()
 
 
-def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str]) -> tuple[StackPlan, Argv]:
+def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str], *, stays: bool) -> tuple[StackPlan, Argv]:
     """Former stack and declared one in one transaction of a manager of rpm packages: what goes, and the command line.
 
     Packages that the repository has, too, come from there, whatever their numbers: versions of distribution and vendor can't be
-    compared, and a metapackage does not name them.
+    compared, and a metapackage does not name them. Where the stack `stays`, packages are added to its own release, which is no
+    upgrade: a newer one in the repository waits for consent.
     """
     address = wanted.repository.address if wanted.repository else ""
     replaced = found.is_vendors and found.stack.kind != wanted.source
     gone = [name for name in found.vendors if name not in found.alternatives] if replaced else []
-    also = found.manager.install_words(wanted.metapackage, wanted.version, more)
-    versions = {name: version for name, version in found.alternatives.items() if name not in (wanted.metapackage, *more)}
+    release = wanted.version or (found.stack.version if stays else "")
+    also = found.manager.install_words(wanted.metapackage, release, more)
+    versions = {} if stays else {name: version for name, version in found.alternatives.items() if name not in (wanted.metapackage, *more)}
     argv = found.manager.replace_argv(versions, gone, also=also, repository=address)
     return StackPlan(removes=tuple(gone), simulate=(found.manager.preview_argv(argv, address),)), argv
 
@@ -181,6 +183,7 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     # Where the stack is replaced, so is all that comes along: what is there belongs to the former one.
     along = tuple(names[0] for names in wanted.also) if changes else lacking
     firmware = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
+    stays = wanted.source == "doca" == found.stack.kind and not any(change.is_about(Kind.STACK) for change in changes)
     changes += additions((*firmware, *lacking))
     if not changes:
         return StackPlan(files)
@@ -190,7 +193,7 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
         former = _former(wanted, found)
         argv = found.manager.install_argv((wanted.metapackage,), wanted.version, (*firmware, *along))
     else:
-        former, argv = _replacement(wanted, found, (*firmware, *along))
+        former, argv = _replacement(wanted, found, (*firmware, *along), stays=stays)
     # Firmware is burned by the updater's package as it is installed, unless it is told not to.
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     install = Step(("%s %s" % (stage, wanted.version)).strip(), argv, environment=environment)

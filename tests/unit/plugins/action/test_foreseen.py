@@ -231,6 +231,23 @@ def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
 
 
+def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
+    """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one enters its rescue, or is unreachable."""
+    plays = yaml.safe_load((ROOT / "playbooks/site.yml").read_text())
+    (play,) = (play for play in plays if any((task.get("ansible.builtin.include_role") or {}).get("tasks_from") == "refusals" for task in play["tasks"]))
+    assert "any_errors_fatal" not in play
+    pairs = list(zip(play["tasks"][::2], play["tasks"][1::2]))
+    assert [finds["ansible.builtin.include_role"]["name"] for finds, _refuses in pairs] == ["rdma.ofed.ofed", "rdma.ofed.opensm"]
+    for finds, refuses in pairs:
+        include = finds["ansible.builtin.include_role"]
+        role = include["name"].rpartition(".")[2]
+        assert include["apply"]["check_mode"] is refuses["run_once"] is refuses["any_errors_fatal"] is True
+        assert finds["tags"] == refuses["tags"] == include["apply"]["tags"] == [role]
+        tasks = yaml.safe_load((ROOT / "roles" / role / "tasks/refusals.yml").read_text())
+        published = [task.get("ansible.builtin.set_fact", ()) for each in tasks for task in (each, *each.get("rescue", ()))]
+        assert any(refuses["rdma.ofed.refusal_table"]["variable"] in names for names in published)
+
+
 def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pathlib.Path) -> None:
     """As cloud-init and netplan write it: NetworkManager compares the last 8 bytes, whatever the interface is called."""
     node = FakeNode(tmp_path / "node", "networkmanager", CAPABLE, "mlx4_core")

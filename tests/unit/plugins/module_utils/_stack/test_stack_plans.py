@@ -101,6 +101,16 @@ def test_doca_on_red_hat_and_suse() -> None:
     ]
 
 
+@pytest.mark.parametrize("profile", [True, False])
+def test_what_is_added_to_doca_does_not_upgrade_it(profile: bool) -> None:
+    """The repository has a newer release, and none is declared. Without its profile, DOCA is the same stack."""
+    installed = {**OFED, **({"doca-ofed": Package("2.9.1-0.1.4")} if profile else {})}
+    wanted = Wanted(source="doca", method="repository", repository=SITE, firmware_update=True)
+    todo = plan(wanted, node(ROCKY, "doca", packages=installed, alternatives={"rdma-core": "2504mlnx1-1"}))
+    assert not todo.about(Kind.STACK)
+    assert script(argvs(todo)[-1]) == ["install doca-ofed-2.9.1[!0-9]* mlnx-fw-updater", "run"]
+
+
 def test_from_mlnx_ofed_to_doca_on_red_hat_is_one_transaction() -> None:
     wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE)
     todo = plan(wanted, node(ROCKY, "mlnx_ofed", alternatives={"rdma-core": "2410mlnx54-1.2410114"}))
