@@ -66,7 +66,8 @@ def _each(bounds: t.Sequence[Bound], do: t.Callable[[Bound], object]) -> None:
         except RdmaError as exc:
             wrong.append(exc)
     if len(wrong) > 1:
-        raise RdmaError(". ".join(exc.msg for exc in wrong), **wrong[0].details)
+        kind = Refused if all(isinstance(exc, Refused) for exc in wrong) else RdmaError
+        raise kind(". ".join(exc.msg for exc in wrong), **wrong[0].details)
     if wrong:
         raise wrong[0]
 

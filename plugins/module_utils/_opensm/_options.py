@@ -25,6 +25,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import NU
 # How opensm shows a text that is not set.
 UNSET = "(null)"
 HIDDEN = "(hidden)"
+# The variables that hold secrets.
+SECRET = frozenset(("opensm_sm_key", "opensm_secret_options"))
 
 # Keys with an option of the module, and a variable of the role, of their own.
 FIRST_CLASS = ("routing_engine", "qos", "sm_key", "log_max_size", "log_flags")
