@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._refusal_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._addresses import Claim, shared
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import grouped, message
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Collects; pure code makes the message."""
 
-    _requires_connection = False
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(OPTIONS)
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
         if not arguments["keep_looks"]:
             _looks.forget(*hosts)
@@ -42,11 +38,8 @@ class ActionModule(ActionBase):
             Display().display("\nWrong or refused:\n  %s\n" % "\n  ".join(lines))
         invalid = "; ".join(grouped(wrong))
         failures = ["invalid input, nothing was changed. %s" % invalid if invalid else "", message(found)]
-        result.update(
-            changed=False,
-            wrong={host: problems for host, problems in wrong.items() if problems},
-            refusals={host: refusals for host, refusals in found.items() if refusals},
-        )
-        if any(failures):
-            result.update(failed=True, msg="; ".join(failure for failure in failures if failure))
-        return result
+        result = {
+            "wrong": {host: problems for host, problems in wrong.items() if problems},
+            "refusals": {host: refusals for host, refusals in found.items() if refusals},
+        }
+        return {**result, "failed": True, "msg": "; ".join(filter(None, failures))} if any(failures) else result

@@ -103,7 +103,7 @@ class Slurm:
         return self.lab.play(str(self.playbook), *arguments, "-e", json.dumps(variables), inventory=self.inventory)
 
     def firmware(self, *arguments: str, **variables: t.Any) -> Run:
-        common = {"hca_firmware_allow_container": True, "hca_firmware_config": [{"all": True, "parameters": {"NUM_OF_VFS": 4}}]}
+        common = {"rdma_allow_container": True, "hca_firmware_config": [{"all": True, "parameters": {"NUM_OF_VFS": 4}}]}
         hooks = {"rdma_drain_tasks": "slurm", "rdma_undrain_tasks": "slurm", "rdma_allow_reboot": True}
         return self.lab.play("firmware", "--limit", NODE, *arguments, "-e", json.dumps({**common, **hooks, **variables}), inventory=self.inventory)
 

@@ -49,7 +49,7 @@ class Code(str, enum.Enum):
     DIFFERS = "differs"
     """One value is not the other; no detail."""
     NO_PORT = "no_port"
-    """Detail: the ports of the node."""
+    """Detail: the ports of the node, and what became of the name."""
     LINK_DOWN = "link_down"
     PORT_NOT_CONFIGURED = "port_not_configured"
     """The link is up, and the port is not ACTIVE."""
@@ -80,7 +80,7 @@ class Code(str, enum.Enum):
     REFUSED = "refused"
     """The planner refuses the declared state on this node. Detail: why."""
     MTU_CLAMPED = "mtu_clamped"
-    """The broadcast group allows no more. Detail: the mtu code that the partition needs."""
+    """The broadcast group allows no more. Detail: the MTU in bytes that the partition needs."""
     LOW_LIMIT = "low_limit"
     """Detail: the line of others that sets it, "" where none is known."""
     GPU_OUT_OF_REACH = "gpu_out_of_reach"
@@ -136,8 +136,8 @@ class Finding(t.NamedTuple):
 
     @property
     def lasting(self) -> bool:
-        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and files and packages stay."""
-        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK, Topic.LIMIT)
+        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and files, packages and names stay."""
+        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE, Topic.LIMIT)
 
 
 def of_change(change: Change) -> Finding:

@@ -92,7 +92,7 @@ _FORMS: t.Mapping[Code, _Form] = {
     ),
     Code.REFUSED: _Form("as declared", "not possible", "{detail}"),
     Code.MTU_CLAMPED: _Form(
-        hint="the broadcast group of the partition allows {found}: give the partition mtu={detail} in the subnet manager's partitions.conf"
+        hint="the broadcast group of the partition allows {found}: give the partition mtu: {detail} in opensm_partitions, or where others manage the fabric"
     ),
     Code.LOW_LIMIT: _Form(hint="{detail}"),
     Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),

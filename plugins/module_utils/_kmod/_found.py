@@ -55,6 +55,10 @@ class Found(t.NamedTuple):
     """What others say about it."""
     may_raise: bool = False
     """Whether this system may raise limits. pam_limits fails where it may not, and no session begins any longer."""
+    naming_text: str = ""
+    """The file that replaces rdma-core's rule for the names of RDMA devices."""
+    devices: tuple[str, ...] = ()
+    """The RDMA devices of adapters."""
 
 
 def narrowed(found: Found, names: t.Iterable[str]) -> Found:

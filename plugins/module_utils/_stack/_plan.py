@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import NOT_STARTED
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
@@ -22,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
     repository_changes,
     stack_changes,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, options_argv, set_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
@@ -32,12 +33,22 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rp
 
 OFED_INFO = "/usr/bin/ofed_info"
 CHECK_STAGE = "checking the bundle"
+OPTIONS_STAGE = "checking the options"
 INSTALL_STAGE = "installing MLNX_OFED"
 BUILD_STAGE = "building and installing MLNX_OFED"
 REBUILD_STAGE = "rebuilding "
 LISTS_STAGE = "reading the package lists"
 _MEND_STAGE = "ending the interrupted installation"
 _REMOVE_STAGE = "removing the former stack"
+
+# What packages leave behind: two files that the installer wrote itself, boot links to scripts that have gone, and the memory of
+# systemd of services that failed. A node without systemd, or where they did not fail, has nothing to forget.
+_SCRIPTS = ("(", "-name", "[KS][0-9][0-9]openibd", "-o", "-name", "[KS][0-9][0-9]opensmd", "-o", "-name", "[KS][0-9][0-9]mst", ")")
+_LEFTOVERS = (
+    Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO)),
+    Step(_REMOVE_STAGE, ("find", "-H", "/etc", "-maxdepth", "3", "-path", "/etc/rc*.d/*", *_SCRIPTS, "-xtype", "l", "-delete"), ok=(0, 1, NOT_STARTED)),
+    Step(_REMOVE_STAGE, ("systemctl", "reset-failed", "ibacm.service", "openibd.service", "opensmd.service"), ok=(0, 1, 5, NOT_STARTED)),
+)
 
 Argv = t.Tuple[str, ...]
 
@@ -86,12 +97,10 @@ def _removal(found: Found, keep: t.Sequence[str] = ()) -> StackPlan:
     needed = packages.needed(found.packages, mine, keep) if found.manager.simulates else mine
     stay = {name: version for name, version in found.alternatives.items() if name in needed}
     gone = [name for name in mine if name not in stay]
-    # The installer wrote these two itself.
-    leftovers = Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO))
     if not gone and not stay:
-        return StackPlan(steps=(leftovers,))
+        return StackPlan(steps=_LEFTOVERS)
     argv = found.manager.replace_argv(stay, gone)
-    return StackPlan((), (Step(_REMOVE_STAGE, argv), leftovers), tuple(gone), (found.manager.preview_argv(argv),))
+    return StackPlan((), (Step(_REMOVE_STAGE, argv), *_LEFTOVERS), tuple(gone), (found.manager.preview_argv(argv),))
 
 
 def _former(wanted: Wanted, found: Found) -> StackPlan:
@@ -135,6 +144,12 @@ def checking(version: str, place: Place) -> Step:
     return Step(CHECK_STAGE, ("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", version, place.tree + "/.mlnx"))
 
 
+def _asking(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
+    """Ask the installer about options that the tables do not know, once it is unpacked."""
+    unsure = doubts(wanted.installer_options, wanted.packages, version=wanted.version, family=found.manager.packaging) if place.unpack else []
+    return (Step(OPTIONS_STAGE, script_argv("installer_help.py", "%s/%s" % (place.tree, INSTALLER), *unsure)),) if unsure else ()
+
+
 def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
     """What upper-layer protocols need of the distribution, once the vendor's packages are installed."""
     if not names:
@@ -165,6 +180,7 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
             # A bundle that is not available, or another one, ends the job before the first change.
             *place.unpack,
             checking(wanted.version, place),
+            *_asking(wanted, found, place),
             *_recovery(found, broken),
             *former.steps,
             Step(stage, argv, directory=place.tree),
