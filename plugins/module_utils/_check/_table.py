@@ -20,6 +20,9 @@ TITLES = ("host", "port", "state", "LID", "SM LID", "rate", "interface", "mode",
 # The cells of a row by their titles: `sm_lid` is below "SM LID".
 KEYS = tuple(title.lower().replace(" ", "_") for title in TITLES)
 UNKNOWN = "-"
+_SPLIT = (
+    "fabric %s: this node's master is %s, that of most others %s: the fabric is split ('iblinkinfo' on both sides shows the links that are down between them)"
+)
 
 
 def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
@@ -60,7 +63,7 @@ def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str
         by_size = sorted(masters, key=lambda guid: (-len(masters[guid]), guid))
         for guid in by_size[1:]:
             for host in masters[guid]:
-                lines.append((host, "fabric %s: this node's master is %s, that of most others %s: the fabric is split" % (fabric, guid, by_size[0])))
+                lines.append((host, _SPLIT % (fabric, guid, by_size[0])))
     return lines
 
 

@@ -69,7 +69,9 @@ _FORMS: t.Mapping[Code, _Form] = {
     Code.PORT_NOT_CONFIGURED: _Form(hint="the link is up: no subnet manager has configured the port yet; see 'sminfo', and opensm on the designated host"),
     Code.NO_SM_LID: _Form("the LID of the subnet manager", "0", "no subnet manager has introduced itself to the port; see opensm on the designated host"),
     Code.NO_MASTER: _Form(_MASTER, hint="{detail}"),
-    Code.NOT_MASTER: _Form(_MASTER, "{found} in state {detail}"),
+    Code.NOT_MASTER: _Form(
+        _MASTER, "{found} in state {detail}", "it is taking over, or has lost the master: check again, then see journalctl -u 'rdma-opensm@*' on its host"
+    ),
     Code.UNNAMED_MASTER: _Form(
         _MASTER, "the master is {found}, whose node does not tell its name", "the fabric is slow or loses packets: see ibqueryerrors, and 'sminfo -t 10000'"
     ),
@@ -78,7 +80,7 @@ _FORMS: t.Mapping[Code, _Form] = {
         "the master is {found}",
         "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks: see 'saquery SMIR'",
     ),
-    Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}"),
+    Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}", "'saquery SMIR' lists them: stop those that are not on the designated host"),
     Code.OPENSM_DESIGNATED: _Form(hint="this is the designated host: run rdma.ofed.site for it"),
     Code.OPENSM_ENDED: _Form(
         hint="it has ended, and one that ends again and again stays down, so that a standby remains master: see journalctl -u 'rdma-opensm@*'"
@@ -109,6 +111,7 @@ _NEXT: t.Mapping[t.Any, str] = {
     Kind.FILE: "run rdma.ofed.site",
     Kind.UNIT: "run rdma.ofed.site",
     Kind.INITRAMFS: "run rdma.ofed.site",
+    Kind.RDMA_DEVICE: "udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot",
     Topic.PORT: "see mlxconfig for LINK_TYPE",
 }
 _RUN_IPOIB = "run rdma.ofed.site --tags ipoib"

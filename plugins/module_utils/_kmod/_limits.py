@@ -35,6 +35,8 @@ class Line(t.NamedTuple):
     line: int
     value: str
     """In KiB, or UNLIMITED; as written where it is neither."""
+    type: str = "-"
+    """`soft`, `hard`, or `-` for both."""
 
 
 def is_limit(value: t.Any) -> bool:
@@ -59,7 +61,7 @@ def read_sessions(path: str, text: str) -> list[Line]:
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("#")[0].split()
         if len(fields) == 4 and fields[0] == "*" and fields[2] == "memlock":
-            found.append(Line(path, number, UNLIMITED if fields[3] in (UNLIMITED, "infinity", "-1") else fields[3]))
+            found.append(Line(path, number, UNLIMITED if fields[3] in (UNLIMITED, "infinity", "-1") else fields[3], fields[1]))
     return found
 
 
@@ -71,6 +73,12 @@ def read_services(path: str, text: str) -> list[Line]:
         if match:
             found.append(Line(path, number, _kibibytes(match[1].split(":")[0])))
     return found
+
+
+def effective(lines: t.Iterable[Line]) -> tuple[Line, ...]:
+    """The lines that count, of all in the order in which they are read: the last one for the soft limit, and for the hard one."""
+    last = {name: line for line in lines for name in (("soft", "hard") if line.type == "-" else (line.type,))}
+    return tuple(dict.fromkeys(last.values()))
 
 
 def _kibibytes(value: str) -> str:

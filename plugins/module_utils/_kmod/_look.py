@@ -138,10 +138,10 @@ def _has_rdma_core(root: str) -> bool:
 
 
 def _limits(root: str, patterns: t.Iterable[str], read: t.Callable[[str, str], list[limits.Line]]) -> tuple[limits.Line, ...]:
-    """What files of others say about the limit of locked memory."""
+    """What files of others say about the limit of locked memory, as far as it counts."""
     paths = [path for pattern in patterns for path in sorted(glob.glob(_at(root, pattern)))]
     shown = [(path, "/" + os.path.relpath(path, root)) for path in paths]
-    return tuple(line for path, name in shown if name not in limits.PATHS for line in read(name, read_text(path)))
+    return limits.effective(line for path, name in shown if name not in limits.PATHS for line in read(name, read_text(path)))
 
 
 def may_raise_limits(root: str) -> bool:
@@ -207,8 +207,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         sessions_text=read_text(_at(root, limits.SESSIONS_PATH)),
         services_text=read_text(_at(root, limits.SERVICES_PATH)),
         session_limits=_limits(root, _LIMITS, limits.read_sessions),
-        # The last one counts.
-        service_limits=_limits(root, _SYSTEM, limits.read_services)[-1:],
+        service_limits=_limits(root, _SYSTEM, limits.read_services),
         may_raise=may_raise_limits(root),
         naming_text=read_text(_at(root, config.NAMING_PATH)),
         devices=tuple(name for name in entries_of(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),

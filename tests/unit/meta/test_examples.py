@@ -11,14 +11,17 @@ import importlib
 import pathlib
 import typing as t
 
+import jinja2
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.rdma.ofed.plugins.filter.gpudirect_endpoint import gpudirect_endpoint
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PREFIX = "rdma.ofed."
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("[!_]*.py"))
+FILTERS = sorted(path.stem for path in (ROOT / "plugins/filter").glob("[!_]*.py"))
 # What stands for a template, by the type of the option.
 SAMPLES: t.Mapping[str, t.Any] = {"bool": True, "int": 1, "float": 1.0, "list": [], "dict": {}}
 
@@ -89,3 +92,28 @@ def test_the_table_is_printed_of_what_was_registered() -> None:
     (table,) = (task for task in tasks if PREFIX + "fabric_table" in task)
     assert table[PREFIX + "fabric_table"]["variable"] == check["register"]
     assert check[PREFIX + "fabric_check"]["fail"] is False and table["run_once"] is True
+
+
+# The variables that examples of filters read, of a host in a play on two.
+PLAY: t.Mapping[str, t.Any] = {
+    "groups": {"rdma": ["node1", "node2"], "opensm": ["node1"]},
+    "hostvars": {"node1": {}, "node2": {}},
+    "inventory_hostname": "node1",
+    "opensm_partitions": [],
+    "ansible_facts": {"rdma": {"gpu": {}, "ports": []}},
+    "perftest": {"stdout": ""},
+    "client": {"stdout": " 65536 1856412 0.00 97.31 0.185602\n"},
+    "ends": [{"host": host, "endpoint": gpudirect_endpoint({"gpu": {}, "ports": []}, "")} for host in ("node1", "node2")],
+    "gpudirect_outcome": {"pending": []},
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_examples_of_filters_are_evaluated(name: str) -> None:
+    plugin = importlib.import_module("ansible_collections.rdma.ofed.plugins.filter." + name)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    environment.filters.update({PREFIX + short: call for short, call in plugin.FilterModule().filters().items()})
+    templates = [text for task in yaml.safe_load(plugin.EXAMPLES) for key, part in task.items() if key != "name" for text in part.values()]
+    assert any(PREFIX + name in template for template in templates)
+    for template in templates:
+        environment.from_string(template).render(PLAY)

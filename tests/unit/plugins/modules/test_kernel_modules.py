@@ -390,6 +390,19 @@ def test_the_last_file_of_systemd_counts(node: Node) -> None:
     assert node.warnings == []
 
 
+def test_the_last_line_of_pam_counts_for_each_type(node: Node) -> None:
+    """rdma-core of Red Hat raises both in a file of its own."""
+    node.write("proc/1/status", MAY_RAISE)
+    node.write("etc/security/limits.conf", "* soft memlock 64\n* hard memlock 64\n")
+    node.write("etc/security/limits.d/rdma.conf", "* soft memlock unlimited\n* hard memlock unlimited\n")
+    assert "create file " + SESSIONS_PATH in node.run()["changes"]
+    assert node.warnings == []
+    node.write("etc/security/limits.d/site.conf", "* soft memlock 128\n")
+    assert "remove file " + SESSIONS_PATH in node.run()["changes"]
+    (warning,) = node.warnings
+    assert warning.startswith("/etc/security/limits.d/site.conf line 1 limits locked memory to 128")
+
+
 @pytest.mark.parametrize(
     ("value", "good"), [("unlimited", True), ("keep", True), (65536, True), ("64", True), ("8M", False), (True, False), (0, False), (None, False)]
 )

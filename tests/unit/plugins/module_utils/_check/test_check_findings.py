@@ -138,7 +138,8 @@ def test_nothing_deviates_on_a_good_node() -> None:
         ),
         pytest.param(
             GOOD._replace(master=Master(MASTERS, 2, "node1 mlx5_0")),
-            "subnet manager of fabric ib: wanted one master on node1, found node1 mlx5_0 (%s) in state STANDBY" % MASTERS,
+            "subnet manager of fabric ib: wanted one master on node1, found node1 mlx5_0 (%s) in state STANDBY "
+            "(it is taking over, or has lost the master: check again, then see journalctl -u 'rdma-opensm@*' on its host)" % MASTERS,
             id="standby only",
         ),
         pytest.param(
@@ -192,7 +193,8 @@ def test_a_foreign_master_is_named() -> None:
 
 def test_two_masters_are_named_on_the_designated_host() -> None:
     assert words(SM_WANTED, SM_GOOD._replace(masters=(MASTERS, OWN))) == [
-        "subnet manager of fabric ib: wanted one master on node2, found 2 masters: %s, %s" % (MASTERS, OWN)
+        "subnet manager of fabric ib: wanted one master on node2, found 2 masters: %s, %s "
+        "('saquery SMIR' lists them: stop those that are not on the designated host)" % (MASTERS, OWN)
     ]
 
 
@@ -283,9 +285,9 @@ def test_a_slow_fabric_makes_no_stranger_of_the_master() -> None:
 
 def test_every_deviation_of_a_node_has_a_next_step() -> None:
     for code in Code:
-        for kind in (Kind.INTERFACE, Kind.MODULE, Kind.FILE, Kind.UNIT):
+        for kind in (Kind.INTERFACE, Kind.MODULE, Kind.FILE, Kind.UNIT, Kind.RDMA_DEVICE):
             detail = "port" if code == Code.NO_INTERFACE else "detail"
-            assert _words.result(Finding(code, kind, "x", "", "a", "b", detail))["hint"] or code in (Code.NOT_MASTER, Code.SEVERAL_MASTERS), code
+            assert _words.result(Finding(code, kind, "x", "", "a", "b", detail))["hint"], (code, kind)
 
 
 def test_an_absent_child_must_not_be_there_and_an_absent_parent_may() -> None:
@@ -543,7 +545,7 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
     wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(device_names="kernel"))
     assert words(wanted, node) == [
         "file %s: wanted as declared, found none" % NAMING_PATH,
-        "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0",
+        "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0 (udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot)",
     ]
     named = MODULES._replace(naming_text=naming_text("", "kernel"), devices=("mlx5_0",))
     assert words(wanted, GOOD._replace(kmod=named)) == words(WANTED, GOOD._replace(kmod=named)) == []

@@ -90,7 +90,7 @@ def test_two_masters_that_do_not_see_each_other() -> None:
     results = {"node1": result("0x1"), "node2": result("0x1"), "node3": result("0x3")}
     deviations = deviations_of(results)
     assert list(deviations) == ["node3"]
-    assert "the fabric is split" in deviations["node3"][0]
+    assert "the fabric is split ('iblinkinfo' on both sides" in deviations["node3"][0]
     assert render(results, deviations).splitlines()[4].endswith("BAD")
 
 
