@@ -88,13 +88,13 @@ class ActionModule(ControllerAction):
             problems += host_problems(variables, facts, place.part != RESTING) + place.own + place.common
             if arguments["foresee"] and not problems:
                 result["refusals"] = _refusals(host, variables, task_vars, place=place)
+                managers = _looks.recall(host, "opensm")
+                result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
             if not problems:
                 result["addresses"] = [claim._asdict() for claim in claims_of(variables)]
             notes = distribution_notes(variables, facts)
             if notes:
                 result["warnings"] = notes
-                managers = _looks.recall(host, "opensm")
-                result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
         if not arguments["fail"]:
             result["wrong"] = list(dict.fromkeys(str(problem) for problem in problems))

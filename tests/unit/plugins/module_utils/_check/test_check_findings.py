@@ -544,7 +544,7 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
     assert words(WANTED, node) == []
     wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(device_names="kernel"))
     assert words(wanted, node) == [
-        "file %s: wanted as declared, found none" % NAMING_PATH,
+        "file %s: wanted as declared, found none (run rdma.ofed.site)" % NAMING_PATH,
         "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0 (udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot)",
     ]
     named = MODULES._replace(naming_text=naming_text("", "kernel"), devices=("mlx5_0",))
