@@ -35,7 +35,7 @@ SYNC_BY_DRIVER = 1
 _QUERY_TIMEOUT = 60
 _RESET_TIMEOUT = 600
 
-_SECTION = re.compile(r"^Reset-(\w+)\b[^:]*:\s*$")
+_SECTION = re.compile(r"^Reset[- ](\w+)\b[^:]*:$")
 _ROW = re.compile(r"^([0-9]{1,3}): .*?-(not )?supported\b(.*)$", re.IGNORECASE)
 _ERROR = re.compile(r"-E- (.*)")
 _NOTICE = re.compile(r"^-[IW]- (?!FSM )(.*)$", re.MULTILINE)
@@ -94,8 +94,9 @@ def with_hint(error: str) -> str:
 def parse_query(stdout: str) -> Query:
     """The answer to `query`: sections of rows "N: text -[Not ]Supported [(default)]". Raises UnexpectedOutput.
 
-    "Not supported" is spelt with a small letter in the section on synchronization. Sections that are not known, and
-    lines outside of sections, are left out: newer tools have more of them.
+    "Not supported" is spelt with a small letter in the section on synchronization. Its heading is `Reset-sync (...):`, and
+    `Reset sync (...):` where the firmware tells how it is reset. Sections that are not known, and lines outside of sections,
+    are left out: newer tools have more of them, such as `Reset request method (...):`.
     """
     found: dict[str, list[re.Match[str]]] = {}
     rows: list[re.Match[str]] = []
@@ -105,6 +106,8 @@ def parse_query(stdout: str) -> Query:
             rows = found.setdefault(section.group(1).lower(), [])
         elif row:
             rows.append(row)
+        elif line.rstrip().endswith(":"):
+            rows = []
     if not found.get("levels"):
         raise UnexpectedOutput("the firmware reset tool printed %r, which names no reset levels" % stdout.strip()[:500])
     return Query(_supported(found["levels"]), _supported(found.get("sync", ())))
