@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 
@@ -86,10 +86,8 @@ def source_folder(root: str, version: str) -> str:
 
 
 def _read_cuda(root: str) -> str:
-    try:
-        return str(json.loads(read_text(os.path.join(root, "usr/local/cuda/version.json")) or "{}")["cuda"]["version"])
-    except (ValueError, TypeError, KeyError):
-        return ""
+    cuda = read_table(read_text(os.path.join(root, "usr/local/cuda/version.json"))).get("cuda")
+    return str(cuda.get("version", "")) if isinstance(cuda, dict) else ""
 
 
 def read_driver(run: Runner, *, root: str, release: str, main: str) -> Driver:

@@ -13,7 +13,8 @@ import re
 import typing as t
 
 # The kernel escapes tab, newline, blank, number sign and backslash only.
-_ESCAPE = re.compile(r"\\(011|012|040|043|134)")
+_ESCAPED = {"011": "\t", "012": "\n", "040": " ", "043": "#", "134": "\\"}
+_ESCAPE = re.compile(r"\\(%s)" % "|".join(_ESCAPED))
 _LUSTRE = re.compile(r"(?:^|[:,])\[?([0-9A-Fa-f.:]+)\]?@(o2ib|tcp)")
 _PORT = re.compile(r"^(\[[^]]*\]|[^:]*):[0-9]+\Z")
 
@@ -32,7 +33,7 @@ class Mount(t.NamedTuple):
 
 
 def _plain(field: str) -> str:
-    return _ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), field)
+    return _ESCAPE.sub(lambda match: _ESCAPED[match.group(1)], field)
 
 
 def parse_mounts(text: str) -> tuple[Mount, ...]:

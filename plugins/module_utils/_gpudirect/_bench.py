@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, obstacles
 
@@ -100,7 +101,7 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, d
 def bandwidth(output: str) -> float | None:
     """The average in Gb/s that ib_write_bw says with `--report_gbits`; None where it says none."""
     rows = _ROW.findall(output)
-    return float(rows[-1][3]) if rows else None
+    return real(rows[-1][3]) if rows else None
 
 
 def table(rows: t.Sequence[tuple[str, Endpoint]], gbps: float, size: int) -> list[str]:

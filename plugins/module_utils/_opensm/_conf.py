@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, split
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
@@ -64,10 +65,8 @@ def with_key(text: str, key: str, value: t.Any) -> str:
 
 def _normal(value: str) -> str:
     """0x0a, 0x0A and 10 are the same to opensm."""
-    try:
-        return str(int(value, 0))
-    except ValueError:
-        return value
+    found = integer(value)
+    return value if found is None else str(found)
 
 
 def same(one: t.Sequence[str], other: t.Sequence[str]) -> bool:

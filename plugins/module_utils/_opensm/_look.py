@@ -14,6 +14,7 @@ import tempfile
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF
@@ -62,11 +63,11 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     own = link_name(proc, "self/ns/pid")
     found = []
     for pid in entries(proc):
-        if not pid.isdigit() or attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
+        if decimal(pid) is None or attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
             continue
         slices = re.split(r"[/\n]", attribute(proc, pid, "cgroup"))
         if not any(unit in slices for unit in units):
-            found.append(int(pid))
+            found.append(decimal(pid, 0))
     return tuple(sorted(found))
 
 

@@ -18,6 +18,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
@@ -73,12 +74,8 @@ def parse_line(line: str) -> tuple[str, str] | None:
     match = _NUMBER.match(line)
     if match is None:
         return None
-    digits = match.group(1)
-    # C takes a leading zero for octal.
-    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits.startswith("0") else 10
-    try:
-        guid = int(digits, base)
-    except ValueError:
+    guid = integer(match.group(1))
+    if guid is None:
         return None
     names = [word for word in re.split(r'["#]', match.group(2)) if word]
     return "0x%016x" % guid, names[0] if names else ""

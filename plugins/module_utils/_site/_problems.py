@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._input import rol
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import problems as firmware_config_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems as gpudirect_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
@@ -41,7 +42,7 @@ def _is_batch(value: t.Any) -> bool:
     """Whether it is a percentage or a number of hosts, which is text where it comes from the command line."""
     if isinstance(value, str):
         match = _BATCH.match(value)
-        return match is not None and 1 <= int(match[1]) <= (100 if match[2] else 10**9)
+        return match is not None and 1 <= decimal(match[1], 0) <= (100 if match[2] else 10**9)
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 

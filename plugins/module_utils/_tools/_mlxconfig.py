@@ -18,6 +18,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 
 TOOLS = ("mlxconfig", "mstconfig")
 
@@ -137,7 +138,7 @@ def allowed_by(error: str) -> str:
     """What the error names as allowed, in words; "" if it names nothing."""
     size, limit = _SIZE.search(error), _LIMIT.search(error)
     if size:
-        return "0 to %d" % (2 ** int(size.group(1)) - 1)
+        return "0 to %d" % (2 ** decimal(size.group(1), 0) - 1)
     return "%s %s" % ("at most" if limit.group(1) == "larger" else "at least", limit.group(2)) if limit else ""
 
 
@@ -203,7 +204,7 @@ def parse_confs(text: str) -> dict[str, Conf]:
             name, kind, numbers = match.group("name"), match.group("kind"), {}
             line = line[match.end() :]
         for entry in _CONF_VALUE.finditer(line):
-            numbers.setdefault(entry.group("name"), str(int(entry.group("number"), 16)))
+            numbers.setdefault(entry.group("name"), str(hexadecimal(entry.group("number"), 0)))
     finish()
     return {name: _like_first(conf, found) for name, conf in found.items()}
 

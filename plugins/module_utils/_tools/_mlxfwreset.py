@@ -17,6 +17,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -116,7 +117,7 @@ def parse_query(stdout: str) -> Query:
 def _supported(rows: t.Sequence[re.Match[str]]) -> tuple[int, ...]:
     """The numbers of the supported rows, that of the default first."""
     supported = [row for row in rows if not row.group(2)]
-    return tuple(int(row.group(1)) for row in sorted(supported, key=lambda row: "(default)" not in row.group(3).lower()))
+    return tuple(decimal(row.group(1), 0) for row in sorted(supported, key=lambda row: "(default)" not in row.group(3).lower()))
 
 
 def parse_reset(stdout: str, stderr: str = "") -> Outcome:

@@ -16,6 +16,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer, real
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -129,13 +130,13 @@ def speeds_of(value: str) -> tuple[str, ...]:
 def number_of(value: str) -> float | None:
     """The number that a value starts with: `61 [-10..80]` is 61; None where there is none."""
     match = _NUMBER.match(value.strip())
-    return float(match.group(0)) if match else None
+    return real(match.group(0)) if match else None
 
 
 def count_of(value: str) -> int | None:
     """A count; None where there is none."""
     match = _COUNT.match(value.strip())
-    return int(match.group(0)) if match else None
+    return decimal(match.group(0)) if match else None
 
 
 def ber_of(value: str) -> float | None:
@@ -143,7 +144,7 @@ def ber_of(value: str) -> float | None:
     match = _BER.match(value.strip())
     if match is None:
         return None
-    return 0.0 if int(match.group(2)) <= _NO_ERRORS else float(value)
+    return 0.0 if (integer(match.group(2)) or 0) <= _NO_ERRORS else real(match.group(0))
 
 
 def _row(rows: t.Mapping[str, str], name: str) -> str:
