@@ -29,8 +29,38 @@ PACKAGE = "ansible_collections.rdma.ofed.plugins.module_utils"
 
 # What the collection calls text of others, where it is handed over.
 NAMES = frozenset(
-    "after before config content cpuinfo data end error help_text hwaddr line listing location log main marker old output said shown speed status stderr stdout"
-    " symbols template text version word xml".split()
+    [
+        "after",
+        "before",
+        "config",
+        "content",
+        "cpuinfo",
+        "data",
+        "end",
+        "error",
+        "help_text",
+        "hwaddr",
+        "line",
+        "listing",
+        "location",
+        "log",
+        "main",
+        "marker",
+        "old",
+        "output",
+        "said",
+        "shown",
+        "speed",
+        "status",
+        "stderr",
+        "stdout",
+        "symbols",
+        "template",
+        "text",
+        "version",
+        "word",
+        "xml",
+    ]
 )
 # Functions of these parameters touch a node.
 TOUCHING = frozenset(["root", "run", "module", "work"])
@@ -95,7 +125,7 @@ def _value(parameter: inspect.Parameter, text: str) -> t.Any:
     """A value for a parameter; raises LookupError for one that nothing is known about."""
     annotation = str(parameter.annotation)
     if parameter.name == "files":
-        return {path: text for path in paths_of_ours()}
+        return dict.fromkeys(paths_of_ours(), text)
     if parameter.name in NAMES and annotation in ("str", "bytes"):
         return text if annotation == "str" else text.encode("utf-8", "surrogateescape" if text.isascii() else "replace")
     if annotation == "str":

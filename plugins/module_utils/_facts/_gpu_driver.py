@@ -23,7 +23,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-_NVRM = re.compile(r"^NVRM version:\s+(?P<words>.*?)\s+(?P<version>[0-9]+(?:\.[0-9]+)+)\b", re.MULTILINE)
+_NVRM = "NVRM version:"
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\b")
 # What comes with the driver's main module. Debian puts another word between, as in nvidia-current-peermem.
 _COMPANIONS = ("_peermem", "_uvm", "_modeset")
 
@@ -46,10 +47,11 @@ class Driver(t.NamedTuple):
 
 def parse_version(text: str) -> tuple[str, str]:
     """/proc/driver/nvidia/version -> version and flavour; two empty texts for anything else."""
-    match = _NVRM.search(text)
-    if not match:
+    line = next((line for line in text.splitlines() if line.startswith(_NVRM)), "")
+    version = next(filter(None, map(_VERSION.match, line[len(_NVRM) :].split())), None)
+    if not version:
         return "", ""
-    return match.group("version"), "open" if "Open Kernel Module" in match.group("words") else "proprietary"
+    return version.group(0), "open" if "Open Kernel Module" in " ".join(line.split()) else "proprietary"
 
 
 def flavour_of(fields: t.Mapping[str, str]) -> tuple[str, str]:

@@ -15,7 +15,8 @@ import typing as t
 # The kernel escapes tab, newline, blank, number sign and backslash only.
 _ESCAPED = {"011": "\t", "012": "\n", "040": " ", "043": "#", "134": "\\"}
 _ESCAPE = re.compile(r"\\(%s)" % "|".join(_ESCAPED))
-_LUSTRE = re.compile(r"(?:^|[:,])\[?([0-9A-Fa-f.:]+)\]?@(o2ib|tcp)")
+_NETWORKS = ("o2ib", "tcp")
+_OF_ADDRESS = "0123456789ABCDEFabcdef.:"
 _PORT = re.compile(r"^(\[[^]]*\]|[^:]*):[0-9]+\Z")
 
 
@@ -89,7 +90,18 @@ _SERVERS: t.Mapping[str, t.Callable[[Mount], t.List[str]]] = {"ceph": _ceph, "fu
 
 def lustre_servers(mount: Mount) -> list[tuple[str, str]]:
     """Addresses and networks, `o2ib` or `tcp`, in `10.9.0.1@o2ib:10.9.0.2@o2ib:/name`."""
-    return _LUSTRE.findall(mount.source)
+    found = []
+    parts = mount.source.split("@")
+    for before, behind in zip(parts, parts[1:]):
+        network = next((name for name in _NETWORKS if behind.startswith(name)), "")
+        plain = before[:-1] if before.endswith("]") else before
+        head = plain.rstrip(_OF_ADDRESS)
+        address = plain[len(head) :]
+        # What stands before it may end in letters that an address has, too: o2ib:10.9.0.2.
+        address = address.partition(":")[2] if head and head[-1] not in "[," else address
+        if network and address:
+            found.append((address, network))
+    return found
 
 
 def servers(mount: Mount, hosts: t.Mapping[str, str]) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ class Rule(t.NamedTuple):
 def _pairs(text: str) -> list[tuple[str, str]]:
     pairs = []
     # Lines of multicast groups have no comma between them.
-    for word in re.split(r"[,\s]+", re.sub(r"\s*=\s*", "=", text)):
+    for word in re.split(r"[,\s]+", "=".join(part.strip() for part in text.split("="))):
         if word:
             key, _sign, value = word.partition("=")
             pairs.append((key, value))

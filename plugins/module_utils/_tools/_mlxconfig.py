@@ -25,13 +25,13 @@ TOOLS = ("mlxconfig", "mstconfig")
 DONE = 0
 ABORTED = 2
 
-_DEVICE = re.compile(r"^\s*(?:PCI d|D)evice:\s*(.*?)\s*$")
-_HEADER = re.compile(r"^\s*Configurations:\s*(.*?)\s*$")
+_DEVICE = re.compile(r"^(?:PCI d|D)evice:(.*)$")
+_HEADER = re.compile(r"^Configurations:(.*)$")
 _COLUMN = re.compile(r"Default|Current|Next Boot|New")
-_ROW = re.compile(r"^(?P<changed>\*)?\s*(?:(?P<read_only>RO)\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,6}\])?)(?:\s+(?P<values>\S.*?))?\s*$")
+_ROW = re.compile(r"^(?P<changed>\*)?\s*(?:(?P<read_only>RO)\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,6}\])?)(?:\s+(?P<values>\S.*))?$")
 # A value ends with its bracket: up to version 4.25 the next one may follow without a blank.
 _VALUE = re.compile(r"Array\[\d+\.\.\d+\]|[^\s()\[\]]+\(\d+\)|[^\s()\[\]]+")
-_ERROR = re.compile(r"-E- (.*?)\s*$", re.MULTILINE)
+_ERROR = re.compile(r"-E- (.*)")
 _SIZE = re.compile(r"as its size is (\d{1,2}) bits")
 _LIMIT = re.compile(r"Parameter \S+?' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
 _CONF = re.compile(r"^\s{16,24}(?P<name>[A-Za-z_][A-Za-z0-9_]*)=<(?P<kind>[^<>]*)>")
@@ -164,12 +164,12 @@ def parse_query(text: str) -> Answer:
     device = ""
     rows: dict[str, Row] = {}
     columns: list[str] = []
-    for line in text.splitlines():
+    for line in map(str.strip, text.splitlines()):
         found, header = _DEVICE.match(line), _HEADER.match(line)
         if found and device:
-            raise UnexpectedOutput("mlxconfig was run for one device, and answered for %s and %s" % (device, found.group(1)))
+            raise UnexpectedOutput("mlxconfig was run for one device, and answered for %s and %s" % (device, found.group(1).strip()))
         if found:
-            device = found.group(1)
+            device = found.group(1).strip()
         elif header:
             columns = _COLUMN.findall(header.group(1)) or ["Next Boot"]
             if "Next Boot" not in columns:

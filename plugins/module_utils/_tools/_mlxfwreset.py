@@ -40,7 +40,7 @@ _SECTION = re.compile(r"^Reset[- ](\w+)\b[^:]*:$")
 _ROW = re.compile(r"^([0-9]{1,3}): .*?-(not )?supported\b(.*)$", re.IGNORECASE)
 _ERROR = re.compile(r"-E- (.*)")
 _NOTICE = re.compile(r"^-[IW]- (?!FSM )(.*)$", re.MULTILINE)
-_STEP = re.compile(r"^-I- (.+?)\s+-(Done|Failed|Skipped)?\s*$", re.MULTILINE)
+_STEP = re.compile(r"^-I- (\S.*)\s-(Done|Failed|Skipped)?[^\S\n]*$", re.MULTILINE)
 _LOADED = re.compile(r"^-I- FW was loaded successfully", re.MULTILINE)
 _USAGE = re.compile(r"^m[ls][xt]fwreset: error: (.*)$", re.MULTILINE)
 

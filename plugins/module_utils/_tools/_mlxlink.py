@@ -27,7 +27,8 @@ TOOLS = ("mlxlink", "mstlink")
 
 _TIMEOUT = 60
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_ROW = re.compile(r"^(\S.*?)\s*:(?:\s+(.*))?$")
+# The end of a key. Colons within it have no blank behind them.
+_COLON = re.compile(r":(?=\s|\Z)")
 _ERROR = re.compile(r"-E- (.*)")
 _SPEEDS = re.compile(r"^(?:(0x[0-9a-fA-F]+)\s*)?\(([^()]*)\)$")
 _NUMBER = re.compile(r"^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
@@ -106,11 +107,11 @@ def parse_text(text: str) -> Sections:
     rows: dict[str, str] = {}
     previous = ""
     for line in (line.strip() for line in _COLOUR.sub("", text).splitlines()):
-        row = _ROW.match(line)
+        colon = _COLON.search(line, 1)
         if previous and line and not line.strip("-"):
             rows = found.setdefault(previous, {})
-        elif row and found:
-            rows[row.group(1)] = (row.group(2) or "").strip()
+        elif colon and found:
+            rows[line[: colon.start()].strip()] = line[colon.end() :].strip()
         previous = line
     if not found:
         raise UnexpectedOutput("mlxlink printed %r, which has no section" % text.strip()[:500])
