@@ -80,6 +80,12 @@ def is_guid(value: t.Any) -> bool:
     return isinstance(value, str) and _GUID.match(value) is not None and hexadecimal(value, 0) != 0
 
 
+def rows_of(facts: t.Mapping[str, t.Any] | None, key: str) -> list[t.Mapping[str, t.Any]]:
+    """The rows of a table in the facts, which may come from a cache that others have written."""
+    rows = (facts or {}).get(key)
+    return [row for row in rows if isinstance(row, t.Mapping)] if isinstance(rows, (list, tuple)) else []
+
+
 def guid_problems(where: str, value: t.Any, what: str, *, hint: str = "") -> list[Problem]:
     """A problem of `where` for a value that is no GUID; `what` it has to be: "a port GUID"."""
     if is_guid(value):

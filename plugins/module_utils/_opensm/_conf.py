@@ -76,12 +76,12 @@ def same(one: t.Sequence[str], other: t.Sequence[str]) -> bool:
 
 def values(text: str) -> dict[str, tuple[str, ...]]:
     """The values of each key. There are several only where the key stands several times."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = {}
     for line in text.splitlines():
         pair = split(line)
         if pair is not None:
-            found[pair[0]] = (*found.get(pair[0], ()), _normal(pair[1]))
-    return found
+            found.setdefault(pair[0], []).append(_normal(pair[1]))
+    return {key: tuple(texts) for key, texts in found.items()}
 
 
 def changed_keys(old: str, new: str) -> list[str]:

@@ -19,7 +19,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, rows_of
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
@@ -44,12 +44,12 @@ def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
         return {str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)}
     if facts is None:
         return None
-    infiniband = {port.get("device") for port in facts.get("ports", ()) if port.get("link_layer") == "InfiniBand"}
+    infiniband = {str(port.get("device")) for port in rows_of(facts, "ports") if port.get("link_layer") == "InfiniBand"}
     # A virtual function is not a node of the fabric.
     return {
-        hca["name"]: normal_guid(hca["node_guid"])
-        for hca in facts.get("hcas", ())
-        if hca.get("name") in infiniband and not hca.get("virtual") and is_guid(hca.get("node_guid"))
+        str(hca["name"]): normal_guid(hca["node_guid"])
+        for hca in rows_of(facts, "hcas")
+        if str(hca.get("name")) in infiniband and not hca.get("virtual") and is_guid(hca.get("node_guid"))
     }
 
 

@@ -83,6 +83,8 @@ class Placement(t.NamedTuple):
     """What is wrong with this host's place: its fabric has no subnet manager."""
     common: list[Problem]
     """What is wrong with the group as a whole; empty but for the one host that reports it."""
+    members: list[_placement.Member]
+    """All that may run a subnet manager."""
 
     @property
     def first(self) -> _placement.Place:
@@ -117,15 +119,16 @@ def placement(
     hostvars: Mapping[str, Mapping[str, t.Any]],
     variables: Mapping[str, t.Any],
     playing: Sequence[str] | None = None,
+    known: list[_placement.Member] | None = None,
 ) -> Placement:
     """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
 
     One host reports for all: it is given the hosts that are `playing`, which validate their own variables. It alone looks at
-    the hosts of the whole site: that would be quadratic if every host did it.
+    the hosts of the whole site: that would be quadratic if every host did it. `known` are the members, if they have been read.
     """
     # Wrong names are reported among the problems of the host.
     fabrics = fabrics_of(variables)
-    members, faults = _placement.read_members(groups, hostvars, frozenset(playing or ()))
+    members, faults = (known, []) if known is not None else _placement.read_members(groups, hostvars, frozenset(playing or ()))
     tied = _placement.conflicts(members)
     # With these a site says that a switch or another host manages the subnet.
     absent = variables.get("opensm_state", "present") in ("absent", "unmanaged")
@@ -140,4 +143,4 @@ def placement(
         # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
         if isinstance(group, str) and group in groups:
             common += _placement.outsiders([member for member in members if not (absent and member.fabric in fabrics)], groups[group], group)
-    return Placement(_placement.places_of(host, members, variables), missing if members else [], common)
+    return Placement(_placement.places_of(host, members, variables), missing if members else [], common, members)
