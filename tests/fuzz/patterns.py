@@ -14,9 +14,8 @@ import re._parser as parser
 import types
 import typing as t
 
-from targets import PACKAGE, ROOT, UTILS
+from targets import PACKAGE, UTILS
 
-PLUGINS = ROOT / "plugins"
 METHODS = frozenset(["match", "fullmatch", "search", "findall", "finditer", "split", "sub", "subn"])
 ANCHORED = frozenset(["match", "fullmatch"])
 ALPHABET = " \n\ta0A9f:-./,=_\\'\"()[]{}<>#|*~@;&\0"
@@ -90,9 +89,8 @@ def _uses(tree: ast.AST, name: str) -> set[str]:
 
 def expressions() -> list[Expression]:
     """Those that are compiled, and those that are given to a function of `re`."""
-    trees = {
-        path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PLUGINS.rglob("*.py")) if UTILS in path.parents and path.name != "__init__.py"
-    }
+    paths = (path for path in sorted(UTILS.rglob("*.py")) if path.name != "__init__.py")
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
     found = []
     for path, tree in trees.items():
         dotted = ".".join(path.relative_to(UTILS).with_suffix("").parts)

@@ -28,40 +28,11 @@ UTILS = ROOT / "plugins/module_utils"
 PACKAGE = "ansible_collections.rdma.ofed.plugins.module_utils"
 
 # What the collection calls text of others, where it is handed over.
-NAMES = frozenset(
-    [
-        "after",
-        "before",
-        "config",
-        "content",
-        "cpuinfo",
-        "data",
-        "end",
-        "error",
-        "help_text",
-        "hwaddr",
-        "line",
-        "listing",
-        "location",
-        "log",
-        "main",
-        "marker",
-        "old",
-        "output",
-        "said",
-        "shown",
-        "speed",
-        "status",
-        "stderr",
-        "stdout",
-        "symbols",
-        "template",
-        "text",
-        "version",
-        "word",
-        "xml",
-    ]
-)
+_NAMES_TEXT = """
+after before config content cpuinfo data end error help_text hwaddr line listing location log main marker old output rest said shown speed status stderr
+stdout symbols template text value version word xml
+"""
+NAMES = frozenset(_NAMES_TEXT.split())
 # Functions of these parameters touch a node.
 TOUCHING = frozenset(["root", "run", "module", "work"])
 # Values for parameters that are no text of others.
@@ -78,6 +49,7 @@ OBJECTS: t.Mapping[str, t.Any] = {
 OTHERS: t.Mapping[str, str] = {
     "_errors": "words for people",
     "_firmware._config_plan.refused_together": "typed data: `wanted` is no text",
+    "_firmware._devices.matches": "typed data: `value` is declared",
     "_host._download.report": "its own words",
     "_kernel._packages.build_doca": "a command line",
     "_opensm._codes.normal_guid": "validated by is_guid",

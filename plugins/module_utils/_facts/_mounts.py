@@ -52,8 +52,9 @@ def parse_hosts(text: str) -> dict[str, str]:
     """/etc/hosts: the first address of each name."""
     found: dict[str, str] = {}
     for line in text.splitlines():
-        for name in line.partition("#")[0].split()[1:]:
-            found.setdefault(name, line.split()[0])
+        fields = line.partition("#")[0].split()
+        for name in fields[1:]:
+            found.setdefault(name, fields[0])
     return found
 
 

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Pend
 
 _ACTIVATION = "A reload, reset or reboot is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot."
 _UPGRADE = "Another stack is pending on %d of %d hosts: rdma.ofed.upgrade installs it batch by batch. See rdma_allow_upgrade."
-_LAST_NUMBER = re.compile(r"^(.*?)([0-9]{1,100})([^0-9]*)$")
+_LAST_NUMBER = re.compile(r"^(.*?)([0-9]{1,18})([^0-9]*)$")
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:

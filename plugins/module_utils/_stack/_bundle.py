@@ -23,7 +23,7 @@ INSTALLER = "mlnxofedinstall"
 
 _VERSION = r"\d+\.\d+-\d+(?:\.\d+){1,4}"
 _VERSION_ALONE = re.compile(r"^%s\Z" % _VERSION)
-_NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z]+[a-z0-9.]*)-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?\Z" % _VERSION)
+_NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z][a-z0-9.]*)-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?\Z" % _VERSION)
 # Longest first, so that no form is taken for a shorter one.
 _FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
 

@@ -149,7 +149,7 @@ def _row(line: str, columns: t.Sequence[str]) -> Row | None:
     values = _VALUE.findall(match.group("values") or "")
     name = match.group("name")
     if len(values) != len(columns) or "".join(values) != "".join((match.group("values") or "").split()):
-        if re.match(r"^[A-Z][A-Z0-9_]*_[A-Z0-9_]+(\[\d+\])?$", name):
+        if re.match(r"^[A-Z][A-Z0-9_]*(\[\d+\])?$", name) and "_" in name.partition("[")[0][1:-1]:
             raise UnexpectedOutput("mlxconfig printed a row of %d columns where %d were announced: %s" % (len(values), len(columns), line.strip()))
         return None
     found = dict(zip(columns, values))

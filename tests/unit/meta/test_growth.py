@@ -62,13 +62,9 @@ def test_expressions(expression: patterns.Expression) -> None:
         read = getattr(pattern, method)
         call = (lambda text, read=read: read(text.encode())) if isinstance(pattern.pattern, bytes) else read
         for prefix, pump in patterns.texts_for(expression):
-            for end in ("\0", "a"):
-                words = grows(call, make(prefix, pump, end))
-                if words:
-                    found.append("%s, %r * n: %s" % (method, (prefix, pump), words))
-                    break
-            if len(found) > 2:
-                break
+            words = grows(call, make(prefix, pump, "\0"))
+            if words:
+                found.append("%s, %r * n: %s" % (method, (prefix, pump), words))
     assert found == [], pattern.pattern
 
 
