@@ -45,4 +45,4 @@ def recall(key: str) -> list[Member] | None:
             rows = read_json(stream.read())
     except FileNotFoundError:
         return None
-    return None if rows is None else [Member(*row[:-1], Settings(*row[-1])) for row in rows]
+    return None if rows is None else [Member(*row)._replace(settings=Settings(*row[-1])) for row in rows]

@@ -15,11 +15,13 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _foreign
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _portname
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _linkplan, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import Layout
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
@@ -42,6 +44,7 @@ WORDS: t.Mapping[str, str] = {"byteorder": "little", "path": "/etc/x.conf", "kin
 OBJECTS: t.Mapping[str, t.Any] = {
     "Identity": Identity("ib0", "0x0002c903000f0001"),
     "Layout": Layout("23.10-0.5.5.0", "x86_64", "debian12.1", True),
+    "t.Sequence[Absentee]": (Absentee(1, "node1", "full"),),
     "t.Sequence[Source]": (Source("nvidia", "535.104.05"),),
 }
 
@@ -172,6 +175,9 @@ MORE: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "a job": _job_state,
     "records of interfaces": _plans,
     "values of mlxlink": _values,
+    # Given values of any type.
+    "_facts._portname.parse": _portname.parse,
+    "_facts._portname.parse_function": _portname.parse_function,
 }
 
 
