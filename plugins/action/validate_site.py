@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN,
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks, _members
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
@@ -78,13 +78,19 @@ class ActionModule(ControllerAction):
         else:
             # One host reports what is wrong with all: a thousand hosts need not repeat it.
             playing = task_vars.get("ansible_play_hosts") or [host]
+            # Unique for the task, and other hosts play in another batch.
+            key = "%s %s" % (self._task._uuid, playing[0])
+            known = None if host == playing[0] else _members.recall(key)
             place = placement(
                 host,
                 groups=task_vars["groups"],
                 hostvars=task_vars["hostvars"],
                 variables=variables,
                 playing=playing if host == playing[0] else None,
+                known=known,
             )
+            if known is None:
+                _members.keep(key, place.members)
             problems += host_problems(variables, facts, place.part != RESTING) + place.own + place.common
             if arguments["foresee"] and not problems:
                 result["refusals"] = _refusals(host, variables, task_vars, place=place)

@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_LAST_NUMBER = re.compile(r"^(.*?)(\d+)(\D*)$")
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+
+_LAST_NUMBER = re.compile(r"^(.*?)([0-9]{1,18})([^0-9]*)$")
 
 
 def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     """A key that sorts `node2` before `node10`."""
-    return tuple((0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part) for part in re.split(r"([0-9]+)", name))
+    return tuple((1, 0, part) if decimal(part) is None else (0, decimal(part, 0), "") for part in re.split(r"([0-9]+)", name))
 
 
 def _are_neighbours(one: str, other: str) -> bool:
     """`9` and `10`, `08` and `09`; but not `08` and `9`, for which a span has no notation."""
-    return int(one) + 1 == int(other) and (len(one) == len(other) or "0" not in (one[0], other[0]))
+    return decimal(one, 0) + 1 == decimal(other, 0) and (len(one) == len(other) or "0" not in (one[0], other[0]))
 
 
 def _spans(numbers: list[str]) -> str:

@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 
 def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
@@ -34,9 +34,9 @@ def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
     hcas = {hca.get("name"): hca for hca in facts.get("hcas") or ()}
     cards = [hcas.get(port.get("device"), {}) for port in ports]
     capabilities = [of_driver(str(hca.get("driver") or ""), str(hca.get("type") or ""), refused) for hca in cards]
-    numbered = re.match(r"^ib(\d+)$", name)
-    if numbered and int(numbered.group(1)) < len(capabilities):
-        return capabilities[int(numbered.group(1))]
+    position = decimal(name[2:]) if name.startswith("ib") else None
+    if position is not None and position < len(capabilities):
+        return capabilities[position]
     return next((capability for capability in capabilities if not capability.capable), capabilities[0])
 
 

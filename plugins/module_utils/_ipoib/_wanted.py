@@ -12,6 +12,8 @@ import ipaddress
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+
 MODES = ("auto", "datagram", "connected")
 STATES = ("present", "absent")
 KEYS = ("addresses", "bond", "mode", "mtu", "name", "parent", "pci", "pkey", "port_guid", "routes", "state")
@@ -150,7 +152,7 @@ def parse_pkey(value: t.Any) -> int | None:
     if isinstance(value, int):
         return value
     if isinstance(value, str) and re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}\Z", value):
-        return int(value, 16)
+        return hexadecimal(value)
     return None
 
 
@@ -160,12 +162,20 @@ def parse_number(value: t.Any) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    return int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,10}\Z", value) else None
+    return decimal(value) if isinstance(value, str) and len(value) <= 10 else None
 
 
 def parse_address(value: str) -> str:
     """`ADDRESS/PREFIX` in canonical spelling. Raises ValueError for anything else."""
     return str(ipaddress.ip_interface(value))
+
+
+def is_address(value: str) -> bool:
+    """Whether `parse_address` takes it."""
+    try:
+        return bool(parse_address(value))
+    except ValueError:
+        return False
 
 
 def version(value: str) -> int:
@@ -203,7 +213,7 @@ def parse_route(item: t.Mapping[str, t.Any]) -> Route:
     via = str(ipaddress.ip_address(item["via"])) if item.get("via") else ""
     default = "::/0" if ":" in via else "0.0.0.0/0"
     to = default if item["to"] == "default" else str(ipaddress.ip_network(item["to"]))
-    return Route(to, via, int(item.get("metric") or 0))
+    return Route(to, via, parse_number(item.get("metric")) or 0)
 
 
 def parse_bond(item: t.Mapping[str, t.Any]) -> Bond:

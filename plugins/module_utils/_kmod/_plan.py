@@ -11,12 +11,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _limits as limits
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import value_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import number
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 
 if t.TYPE_CHECKING:
@@ -197,7 +197,7 @@ def _normal(text: str) -> int | str:
     low = text.strip().lower()
     if low in booleans:
         return booleans[low]
-    value = number(low)
+    value = integer(low)
     return low if value is None else value
 
 

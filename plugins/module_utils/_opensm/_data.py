@@ -40,8 +40,16 @@ Groups = t.Mapping[str, t.Sequence[str]]
 
 def facts_of(hostvars: Hostvars, host: str) -> t.Mapping[str, t.Any] | None:
     """The `rdma` fact of a host, None where it was not gathered."""
-    facts = hostvars[host].get("ansible_facts") or {}
-    return facts.get("rdma")
+    facts = hostvars[host].get("ansible_facts")
+    found = facts.get("rdma") if isinstance(facts, t.Mapping) else None
+    return found if isinstance(found, t.Mapping) else None
+
+
+def _settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> t.Mapping[str, t.Any]:
+    """What is declared for one fabric. It may not have been validated: a play can be run without the validation of the site."""
+    declared = variables.get("opensm_fabrics")
+    settings = declared.get(fabric) if isinstance(declared, t.Mapping) else None
+    return settings if isinstance(settings, t.Mapping) else {}
 
 
 def guids_of(fabric: str, host: str, hostvars: Hostvars) -> list[str]:
@@ -51,7 +59,7 @@ def guids_of(fabric: str, host: str, hostvars: Hostvars) -> list[str]:
 
 def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
     """partitions.conf of one fabric, "" where none are declared, and the members that it lacks. Raises InvalidInput."""
-    settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
+    settings = _settings_of(variables, fabric)
     own = "partitions" in settings
     declared = settings["partitions"] if own else variables.get("opensm_partitions")
     if not declared:
@@ -66,7 +74,7 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables:
             guids[str(host)] = port_guids(hostvars[host], facts_of(hostvars, host), fabrics[fabric])
     named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
     where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
-    inventory = Inventory(named, guids, elsewhere)
+    inventory = Inventory(named, guids, frozenset(elsewhere))
     text = render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
     return text, absentees(declared, inventory)
 
@@ -88,7 +96,7 @@ def declared_for(host: str, groups: Groups, hostvars: Hostvars) -> dict[str, t.A
         if fabric in designated:
             own = hostvars[designated[fabric]]
             variables = {name: own[name] for name in _DECLARING if name in own}
-            settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
+            settings = _settings_of(variables, fabric)
             keys.update(dict.fromkeys(declared_keys({name[len("opensm_") :]: value for name, value in variables.items()})))
             keys.update({"subnet_prefix": None} if settings.get("subnet_prefix") else {})
             texts[fabric] = outline(settings.get("partitions", variables.get("opensm_partitions")))

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part, ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
@@ -28,7 +29,7 @@ _PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._:~=-]*$")
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", text))
+    return tuple(decimal(number, 0) for number in re.findall(r"[0-9]+", text))
 
 
 def supported(os_id: str, version: str) -> bool:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 import re
@@ -36,6 +37,9 @@ IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 FOREIGN = "/etc/systemd/network/10-ib.network configures ib0"
 
 
+_UUIDS = itertools.count()
+
+
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path / "controller"))
@@ -47,10 +51,10 @@ def looked(node: FakeNode, variables: t.Mapping[str, t.Any], host: str = "node1"
     _looks.keep(host, json.loads(json.dumps({"ipoib": encode(found)})))
 
 
-def run(plugin: t.Any, arguments: dict[str, t.Any], **task_vars: t.Any) -> dict[str, t.Any]:
+def run(plugin: t.Any, arguments: dict[str, t.Any], uuid: str = "", **task_vars: t.Any) -> dict[str, t.Any]:
     templar = mock.Mock()
     templar.template = lambda value: value
-    task: t.Any = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments)
+    task: t.Any = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments, _uuid=uuid or str(next(_UUIDS)))
     found = plugin.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), templar, mock.Mock())
     found._execute_module = mock.Mock(side_effect=AssertionError("no node is visited"))
     result: dict[str, t.Any] = found.run(
@@ -354,3 +358,39 @@ def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pat
         looked(node, {"ipoib_interfaces": interfaces})
         (refusal,) = foresee(ipoib_interfaces=interfaces)
         assert refusal.startswith("/%s configures %s;" % (path, interfaces[0]["name"]))
+
+
+class Counted(t.Dict[str, t.Any]):
+    """The variables of all hosts; counts how often those of one are taken."""
+
+    taken = 0
+
+    def __getitem__(self, host: str) -> t.Any:
+        self.taken += 1
+        return super().__getitem__(host)
+
+
+def taken_by(count: int) -> int:
+    """How often variables of other hosts are read where all of so many hosts may run a subnet manager."""
+    hosts = ["node%d" % number for number in range(count)]
+    hostvars = Counted({host: {"opensm_rank": number} for number, host in enumerate(hosts)})
+    for number, host in enumerate(hosts):
+        given = {"groups": {"rdma": hosts, "opensm": hosts}, "hostvars": hostvars, "ansible_play_hosts": hosts, "opensm_rank": number}
+        result = run(validate_site, {}, uuid="one", inventory_hostname=host, ansible_facts={}, **given)
+        assert result["designated_host"] == "node0" and result["designated"] == (number == 0)
+    return hostvars.taken
+
+
+def test_the_members_are_read_once_for_all_hosts() -> None:
+    assert taken_by(40) <= 5 * taken_by(10)
+
+
+def test_another_task_reads_them_again() -> None:
+    found = []
+    for uuid, rank in (("one", 1), ("two", 3)):
+        hostvars = {"node1": {"opensm_rank": rank}, "node2": {"opensm_rank": 2}, "node3": {}}
+        groups = {"rdma": HOSTS, "opensm": HOSTS[:2]}
+        for host in HOSTS[:2]:
+            result = run(validate_site, {}, uuid=uuid, inventory_hostname=host, ansible_facts={}, groups=groups, hostvars=hostvars, **hostvars[host])
+        found.append(result["designated_host"])
+    assert found == ["node1", "node2"]
