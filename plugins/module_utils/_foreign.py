@@ -36,6 +36,14 @@ def decimal(text: str, default: int | None = None) -> int | None:
     return int(text) if _DECIMAL.match(text) else default
 
 
+class Decimals(t.Dict[str, t.Optional[int]]):
+    """`decimal` for texts that come again and again: each is read once."""
+
+    def __missing__(self, text: str) -> int | None:
+        self[text] = number = decimal(text)
+        return number
+
+
 @t.overload
 def hexadecimal(text: str) -> int | None: ...
 @t.overload

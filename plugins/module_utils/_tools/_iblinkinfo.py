@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Decimals
+
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
@@ -21,6 +23,149 @@ _ARROW = "==>"
 _NEAR = re.compile(r'^(0x[0-9a-f]+) "([^"]*)" ')
 _ACTIVE = re.compile(r"\bActive/")
 _FAR = re.compile(r' *(0x[0-9a-f]+) +\d+ +\d+\[[^]]*\] "([^"]*)"')
+
+_GUID = re.compile(r"0x[0-9a-f]{16}\Z")
+_LINK = " ==("
+_COULD_BE = "Could be "
+# Rate of one lane, as libibmad prints it.
+_SPEEDS = {
+    "2.5 Gbps": "SDR",
+    "5.0 Gbps": "DDR",
+    "10.0 Gbps": "QDR",
+    "10.0 Gbps (FDR10)": "FDR10",
+    "14.0625 Gbps": "FDR",
+    "25.78125 Gbps": "EDR",
+    "53.125 Gbps": "HDR",
+    "106.25 Gbps": "NDR",
+    "212.5 Gbps": "XDR",
+}
+
+
+class LinkState(t.NamedTuple):
+    """The inside of `==( 4X 25.78125 Gbps Active/  LinkUp)==>`."""
+
+    state: str
+    """`Active`, `Down`, `Initialize`, `Armed`."""
+    phys_state: str
+    """`LinkUp`, `Polling` ..."""
+    width: str = ""
+    """`4X`; "" while it is down."""
+    speed: str = ""
+    """`EDR`; what the tool prints where that has no name."""
+
+
+class LinkPort(t.NamedTuple):
+    """A port as iblinkinfo lists it."""
+
+    port_guid: str
+    """That of a switch for all of its ports."""
+    port: int
+    description: str
+    lid: int
+    link: LinkState
+    peer_guid: str = ""
+    """Port GUID; "" where nothing is at the other end."""
+    peer_port: int = 0
+    better: tuple[str, str] = ("", "")
+    """Width and speed that both ends can do; "" where the link has it."""
+
+
+class LinkPorts(t.NamedTuple):
+    ports: tuple[LinkPort, ...] = ()
+    unread: tuple[str, ...] = ()
+    """Lines that are none of its grammar."""
+
+
+def _link(text: str) -> LinkState | None:
+    left, slash, phys_state = text.strip().rpartition("/")
+    words = left.split()
+    if not slash or not words or not phys_state.strip():
+        return None
+    width = words[: 2 if words[0] == "undefined" else 1] if len(words) > 1 else []
+    speed = " ".join(words[len(width) : -1])
+    return LinkState(words[-1], phys_state.strip(), " ".join(width), _SPEEDS.get(speed, speed))
+
+
+def _better(text: str) -> tuple[str, str]:
+    """`(Could be 12X Could be 10.0 Gbps)` -> `("12X", "QDR")`."""
+    width = speed = ""
+    for part in text.strip(" ()").split(_COULD_BE):
+        what = part.strip()
+        if what.endswith("X"):
+            width = what
+        elif what:
+            speed = _SPEEDS.get(what, what)
+    return width, speed
+
+
+class _Lines:
+    """Reads line by line; of what is the same in many lines, each text once."""
+
+    def __init__(self) -> None:
+        self._numbers = Decimals()
+        self._guids: dict[str, str] = {}
+        self._links: dict[str, LinkState | None] = {}
+        self._betters: dict[str, tuple[str, str]] = {}
+
+    def _guid(self, text: str) -> str:
+        """The GUID; "" for anything else."""
+        if text not in self._guids:
+            self._guids[text] = text if _GUID.match(text) else ""
+        return self._guids[text]
+
+    def _link(self, text: str) -> LinkState | None:
+        if text not in self._links:
+            self._links[text] = _link(text)
+        return self._links[text]
+
+    def _better(self, text: str) -> tuple[str, str]:
+        if text not in self._betters:
+            self._betters[text] = _better(text)
+        return self._betters[text]
+
+    def _place(self, text: str) -> tuple[int, int] | None:
+        """`     2    1[  ]` -> LID and number of a port."""
+        words = text.partition("[")[0].split()
+        lid, port = (self._numbers[words[0]], self._numbers[words[1]]) if len(words) == 2 else (None, None)
+        return None if lid is None or port is None else (lid, port)
+
+    def read(self, line: str) -> LinkPort | None:
+        """None for what is no line of a port. Names may have any character: the outer quotes end them."""
+        near, _, far = line.rpartition(")" + _ARROW)
+        head, _, inside = near.rpartition(_LINK)
+        named, _, numbers = head.rpartition('"')
+        place = self._place(numbers)
+        start, quote, name = named.partition(' "')
+        guid, link = self._guid(start), self._link(inside)
+        if not quote or not guid or place is None or link is None:
+            return None
+        lid, port = place
+        before, quote, named = far.partition('"')
+        there = before.split(None, 1)
+        peer_guid = self._guid(there[0]) if len(there) == 2 else ""
+        if not peer_guid:
+            return LinkPort(guid, port, name.strip(), lid, link) if quote else None
+        peer = self._place(there[1])
+        return LinkPort(guid, port, name.strip(), lid, link, peer_guid, peer[1], self._better(named.rpartition('"')[2])) if peer else None
+
+
+def parse_ports(text: str) -> LinkPorts:
+    """`iblinkinfo --line`: every port that it lists, with a link or not."""
+    lines = _Lines()
+    ports: list[LinkPort] = []
+    unread: list[str] = []
+    for line in text.split("\n"):
+        port = lines.read(line)
+        if port is not None:
+            ports.append(port)
+        elif line.strip():
+            unread.append(line)
+    return LinkPorts(tuple(ports), tuple(unread))
+
+
+def command(device: str, port: int) -> tuple[str, ...]:
+    """Asks through a port."""
+    return ("iblinkinfo", "-C", device, "-P", str(port), "--line", "--node-name-map", "/dev/null")
 
 
 def parse_active(text: str) -> dict[str, str]:

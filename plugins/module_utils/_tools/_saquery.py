@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 import re
+import socket
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo, ask
 
 if t.TYPE_CHECKING:
@@ -40,6 +41,108 @@ def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
         lid, guid, activity, priority, state = found
         records.append(SmInfo(lid, "0x%016x" % guid, activity, priority, state))
     return tuple(sorted(records, key=lambda record: record.guid))
+
+
+_GROUP_HEAD = "MCMember Record dump:"
+_PKEY_HEAD = "PKeyTableRecord dump:"
+_FIELDS = re.compile(r"^[ \t]*(\w+)\.\.+([^\n]*)$", re.MULTILINE)
+# The two bits above say how it is compared.
+_CODE = 0x3F
+_TABLE_OF = re.compile(r"\s*LID\.+([0-9]{1,5})\s*Port(?:Num)?\.+([0-9]{1,3})\s")
+_PKEY = re.compile(r"\b0x([0-9a-f]{4})\b")
+
+
+class McMember(t.NamedTuple):
+    """A port in a multicast group, or with an empty `port_guid` the group itself."""
+
+    mgid: str
+    mlid: str
+    pkey: str
+    """With the bit of full membership, `0xffff`."""
+    mtu_code: int
+    rate_code: int
+    qkey: str
+    sl: int
+    port_guid: str
+    membership: str
+    """`full`, `send_only` or `non_member`; "" for the group itself."""
+
+
+class PkeyBlock(t.NamedTuple):
+    """The P_Keys in a block of the table of a port."""
+
+    lid: int
+    port: int
+    pkeys: tuple[int, ...]
+
+
+def _blocks(text: str, head: str, query: str) -> list[str]:
+    before, *blocks = text.split(head)
+    if before.strip():
+        raise UnexpectedOutput("saquery %s printed %r before the first record" % (query, before.strip()[:200]))
+    return blocks
+
+
+def _low_half(gid: str) -> str:
+    """The GUID in a GID, `fe80::2:c903:0:1`; "" for the empty one. Raises UnexpectedOutput."""
+    try:
+        low = socket.inet_pton(socket.AF_INET6, gid)[8:].hex()
+    except (OSError, ValueError) as exc:
+        raise UnexpectedOutput("saquery MCMR printed %r, which is no GID" % gid[:200]) from exc
+    return "0x" + low if low.strip("0") else ""
+
+
+def _membership(state: int) -> str:
+    return "full" if state & 1 else "non_member" if state & 2 else "send_only"
+
+
+def parse_members(text: str) -> tuple[McMember, ...]:
+    """`saquery MCMR`: the groups; with a key that the subnet administration trusts, a record for each member. Raises UnexpectedOutput."""
+    found = []
+    for block in _blocks(text, _GROUP_HEAD, "MCMR"):
+        fields = dict(_FIELDS.findall(block))
+        numbers = [integer(fields.get(key, "")) for key in ("mlid", "pkey", "mtu", "rate", "qkey", "SL", "JoinState")]
+        mgid = fields.get("MGID", "")
+        if not mgid or None in numbers:
+            raise UnexpectedOutput("saquery MCMR printed a record that is not one of a member: %r" % block.strip()[:200])
+        mlid, pkey, mtu, rate, qkey, sl, state = (number or 0 for number in numbers)
+        port_guid = _low_half(fields.get("PortGid", ""))
+        found.append(
+            McMember(
+                mgid=mgid,
+                mlid="0x%04x" % mlid,
+                pkey="0x%04x" % pkey,
+                mtu_code=mtu & _CODE,
+                rate_code=rate & _CODE,
+                qkey="0x%08x" % qkey,
+                sl=sl,
+                port_guid=port_guid,
+                membership=_membership(state) if port_guid else "",
+            )
+        )
+    return tuple(found)
+
+
+def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
+    """`saquery PKTR`: the tables of all ports, in blocks of 32. Raises UnexpectedOutput."""
+    found = []
+    # Most ports of a fabric have the same table.
+    tables: dict[str, tuple[int, ...]] = {}
+    for block in _blocks(text, _PKEY_HEAD, "PKTR"):
+        head, title, table = block.partition("PKey Table:")
+        place = _TABLE_OF.match(head)
+        if place is None or not title:
+            raise UnexpectedOutput("saquery PKTR printed a record that is not one of a table: %r" % block.strip()[:200])
+        if table not in tables:
+            tables[table] = tuple(hexadecimal(digits, 0) for digits in _PKEY.findall(table) if digits != "0000")
+        if tables[table]:
+            found.append(PkeyBlock(decimal(place[1], 0), decimal(place[2], 0), tables[table]))
+    return tuple(found)
+
+
+def command(device: str, port: int, record: str, *, key: str = "") -> tuple[str, ...]:
+    """Asks for all records of a kind, with a key for those that are told to trusted requesters only."""
+    return ("saquery", "-C", device, "-P", str(port), *(("--smkey", key) if key else ()), record)
 
 
 def sm_records(run: Runner, device: str, port: int) -> tuple[SmInfo, ...] | None:

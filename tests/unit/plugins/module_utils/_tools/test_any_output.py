@@ -16,7 +16,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session, _values
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ip, _modinfo, _ofed_info, _rdma_link, _saquery, _sminfo, _smpquery
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import (
+    _iblinkinfo,
+    _ibnetdiscover,
+    _ip,
+    _modinfo,
+    _ofed_info,
+    _rdma_link,
+    _saquery,
+    _sminfo,
+    _smpquery,
+    _vendstat,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as mlxlink
@@ -72,6 +83,8 @@ def use_confs(text: str) -> None:
 
 READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "iblinkinfo": _iblinkinfo.parse_active,
+    "iblinkinfo, ports": _iblinkinfo.parse_ports,
+    "ibnetdiscover": _ibnetdiscover.parse_topology,
     "ip, links": _ip.parse_links,
     "ip, route": _ip.parse_route_device,
     "ip, routes": lambda text: _ip.parse_static_routes(text, 4),
@@ -90,8 +103,11 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "ofed_info": _ofed_info.parse,
     "rdma link": _rdma_link.parse_netdevs,
     "saquery": _saquery.parse_sm_records,
+    "saquery, members": _saquery.parse_members,
+    "saquery, P_Keys": _saquery.parse_pkeys,
     "sminfo": _sminfo.parse,
     "smpquery": _smpquery.parse_node_description,
+    "vendstat": _vendstat.parse_general,
     "a value": lambda text: use_value(text, text),
 }
 

@@ -1,0 +1,43 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What could not be found out about a fabric. Pure; `_words.py` says it in words."""
+
+from __future__ import annotations
+
+import enum
+import typing as t
+
+# Of what may be repeated for each port of a fabric, only the first are shown.
+_SHOWN = 3
+_LENGTH = 300
+
+
+class Code(enum.Enum):
+    NO_PORT = "no_port"
+    NOT_INSTALLED = "not_installed"
+    FAILED = "failed"
+    INCOMPLETE = "incomplete"
+    UNREAD = "unread"
+    NO_SUBNET_MANAGER = "no_subnet_manager"
+    NOT_IN_TOPOLOGY = "not_in_topology"
+    NO_SUCH_NODE = "no_such_node"
+    NAME_MAP = "name_map"
+
+
+class Gap(t.NamedTuple):
+    """One thing that is missing in the result."""
+
+    code: Code
+    tool: str = ""
+    total: int = 1
+    """How many of `examples` there are in truth."""
+    examples: tuple[str, ...] = ()
+
+
+def gap(code: Code, tool: str, examples: t.Sequence[str]) -> Gap:
+    """All that is missing for one reason: how much, and the first few."""
+    return Gap(code, tool, len(examples), tuple(text[:_LENGTH] for text in examples[:_SHOWN]))

@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Asks the tools about a whole fabric. Reads only. What a tool does not tell is a gap, and no error."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ibnetdiscover, _saquery, _vendstat
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+
+T = t.TypeVar("T")
+
+# ibnetdiscover and iblinkinfo query each port of each switch; saquery waits for an answer of many thousand records.
+TIMEOUT_SECONDS = 300.0
+# Switches of others never answer, and each takes seconds to give up on.
+_SILENT = 3
+DEFAULT_SA_KEY = "1"
+"""The key that opensm trusts unless `sa_key` in opensm.conf is another."""
+
+
+class Asking:
+    """One port to ask through, and what was not answered so far."""
+
+    def __init__(self, run: Runner, port: Port) -> None:
+        self._run = run
+        self._port = port
+        self.gaps: list[Gap] = []
+
+    def _says(self, argv: t.Sequence[str], read: t.Callable[[str], T]) -> T | None:
+        """What was read of the output of a tool; None where there is none. Messages are without the command line, which may have a key."""
+        tool = argv[0]
+        try:
+            output = self._run(argv, ok=None, timeout=TIMEOUT_SECONDS)
+            said = [line.strip() for line in output.stderr.splitlines() if line.strip()]
+            if output.rc != 0:
+                words = said or output.stdout.strip().splitlines()[-1:]
+                self.gaps.append(gap(Code.FAILED, tool, ["exit status %d" % output.rc, *words]))
+                return None
+            if said:
+                self.gaps.append(gap(Code.INCOMPLETE, tool, said))
+            return read(output.stdout)
+        except CommandFailed:
+            self.gaps.append(gap(Code.FAILED, tool, ["it did not end within %g s" % TIMEOUT_SECONDS]))
+        except RdmaError as exc:
+            self.gaps.append(gap(Code.UNREAD, tool, [exc.msg]))
+        return None
+
+    def _has(self, tool: str) -> bool:
+        """Whether a tool is there; a missing one is a gap, once."""
+        missing = Gap(Code.NOT_INSTALLED, tool)
+        if not self._run.has(tool) and missing not in self.gaps:
+            self.gaps.append(missing)
+        return missing not in self.gaps
+
+    def _unread(self, tool: str, lines: t.Sequence[str]) -> None:
+        if lines:
+            self.gaps.append(gap(Code.UNREAD, tool, lines))
+
+    def topology(self) -> _ibnetdiscover.Topology:
+        argv = _ibnetdiscover.command(self._port.device, self._port.port)
+        found = (self._says(argv, _ibnetdiscover.parse_topology) if self._has(argv[0]) else None) or _ibnetdiscover.Topology()
+        self._unread(argv[0], found.unread)
+        return found
+
+    def links(self) -> _iblinkinfo.LinkPorts:
+        argv = _iblinkinfo.command(self._port.device, self._port.port)
+        found = (self._says(argv, _iblinkinfo.parse_ports) if self._has(argv[0]) else None) or _iblinkinfo.LinkPorts()
+        self._unread(argv[0], found.unread)
+        return found
+
+    def managers(self) -> tuple[SmInfo, ...] | None:
+        """None where nothing more can be asked of a subnet administration."""
+        if not self._has("saquery"):
+            return None
+        try:
+            found = _saquery.sm_records(self._run, self._port.device, self._port.port)
+        except CommandFailed as exc:
+            self.gaps.append(gap(Code.FAILED, "saquery", exc.msg.splitlines()))
+            return None
+        except RdmaError as exc:
+            self.gaps.append(gap(Code.UNREAD, "saquery", [exc.msg]))
+            return None
+        if found is None:
+            self.gaps.append(Gap(Code.NO_SUBNET_MANAGER))
+        return found
+
+    def pkeys(self, key: str) -> tuple[_saquery.PkeyBlock, ...]:
+        return self._says(_saquery.command(self._port.device, self._port.port, "PKTR", key=key), _saquery.parse_pkeys) or ()
+
+    def members(self, key: str) -> tuple[_saquery.McMember, ...]:
+        """All groups, and behind them the members, which are told to trusted requesters only."""
+        found = [self._says(_saquery.command(self._port.device, self._port.port, "MCMR", key=each), _saquery.parse_members) for each in ("", key)]
+        return tuple(record for part in found for record in part or ())
+
+    def firmware(self, lids: t.Mapping[str, int]) -> dict[str, _vendstat.SwitchFirmware]:
+        """By node GUID, of the switches at these LIDs. The first ones that are silent stand for all."""
+        found: dict[str, _vendstat.SwitchFirmware] = {}
+        silent = 0
+        for guid, lid in lids.items() if self._has("vendstat") else ():
+            answer = self._says(_vendstat.command(self._port.device, self._port.port, lid), _vendstat.parse_general)
+            silent = 0 if answer else silent + 1
+            if answer:
+                found[guid] = answer
+            if silent == _SILENT:
+                break
+        return found
+
+
+def names(path: str) -> tuple[dict[str, str], tuple[Gap, ...]]:
+    """The map of node names; empty where there is none, or where the diagnostics would drop it."""
+    text = read_text(path)
+    broken = _nodenames.broken_lines(text)
+    return ({}, (gap(Code.NAME_MAP, "", broken),)) if broken else (_nodenames.parse(text), ())

@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The result of the module: a whole fabric, or the nodes of it that are named."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Unshown
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._administration import Group, Partition, end_ports, groups, partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, chosen, filter_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet, join
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._vendstat import SwitchFirmware
+
+MANAGERS, PARTITIONS, GROUPS, FIRMWARE = "subnet_managers", "partitions", "multicast_groups", "switch_firmware"
+
+
+class Fabric(t.NamedTuple):
+    """All that is known of a fabric."""
+
+    subnet: Subnet = Subnet()
+    managers: tuple[SmInfo, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    groups: tuple[Group, ...] = ()
+    firmware: t.Mapping[str, SwitchFirmware] = {}
+    """Of switches, by node GUID."""
+    gaps: tuple[Gap, ...] = ()
+
+
+def _port(name: str, root: str) -> Port | None:
+    """The port to ask through: the named one, else the first with a link; raises InvalidInput for one that is not there."""
+    ports = [port for port in read_ports(root) if port.infiniband]
+    if not name:
+        return next((port for port in ports if port.phys_state == "LinkUp"), ports[0] if ports else None)
+    there = [port._asdict() for port in ports]
+    found = find(name, there)
+    if found is None:
+        raise InvalidInput([no_such_port("port", name, there) if there else Problem("port", name, "none: this host has no InfiniBand port")])
+    return next(port for port in ports if port.name == found["name"])
+
+
+def _key(text: str) -> str:
+    """The key for trusted questions; saquery would ask a terminal for what is no number."""
+    if text and integer(text) is None:
+        raise InvalidInput([Problem("sa_key", Unshown("hidden"), "a number such as 0x1")])
+    return text or _look.DEFAULT_SA_KEY
+
+
+def look(run: Runner, port: Port, options: t.Mapping[str, t.Any]) -> Fabric:
+    """Everything that the options ask for, of all nodes."""
+    key = _key(options["sa_key"])
+    asking = _look.Asking(run, port)
+    names, broken = _look.names(options["node_name_map"])
+    subnet = join(asking.topology(), asking.links(), names)
+    gather = options["gather"]
+    managers = asking.managers() if {MANAGERS, PARTITIONS, GROUPS}.intersection(gather) else None
+    found = Fabric(subnet, managers or ())
+    if managers is not None and PARTITIONS in gather:
+        found = found._replace(partitions=partitions(asking.pkeys(key), end_ports(subnet)))
+    if managers is not None and GROUPS in gather:
+        found = found._replace(groups=groups(asking.members(key), _owners(subnet)))
+    if FIRMWARE in gather:
+        switches = {node.guid: node.lid for node in subnet.nodes if node.port_guid and node.lid}
+        found = found._replace(firmware=asking.firmware(switches))
+    return found._replace(gaps=(*broken, *asking.gaps, *subnet.gaps))
+
+
+def _owners(subnet: Subnet) -> dict[str, str]:
+    """Names of nodes by port GUID."""
+    found = {port.port_guid: port.name for port in subnet.ports}
+    return {**found, **{node.port_guid: subnet.names[node.guid] for node in subnet.nodes if node.port_guid}}
+
+
+def _end(port: t.Any) -> dict[str, t.Any]:
+    return {key: getattr(port, key) for key in ("node_guid", "name", "port", "port_guid", "lid", "state", "width", "speed")}
+
+
+def _link(link: Link) -> dict[str, t.Any]:
+    return {**link._asdict(), "ends": [_end(end) for end in link.ends]}
+
+
+def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
+    """The data in the form of a result; of the named nodes alone, where some are named."""
+    subnet = fabric.subnet
+    nodes, absent = chosen(subnet, wanted)
+    ports = [port for port in subnet.ports if nodes is None or port.node_guid in nodes]
+    links = [link for link in subnet.links if nodes is None or any(end.node_guid in nodes for end in link.ends)]
+    there = [node for node in subnet.nodes if nodes is None or node.guid in nodes]
+    lids: dict[str, list[int]] = {node.guid: [node.lid] if node.lid else [] for node in there}
+    for port in ports:
+        if port.lid and port.lid not in lids[port.node_guid]:
+            lids[port.node_guid].append(port.lid)
+    guids = {port.port_guid for port in ports} | {node.port_guid for node in there}
+    names = _owners(subnet)
+    rows = []
+    for node in there:
+        firmware = fabric.firmware.get(node.guid)
+        row = {key: value for key, value in node._asdict().items() if key not in ("lid", "lmc", "kind")}
+        about = {"type": node.kind, "name": subnet.names[node.guid], "lids": lids[node.guid]}
+        rows.append({**row, **about, "firmware": firmware.version if firmware else "", "psid": firmware.psid if firmware else ""})
+    return {
+        "nodes": rows,
+        "ports": [port._asdict() for port in ports],
+        "links": [_link(link) for link in links],
+        "subnet_managers": [
+            {"port_guid": sm.guid, "name": names.get(sm.guid, ""), "lid": sm.lid, "priority": sm.priority, "state": sm.state_name, "activity": sm.activity}
+            for sm in fabric.managers
+        ],
+        "partitions": [
+            as_data(own)
+            for own in (each._replace(full=_of(each.full, guids, nodes), limited=_of(each.limited, guids, nodes)) for each in fabric.partitions)
+            if nodes is None or own.full or own.limited
+        ],
+        "multicast_groups": [
+            as_data(own)
+            for own in (each._replace(members=tuple(one for one in each.members if nodes is None or one.port_guid in guids)) for each in fabric.groups)
+            if nodes is None or own.members
+        ],
+        "totals": {
+            **{plural: sum(node.kind == kind for node in subnet.nodes) for plural, kind in (("switches", "switch"), ("cas", "ca"), ("routers", "router"))},
+            "ports": len(subnet.ports),
+            "links": len(subnet.links),
+            "degraded": sum(link.degraded is True for link in subnet.links),
+        },
+        "problems": [{**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)} for gap in (*fabric.gaps, *absent)],
+    }
+
+
+def _of(members: tuple[str, ...], guids: t.Collection[str], nodes: t.Collection[str] | None) -> tuple[str, ...]:
+    return members if nodes is None else tuple(guid for guid in members if guid in guids)
+
+
+def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[str, t.Any]:
+    """The result of the module; raises InvalidInput."""
+    started = time.monotonic()
+    wanted = filter_of(options)
+    port = _port(options["port"], root)
+    fabric = look(run, port, options) if port else Fabric(gaps=(Gap(Code.NO_PORT),))
+    result = shown(fabric, wanted)
+    return {**result, "port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}

@@ -1,0 +1,25 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+# Made by `make schema` from plugins/modules/ib_fabric_info.py. Edit there.
+
+from __future__ import annotations
+
+import typing as t
+
+OPTIONS: dict[str, t.Any] = {
+    "port": {"type": "str", "default": ""},
+    "hosts": {"type": "list", "elements": "str", "default": []},
+    "guids": {"type": "list", "elements": "str", "default": []},
+    "lids": {"type": "list", "elements": "int", "default": []},
+    "gather": {
+        "type": "list",
+        "elements": "str",
+        "choices": ["subnet_managers", "partitions", "multicast_groups", "switch_firmware"],
+        "default": ["subnet_managers", "partitions", "multicast_groups"],
+    },
+    "node_name_map": {"type": "path", "default": "/etc/rdma/ib-node-name-map"},
+    "sa_key": {"type": "str", "default": ""},
+}
