@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A fabric of many hosts becomes data, and one that is four times as large takes about four times as long."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+import large_fabric
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import look, shown
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_info import OPTIONS
+
+DEFAULTS = {name: option.get("default") for name, option in OPTIONS.items()}
+HOSTS = 150
+TIMES = 4
+# Where time grows with the square, it takes sixteen times as long.
+TOO_MUCH = 9
+
+
+def data(tools: large_fabric.Tools) -> dict[str, t.Any]:
+    return shown(look(tools, Port("mlx5_0/1", "mlx5_0", 1), {**DEFAULTS, "node_name_map": "/nowhere"}), Filter())
+
+
+def test_all_of_a_large_fabric_is_there() -> None:
+    fabric = large_fabric.fat_tree(HOSTS)
+    found = data(large_fabric.Tools(fabric))
+    assert found["problems"] == []
+    assert (found["totals"]["cas"], found["totals"]["links"], found["totals"]["degraded"]) == (HOSTS, len(fabric.links) // 2, 0)
+    assert found["totals"]["ports"] == sum(len(fabric.ports(node)) for node in range(len(fabric.names)))
+    assert len(found["nodes"]) == len(fabric.names) == found["totals"]["cas"] + found["totals"]["switches"]
+    assert len(found["multicast_groups"][0]["members"]) == HOSTS
+    assert len(found["partitions"][0]["full"]) == len(fabric.names)
+
+
+def seconds(tools: large_fabric.Tools) -> float:
+    """The shortest of several: what others do on the machine only adds to it."""
+    found = []
+    for _ in range(3):
+        begun = time.process_time()
+        data(tools)
+        found.append(time.process_time() - begun)
+    return min(found)
+
+
+def test_time_grows_with_the_number_of_ports() -> None:
+    small, large = (large_fabric.fat_tree(hosts) for hosts in (HOSTS * 2, HOSTS * 2 * TIMES))
+    ports = [sum(len(fabric.ports(node)) for node in range(len(fabric.names))) for fabric in (small, large)]
+    ratio = min(seconds(large_fabric.Tools(large)) / seconds(large_fabric.Tools(small)) for _ in range(2))
+    assert ratio < TOO_MUCH * ports[1] / ports[0] / TIMES
