@@ -93,10 +93,10 @@ def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, unde
         found = [of_process(root, pid, template) for pid in foreign]
         if undecided and not foreign and run.has("opensm"):
             found = [of_files(root, template)]
-        return [predecessor for predecessor in found if predecessor.keys or predecessor.partitions]
+        return [predecessor for predecessor in found if predecessor.runs or predecessor.keys or predecessor.partitions]
 
     # The defaults take a process, so they are only found out where they count.
-    return tuple(read(_read_template(run))) if read("") else ()
+    return tuple(read(_read_template(run) if any(predecessor.keys for predecessor in read("")) else ""))
 
 
 def _read_hidden(path: str) -> str:

@@ -12,13 +12,20 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import pkey_base
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS
 
 # What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
 _DEFAULTS: t.Mapping[str, str] = {"rate": "3", "mtu": "4", "sl": "0", "scope": "2"}
 # Of the rule itself, not of its group.
 _SILENT = ("ipoib", "defmember")
+# What opensm knows besides.
+_FLAGS = ("indx0", "mtu", "rate", "sl", "scope", "Q_Key", "TClass", "FlowLabel")
 _EVERYONE = ("ALL", "ALL_CAS")
+_MEMBERSHIPS = ("", "limited", "full", "both")
+# With a file, opensm itself adds these to the default partition.
+_ADDED: t.Mapping[str, str] = {"ALL": "limited", "SELF": "full"}
+# What opensm makes without a file.
+WITHOUT = "Default=0x%04x, ipoib : ALL=full;" % DEFAULT_PKEY
 
 
 class Rule(t.NamedTuple):
@@ -33,6 +40,8 @@ class Rule(t.NamedTuple):
     """Membership by GUID or keyword."""
     text: str = ""
     """The statements, without comments."""
+    ipoib: bool = False
+    """Whether it has a broadcast group."""
 
     @property
     def special(self) -> dict[str, str]:
@@ -45,6 +54,20 @@ class Rule(t.NamedTuple):
         return any(self.members.get(keyword) == "full" for keyword in _EVERYONE)
 
     @property
+    def keywords(self) -> dict[str, str]:
+        """The members by keyword, as they are written."""
+        return {who: membership for who, membership in self.members.items() if who in KEYWORDS}
+
+    def membership(self, keyword: str) -> str:
+        """Of the ports that a keyword stands for; "" for none. Those by GUID do not count."""
+        held = {**(_ADDED if self.pkey == DEFAULT_PKEY else {}), **self.keywords}
+        return held.get(keyword) or max((held.get(general, "") for general in _EVERYONE), key=_rank)
+
+    def demotes(self, before: Rule) -> dict[str, str]:
+        """The keywords with a higher membership in `before`, and that membership."""
+        return {who: held for who, held in before.keywords.items() if _rank(held) > _rank(self.membership(who))}
+
+    @property
     def identity(self) -> tuple[int, str]:
         """A partition is its P_Key. A name counts only where there is none."""
         return (self.pkey, "" if self.pkey else self.name.lower())
@@ -52,6 +75,11 @@ class Rule(t.NamedTuple):
     def is_named(self, text: str) -> bool:
         """Whether that is its name, or its P_Key with or without the membership bit."""
         return text.lower() == self.name.lower() or (self.pkey != 0 and pkey_base(text) == self.pkey)
+
+
+def _rank(membership: str) -> int:
+    """opensm takes a word that it does not know for limited."""
+    return _MEMBERSHIPS.index(membership) if membership in _MEMBERSHIPS else 1
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
@@ -84,7 +112,7 @@ def _rule(statement: str) -> Rule | None:
     # Groups of the partition that nodes make by themselves when they join.
     members = {who: membership or default for who, membership in _pairs(tail) if who != "mgid"}
     lines = " ".join(head.split()), " ".join(tail.split())
-    return Rule(name or "0x%04x" % pkey, pkey, written, members, "%s : %s;\n" % lines)
+    return Rule(name or "0x%04x" % pkey, pkey, written, members, "%s : %s;\n" % lines, any(flag == "ipoib" for flag, _value in flags))
 
 
 def parse_partitions(text: str) -> list[Rule]:
@@ -96,14 +124,22 @@ def parse_partitions(text: str) -> list[Rule]:
         if rule is not None:
             first = found.get(rule.identity)
             if first is not None:
-                rule = Rule(first.name, first.pkey, {**first.flags, **rule.flags}, {**first.members, **rule.members}, first.text + rule.text)
+                flags, members = {**first.flags, **rule.flags}, {**first.members, **rule.members}
+                rule = Rule(first.name, first.pkey, flags, members, first.text + rule.text, first.ipoib or rule.ipoib)
             found[rule.identity] = rule
     return list(found.values())
 
 
+def _outlined(rule: Rule) -> str:
+    known = [(flag, value) for flag, value in rule.flags.items() if flag in _FLAGS]
+    flags = [*(["ipoib"] if rule.ipoib else []), *("%s=%s" % (flag, value) if value else flag for flag, value in known)]
+    head = ", ".join(["%s=0x%04x" % (rule.name, rule.pkey), *flags])
+    return "%s : %s;\n" % (head, ", ".join("%s=%s" % pair for pair in rule.keywords.items()))
+
+
 def outline_of(text: str) -> str:
-    """The names and P_Keys of the partitions of a file, whose size does not depend on the number of members."""
-    return "".join("%s=0x%04x : %s=full;\n" % (rule.name, rule.pkey, "ALL" if rule.open else "SELF") for rule in parse_partitions(text)) or "# none\n"
+    """The partitions of a file without the members by GUID, so that the size does not depend on their number."""
+    return "".join(map(_outlined, parse_partitions(text))) or "# none\n"
 
 
 PREFIX = "partition "

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADO
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, names_rule, parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, names_rule, parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, SETTINGS
 
 if t.TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Setting(t.NamedTuple):
     """One setting that the fabric has now, and that nothing declares."""
 
     name: str
-    """A key of opensm.conf, `partition NAME`, or `partition NAME FLAG`. It is given up by this name."""
+    """A key of opensm.conf, `partition NAME`, or `partition NAME FLAG`, where a keyword of members counts as a flag. It is given up by this name."""
     value: str
     source: str
     """The file or the process that it comes from."""
@@ -86,20 +86,24 @@ def _words_of(rule: Rule) -> str:
 
 
 def _partitions(predecessor: Predecessor, declared: str) -> list[tuple[Rule, Setting]]:
-    """Rules of partitions that are not declared, and flags that the declared ones don't have.
+    """Rules of partitions that are not declared, and flags and members by keyword that the declared ones don't have.
 
-    A default partition with all ports as full members is no setting: that is what opensm does by itself.
+    A default partition with all ports as full members is no setting: that is what opensm does by itself. Its broadcast group counts,
+    because with a file opensm makes that only where the file says so.
     """
     kept = {rule.identity: rule for rule in parse_partitions(declared)}
     lost = []
-    for rule in parse_partitions(predecessor.partitions):
+    source = predecessor.partitions_source if predecessor.partitions else predecessor.source
+    for rule in parse_partitions(predecessor.partitions or (WITHOUT if predecessor.runs else "")):
         own = kept.get(rule.identity)
         as_without = rule.pkey == DEFAULT_PKEY and rule.open and not rule.special and not declared
-        if own is None and not as_without:
-            lost.append((rule, Setting(PREFIX + rule.name, _words_of(rule), predecessor.partitions_source)))
+        if own is None and not as_without and predecessor.partitions:
+            lost.append((rule, Setting(PREFIX + rule.name, _words_of(rule), source)))
         if own is not None:
-            flags = [(flag, value) for flag, value in rule.special.items() if flag not in own.flags]
-            lost += [(rule, Setting("%s%s %s" % (PREFIX, rule.name, flag), value, predecessor.partitions_source, False)) for flag, value in flags]
+            flags = {"ipoib": "yes"} if rule.ipoib and not own.ipoib else {}
+            flags.update({flag: value for flag, value in rule.special.items() if flag not in own.flags})
+            flags.update(own.demotes(rule) if predecessor.partitions else {})
+            lost += [(rule, Setting("%s%s %s" % (PREFIX, rule.name, flag), value, source, False)) for flag, value in flags.items()]
     return lost
 
 
@@ -142,7 +146,7 @@ def _record(found: Found, fabric: str) -> Predecessor | None:
         return None
     text = found.files.get(conf, "")
     # A look for the controller has the partitions only.
-    return Predecessor(conf, values(text) if text != HIDDEN else {}, found.files.get(partitions, ""), partitions)
+    return Predecessor(conf, values(text) if text != HIDDEN else {}, found.files.get(partitions, ""), partitions, runs=False)
 
 
 def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> None:

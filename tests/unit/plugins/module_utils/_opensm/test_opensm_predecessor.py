@@ -14,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, outline, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, Instance
@@ -185,7 +186,7 @@ def test_what_is_not_declared_is_named_and_refused(instances: tuple[Instance, ..
     assert ("opensm_adopt: true" in refused.msg) == bool(instances)
 
 
-DECLARED = "Default=0x7fff : ALL=full;\nstorage=0x0001,mtu=4 : ALL=full;\n"
+DECLARED = "Default=0x7fff,ipoib : ALL=full;\nstorage=0x0001,ipoib,mtu=4 : ALL=full;\n"
 
 
 @pytest.mark.parametrize("instances", [(INSTANCE._replace(partitions=DECLARED),), ()], ids=["designated", "resting"])
@@ -205,6 +206,62 @@ def test_a_flag_of_a_declared_partition_is_named() -> None:
     found = Found(predecessors=(PREDECESSOR,))
     assert names(refused_of(wanted, found)) == ["partition storage mtu"]
     assert inherit(wanted._replace(give_up=frozenset(["partition storage mtu"])), found).instances == (instance,)
+
+
+ENTRIES = [{"name": "Default", "pkey": "0x7fff", "members": [{"keyword": "ALL"}]}, {"name": "storage", "pkey": "0x8001", "members": [{"keyword": "ALL"}]}]
+BY_HAND = "Default=0x7fff, ipoib : ALL=full;\nstorage=0x8001, ipoib : ALL=full;\n"
+
+
+def lost_partitions(before: str, entries: list[dict[str, t.Any]], **more: t.Any) -> list[str]:
+    """The names of what a file would lose, which are the same in the module and in what the look tells."""
+    found = Found(predecessors=(Predecessor("x", {}, before, "/etc/opensm/partitions.conf"),))
+    text = render(entries, Inventory({}))
+    outlined = {"keys": [], "partitions": {"ib": outline(entries)}}
+    try:
+        inherit(Wanted((INSTANCE._replace(partitions=text),), **more), found)
+    except Refused as refused:
+        assert foreseen(found.public(), {}, manages=["ib"], declared=lambda: outlined) == [refused.msg]
+        return names(refused)
+    assert foreseen(found.public(), {"opensm_give_up": list(more.get("give_up", ()))}, manages=["ib"], declared=lambda: outlined) == []
+    return []
+
+
+def test_a_broadcast_group_does_not_go_without_a_word() -> None:
+    lost = ["partition Default ipoib", "partition storage ipoib"]
+    assert lost_partitions(BY_HAND, ENTRIES) == lost
+    assert lost_partitions(BY_HAND, [{**entry, "ipoib": True} for entry in ENTRIES]) == []
+    assert lost_partitions(BY_HAND, ENTRIES, give_up=frozenset(lost)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "members", "lost"),
+    [
+        ("ALL=full", [{"keyword": "ALL", "membership": "limited"}], ["partition storage ALL"]),
+        ("ALL=full, SELF=full", [{"port_guid": GUID}], ["partition storage ALL", "partition storage SELF"]),
+        ("ALL=limited, SELF=full", [{"keyword": "ALL"}], []),
+        ("ALL=full, ALL_SWITCHES=full", [{"keyword": "ALL_CAS"}], []),
+        ("ALL=limited", [{"keyword": "SELF"}], ["partition storage ALL"]),
+        ("ALL_CAS=both", [{"keyword": "ALL"}], ["partition storage ALL_CAS"]),
+        ("0x1=full, 0x2=limited", [{"port_guid": GUID}], []),
+    ],
+)
+def test_members_by_keyword_are_kept_or_named(before: str, members: list[dict[str, str]], lost: list[str]) -> None:
+    entries = [ENTRIES[0], {**ENTRIES[1], "members": members, "isolate": True}]
+    assert lost_partitions("storage=0x8001 : %s;\n" % before, entries) == lost
+
+
+def test_what_opensm_adds_to_the_default_partition_is_not_lost() -> None:
+    entries = [{"name": "Default", "pkey": "0x7fff", "members": [{"port_guid": GUID}], "isolate": True}]
+    assert lost_partitions("Default=0x7fff : ALL=limited, SELF=full;\n", entries) == []
+
+
+def test_the_broadcast_group_that_opensm_makes_without_a_file_counts(root: pathlib.Path) -> None:
+    process(root, 7)
+    found = look(Opensm(), str(root))
+    assert names(refused_of(Wanted((INSTANCE._replace(partitions=render(ENTRIES, Inventory({}))),)), found)) == ["partition Default ipoib"]
+    # Without a file of ours, opensm goes on as before.
+    assert inherit(Wanted((INSTANCE,)), found) == Wanted((INSTANCE,))
+    assert inherit(Wanted(), found) == Wanted()
 
 
 def test_what_is_adopted_stays_in_later_runs() -> None:
