@@ -8,29 +8,23 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._refusal_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import message
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Collects; pure code makes the message."""
 
-    _requires_connection = False
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(OPTIONS)
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
         if not arguments["keep_looks"]:
             _looks.forget(*hosts)
         found = {host: plain((task_vars["hostvars"][host].get(arguments["variable"]) or {}).get("refusals") or []) for host in hosts}
         refused = message(found)
-        result.update(changed=False, refusals={host: refusals for host, refusals in found.items() if refusals})
-        if refused:
-            result.update(failed=True, msg=refused)
-        return result
+        result = {"refusals": {host: refusals for host, refusals in found.items() if refusals}}
+        return {**result, "failed": True, "msg": refused} if refused else result

@@ -62,6 +62,13 @@ refusals:
   sample:
     - >-
       /etc/network/interfaces.d/ib configures ib0; take the interface out of the file, or remove the file, or do not declare the interface
+ask_fabric:
+  description:
+    - Whether refusals depend on the live fabric, because a subnet manager of the host starts, or the only one of the site ends. The entry point
+      C(refusals) of the role C(opensm) asks it before the first change.
+  returned: with O(foresee)
+  type: bool
+  sample: false
 problems:
   description: Everything that is wrong, each with host, variable, value and what is allowed.
   returned: failure

@@ -68,7 +68,8 @@ def parse_dev_mcast(text: str) -> frozenset[str]:
 def _sockets(net: str) -> Sockets:
     found = [parse_inet(protocol, attribute(net, name)) for protocol, name in _TABLES]
     connected = [socket for part in found for socket in part.connected]
-    return Sockets((*connected, *parse_sctp(attribute(net, "sctp/assocs"))), frozenset().union(*(part.listening for part in found)))
+    bound = tuple(socket for part in found for socket in part.bound)
+    return Sockets((*connected, *parse_sctp(attribute(net, "sctp/assocs"))), frozenset().union(*(part.listening for part in found)), bound)
 
 
 def _routes(net: str) -> tuple[Route, ...]:

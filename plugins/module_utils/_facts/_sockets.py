@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The connected sockets of one network namespace, as the kernel lists them in procfs. Pure.
+"""The sockets of one network namespace that depend on its interfaces, as the kernel lists them in procfs. Pure.
 
 /proc/net/tcp, tcp6: `get_tcp4_sock` in net/ipv4/tcp_ipv4.c, `get_tcp6_sock` in net/ipv6/tcp_ipv6.c.
 /proc/net/udp, udp6: `udp4_format_sock` in net/ipv4/udp.c, `__ip6_dgram_sock_seq_show` in net/ipv6/datagram.c.
@@ -28,6 +28,8 @@ _UDP_CLOSE = "07"
 # `enum sctp_state` in include/net/sctp/constants.h: established, and the four of a shutdown, in which data is still delivered.
 _SCTP = ("3", "4", "5", "6", "7")
 _FIELDS = 10
+# Clients of DHCP and DHCPv6, and NTP: these bind to each address of the node by themselves, and follow the interfaces.
+_FOLLOWING = (68, 123, 546)
 
 
 class Socket(t.NamedTuple):
@@ -39,6 +41,7 @@ class Socket(t.NamedTuple):
     """Its addresses. Only SCTP has several."""
     local_port: int
     remote: tuple[str, ...]
+    """Empty where it is bound and has no peer."""
     remote_port: int
     inode: str = ""
     """By which a process is found that has it open. The kernel's own are open in none."""
@@ -50,6 +53,8 @@ class Sockets(t.NamedTuple):
     connected: tuple[Socket, ...] = ()
     listening: frozenset[tuple[str, int]] = frozenset()
     """Protocols and ports with a listening socket."""
+    bound: tuple[Socket, ...] = ()
+    """UDP sockets without a peer that are bound to an address: their programs take part in any exchange with it."""
 
 
 def plain_address(text: str) -> str:
@@ -75,10 +80,16 @@ def _end(field: str, byteorder: str) -> tuple[str, int]:
     return _address(address, byteorder), int(port, 16)
 
 
+def _is_of_interface(address: str) -> bool:
+    found = ipaddress.ip_address(address)
+    return not (found.is_unspecified or found.is_loopback or found.is_multicast)
+
+
 def parse_inet(protocol: str, text: str, byteorder: str = sys.byteorder) -> Sockets:
     """/proc/net/tcp, tcp6, udp or udp6; `protocol` is `tcp` or `udp`."""
     connected: list[Socket] = []
     listening: set[tuple[str, int]] = set()
+    bound: list[Socket] = []
     states, waiting = (_TCP, _TCP_LISTEN) if protocol == "tcp" else ((_ESTABLISHED,), _UDP_CLOSE)
     for line in text.splitlines():
         fields = line.split()
@@ -90,9 +101,11 @@ def parse_inet(protocol: str, text: str, byteorder: str = sys.byteorder) -> Sock
             continue
         if fields[3] == waiting:
             listening.add((protocol, port))
+            if protocol == "udp" and port not in _FOLLOWING and _is_of_interface(local):
+                bound.append(Socket(protocol, (local,), port, (), 0, fields[9]))
         else:
             connected.append(Socket(protocol, (local,), port, (remote,), remote_port, fields[9]))
-    return Sockets(tuple(connected), frozenset(listening))
+    return Sockets(tuple(connected), frozenset(listening), tuple(bound))
 
 
 def _addresses(words: t.Iterable[str]) -> tuple[str, ...]:

@@ -11,32 +11,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import KERNEL_MTU, MTU_MAX, Interface
-
-# Drivers that have the classic IPoIB data path. mlx5 uses enhanced IPoIB, which is datagram only.
-CAPABLE_DRIVERS = ("mlx4_core", "mlx4_ib", "ib_qib", "qib", "ib_mthca")
-
-# Connect-IB is driven by mlx5_core, but its firmware has no enhanced IPoIB.
-CONNECT_IB = ("MT4113",)
-
-
-class Capability(t.NamedTuple):
-    """Whether a port can do connected mode, and how that is known."""
-
-    capable: bool
-    reason: str
-
-
-def by_driver(driver: str, hca_type: str) -> Capability:
-    """The capability on a port whose netdev is not there yet."""
-    if hca_type in CONNECT_IB:
-        return Capability(True, "Connect-IB (%s) does connected mode" % hca_type)
-    if driver in CAPABLE_DRIVERS:
-        return Capability(True, "the driver %s does connected mode" % driver)
-    if driver.startswith("mlx5"):
-        return Capability(False, "the driver %s uses enhanced IPoIB, which is datagram only" % driver)
-    return Capability(False, "the driver %s is not known to do connected mode" % (driver or "of this port"))
 
 
 def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
@@ -53,11 +30,11 @@ def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
     ports = infiniband_ports(facts)
     stack = facts.get("stack") or {}
     refused = connected_refused(Stack(str(stack.get("kind") or ""), ofed_version=str(stack.get("ofed_version") or "")))
-    if refused or not ports:
-        return Capability(False, refused or "the node has no InfiniBand port")
+    if not ports:
+        return Capability(False, "the node has no InfiniBand port")
     hcas = {hca.get("name"): hca for hca in facts.get("hcas") or ()}
     cards = [hcas.get(port.get("device"), {}) for port in ports]
-    capabilities = [by_driver(str(hca.get("driver") or ""), str(hca.get("type") or "")) for hca in cards]
+    capabilities = [of_driver(str(hca.get("driver") or ""), str(hca.get("type") or ""), refused) for hca in cards]
     numbered = re.match(r"^ib(\d+)$", name)
     if numbered and int(numbered.group(1)) < len(capabilities):
         return capabilities[int(numbered.group(1))]

@@ -25,6 +25,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import NU
 # How opensm shows a text that is not set.
 UNSET = "(null)"
 HIDDEN = "(hidden)"
+# The variables that hold secrets.
+SECRET = frozenset(("opensm_sm_key", "opensm_secret_options"))
 
 # Keys with an option of the module, and a variable of the role, of their own.
 FIRST_CLASS = ("routing_engine", "qos", "sm_key", "log_max_size", "log_flags")
@@ -238,13 +240,20 @@ def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option])
     return found
 
 
+def _untyped(value: t.Any) -> str:
+    """A value as opensm reads it, as far as that can be told without a template."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
 def render(template: str, declared: t.Mapping[str, t.Any]) -> str:
     """The template with the declared keys set in their places, and all else as it was; without a template, the keys alone.
 
     Raises InvalidInput for keys and values that the template does not allow.
     """
     if not template:
-        return HEADER + "".join("%s %s\n" % (key, ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value) for key, value in declared.items())
+        return HEADER + "".join("%s %s\n" % (key, _untyped(value)) for key, value in declared.items())
     options = parse_template(template)
     wrong = problems(declared, options)
     if wrong:

@@ -16,6 +16,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry
 
 # What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
 _DEFAULTS: t.Mapping[str, str] = {"rate": "3", "mtu": "4", "sl": "0", "scope": "2"}
+# Those that all builds have in common. A vendor's has another rate.
+_COMMON: t.Mapping[str, str] = {flag: _DEFAULTS[flag] for flag in ("mtu", "sl")}
+_GROUP = ("mtu", "rate", "sl")
 # Of the rule itself, not of its group.
 _SILENT = ("ipoib", "defmember")
 # What opensm knows besides.
@@ -148,6 +151,29 @@ PREFIX = "partition "
 def names_rule(names: t.Iterable[str], rule: Rule) -> bool:
     """Whether one of the names is `partition NAME` or `partition P_KEY` for it."""
     return any(name.startswith(PREFIX) and rule.is_named(name[len(PREFIX) :].strip()) for name in names)
+
+
+class Regrouping(t.NamedTuple):
+    """A property of the broadcast group of a partition that changes."""
+
+    rule: Rule
+    flag: str
+    """`mtu`, `rate` or `sl`."""
+    before: str
+    """The code; "" for the default of the installed opensm."""
+    after: str
+
+
+def _group_flag(rule: Rule, flag: str) -> str:
+    return rule.flags.get(flag, _COMMON.get(flag, ""))
+
+
+def regrouped(before: str, after: str) -> list[Regrouping]:
+    """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only."""
+    old = {rule.identity: rule for rule in parse_partitions(before or WITHOUT) if rule.ipoib}
+    new = [rule for rule in parse_partitions(after or WITHOUT) if rule.ipoib and rule.identity in old]
+    rows = [Regrouping(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
+    return [row for row in rows if row.before != row.after]
 
 
 def gone(before: str, after: str) -> list[Rule]:

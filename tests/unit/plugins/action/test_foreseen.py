@@ -22,10 +22,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, message, takes_part
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
@@ -122,6 +124,33 @@ def test_what_the_run_does_not_come_to_is_not_refused(tmp_path: pathlib.Path) ->
     assert takes_part("ipoib", ["network"], [])
 
 
+OURS = "rdma-opensm@ib.service"
+
+
+@pytest.mark.parametrize(
+    ("host", "found", "variables", "asked"),
+    [
+        # The first start on the designated host, and what waits for a restart; another host starts none.
+        ("node1", Managers(), {}, True),
+        ("node1", Managers(running=(OURS,), replaced=(OURS,)), {}, True),
+        ("node1", Managers(running=("opensm.service",)), {}, True),
+        ("node2", Managers(), {}, False),
+        # A run that finds it running asks in its turn alone.
+        ("node1", Managers(running=(OURS,)), {}, False),
+        # The end of the only one of the site; one that has a successor there; with consent; where there is none.
+        ("node1", Managers(running=(OURS,)), {"opensm_state": "absent"}, True),
+        ("node2", Managers(running=(OURS,)), {"opensm_state": "absent"}, False),
+        ("node1", Managers(running=(OURS,)), {"opensm_state": "absent", "rdma_allow_removal": True}, False),
+        ("node1", Managers(running=("opensm.service",)), {"opensm_state": "absent"}, False),
+        ("node1", Managers(), {"opensm_state": "unmanaged"}, False),
+    ],
+)
+def test_the_fabric_is_asked_first_where_a_subnet_manager_comes_or_goes(host: str, found: Managers, variables: dict[str, t.Any], asked: bool) -> None:
+    _looks.keep(host, json.loads(json.dumps({"opensm": encode(found)})))
+    result = run(validate_site, {"foresee": True}, inventory_hostname=host, ansible_facts={}, **variables)
+    assert result["ask_fabric"] is asked
+
+
 @pytest.mark.parametrize(
     ("found", "words"),
     [
@@ -144,6 +173,22 @@ def test_of_kernel_modules_what_no_installation_changes(found: Modules, words: s
     refusals = foresee()
     assert bool(refusals) == bool(words)
     assert words in " ".join(refusals)
+
+
+def test_gpudirect_in_a_container_needs_consent() -> None:
+    def foreseen(kind: str = "container", managed: t.Sequence[str] = (), **variables: t.Any) -> list[str]:
+        facts = {"gpu": {"devices": [{"pci": "0000:17:00.0", "driver": "nvidia"}], "managed": list(managed)}, "machine": {"kind": kind}}
+        found = run(validate_site, {"foresee": True}, inventory_hostname="node2", ansible_facts={"rdma": marked(facts)}, **variables)
+        assert "failed" not in found, found
+        return t.cast("list[str]", found["refusals"])
+
+    (refusal,) = foreseen(gpudirect_method="nvidia_peermem")
+    assert "rdma_allow_container: true" in refusal
+    for variables in ({"rdma_allow_container": True}, {"gpudirect_state": "absent"}, {"ansible_run_tags": ["ipoib"]}):
+        assert foreseen(**{"gpudirect_method": "nvidia_peermem", **variables}) == []
+    assert foreseen() == foreseen("host", gpudirect_method="nvidia_peermem") == []
+    # What is set up already may need no change.
+    assert foreseen(managed=["/etc/systemd/system/x"], gpudirect_method="nvidia_peermem") == []
 
 
 def table(found: t.Mapping[str, list[str]], **arguments: t.Any) -> dict[str, t.Any]:
@@ -184,6 +229,23 @@ def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     names = [next(key for key in task if "." in key) for task in tasks[:3]]
     assert names == ["rdma.ofed.rdma_facts", "rdma.ofed.validate_site", "rdma.ofed.refusal_table"]
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
+
+
+def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
+    """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one enters its rescue, or is unreachable."""
+    plays = yaml.safe_load((ROOT / "playbooks/site.yml").read_text())
+    (play,) = (play for play in plays if any((task.get("ansible.builtin.include_role") or {}).get("tasks_from") == "refusals" for task in play["tasks"]))
+    assert "any_errors_fatal" not in play
+    pairs = list(zip(play["tasks"][::2], play["tasks"][1::2]))
+    assert [finds["ansible.builtin.include_role"]["name"] for finds, _refuses in pairs] == ["rdma.ofed.ofed", "rdma.ofed.opensm"]
+    for finds, refuses in pairs:
+        include = finds["ansible.builtin.include_role"]
+        role = include["name"].rpartition(".")[2]
+        assert include["apply"]["check_mode"] is refuses["run_once"] is refuses["any_errors_fatal"] is True
+        assert finds["tags"] == refuses["tags"] == include["apply"]["tags"] == [role]
+        tasks = yaml.safe_load((ROOT / "roles" / role / "tasks/refusals.yml").read_text())
+        published = [task.get("ansible.builtin.set_fact", ()) for each in tasks for task in (each, *each.get("rescue", ()))]
+        assert any(refuses["rdma.ofed.refusal_table"]["variable"] in names for names in published)
 
 
 def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pathlib.Path) -> None:

@@ -151,6 +151,21 @@ def test_commands_for_a_bond_on_networkd(tmp_path: pathlib.Path) -> None:
     ]
 
 
+CHILD = "ip link add link ib1 name ib1.8001 type ipoib pkey 0x8001 mode connected"
+
+
+def test_children_come_in_the_step_in_which_their_parent_leaves_a_bond(tmp_path: pathlib.Path) -> None:
+    node = new(tmp_path, "systemd-networkd")
+    node.call(interfaces=[BOND])
+    child = {"parent": "ib1", "pkey": 0x8001}
+    bond1 = {"name": "bond1", "addresses": ["10.21.0.1/24"], "bond": {"ports": ["ib1.8001"]}}
+    wanted = [{**BOND, "bond": {"ports": ["ib0"]}}, {"name": "ib1"}, child, bond1]
+    node.call(interfaces=wanted)
+    left, came, entered = (node.argv.index(words) for words in ("ip link set dev ib1 nomaster", CHILD, "ip link set dev ib1.8001 master bond1"))
+    assert left < came < entered < node.argv.index("networkctl reload")
+    assert not node.call(interfaces=wanted)["changed"]
+
+
 def test_commands_on_networkmanager(tmp_path: pathlib.Path) -> None:
     node = new(tmp_path, "networkmanager")
     node.call(interfaces=[BOND])

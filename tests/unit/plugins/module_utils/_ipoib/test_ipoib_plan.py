@@ -9,11 +9,12 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _networkd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import by_driver, settled
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import UNBORN, Found, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
@@ -108,7 +109,7 @@ def test_clamped_mtu_is_a_reason_and_no_change() -> None:
     second = decide(carried_out(node, first), [interface], NETWORKD)
     assert not second.plan
     assert len(second.reasons) == 1
-    assert "mtu=5" in second.reasons[0]
+    assert "mtu: 4096 in opensm_partitions" in second.reasons[0]
 
 
 def test_mtu_that_no_group_imposes_is_a_change() -> None:
@@ -189,14 +190,16 @@ def test_the_branch_that_the_run_sits_on(interfaces: list[Interface]) -> None:
         decide(after, interfaces, NETWORKD)
 
 
-@pytest.mark.parametrize(
-    ("driver", "hca_type", "capable"),
-    [("mlx5_core", "MT4119", False), ("mlx5_core", "MT4113", True), ("mlx4_core", "MT4099", True), ("ib_qib", "", True), ("hfi1", "", False), ("", "", False)],
-)
-def test_capability_by_driver(driver: str, hca_type: str, capable: bool) -> None:
-    capability = by_driver(driver, hca_type)
-    assert capability.capable == capable
-    assert capability.reason
+@pytest.mark.parametrize("hca_type", ["MT4099", "MT4113", "MT4119", ""])
+@pytest.mark.parametrize("driver", ["mlx4_core", "mlx5_core", "mlx5_core.sf", "ib_mthca", "ib_qib", "hfi1", ""])
+def test_the_mode_is_predicted_as_in_the_facts(driver: str, hca_type: str) -> None:
+    node = {
+        "ports": [{"name": "a/1", "device": "a", "link_layer": "InfiniBand"}],
+        "hcas": [{"name": "a", "driver": driver, "type": hca_type}],
+    }
+    expected = of_driver(driver, hca_type)
+    (found,) = settled([Interface("ib0", "auto")], node)
+    assert (found.mode, found.mode_reason) == ("connected" if expected.capable else "datagram", "auto: " + expected.reason)
 
 
 def test_auto_mode() -> None:

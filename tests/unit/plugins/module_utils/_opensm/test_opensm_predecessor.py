@@ -236,7 +236,7 @@ def test_a_broadcast_group_does_not_go_without_a_word() -> None:
 @pytest.mark.parametrize(
     ("before", "members", "lost"),
     [
-        ("ALL=full", [{"keyword": "ALL", "membership": "limited"}], ["partition storage ALL"]),
+        ("ALL=full", [{"keyword": "ALL", "membership": "limited"}, {"port_guid": GUID}], ["partition storage ALL"]),
         ("ALL=full, SELF=full", [{"port_guid": GUID}], ["partition storage ALL", "partition storage SELF"]),
         ("ALL=limited, SELF=full", [{"keyword": "ALL"}], []),
         ("ALL=full, ALL_SWITCHES=full", [{"keyword": "ALL_CAS"}], []),
