@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, same, values
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, variable_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, names_rule, parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, MASTER_PRIORITY, SETTINGS
@@ -70,7 +70,7 @@ class Setting(t.NamedTuple):
 
     @property
     def shown(self) -> str:
-        return HIDDEN if is_secret(self.name) else self.value
+        return HIDDEN if looks_secret(self.name) else self.value
 
     def words(self) -> str:
         return "%s: %s (%s)" % (self.name, self.shown, self.source)

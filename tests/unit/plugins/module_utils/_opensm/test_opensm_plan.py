@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
+import subprocess
 import typing as t
 
 import pytest
@@ -258,6 +261,32 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
     assert "StartLimitBurst=6" in UNIT_TEXT and "StartLimitIntervalSec=0" not in UNIT_TEXT
     assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
+
+
+def test_the_unit_waits_for_its_own_port(tmp_path: pathlib.Path) -> None:
+    (line,) = re.findall(r"ExecStart=/bin/sh -c '(.*?)'\n", UNIT_TEXT, re.DOTALL)
+    script = line.replace("\\\n", "\n").replace("$$", "$").replace("%i", "ib").replace("sleep 2", "exit 9")
+    script = script.replace("/sys/class", str(tmp_path)).replace("/etc/", "%s/etc/" % tmp_path).replace("exec /usr/sbin/opensm", "exec echo")
+
+    def start() -> int:
+        return subprocess.run(["sh", "-c", script], check=False, capture_output=True).returncode
+
+    files = {INSTANCE.path("opensm.conf")[1:]: "guid 0x00000000001000ab\nsm_priority 14\n"}
+    umads = {"umad0": ("mlx5_0", "fe80:0000:0000:0000:0000:0000:0010:0009"), "umad1": ("mlx5_1", "fe80:0000:0000:0000:0000:0000:0010:00AB")}
+    for name, (device, gid) in umads.items():
+        files.update({"infiniband/%s/ports/1/gids/0" % device: gid + "\n"})
+        files.update({"infiniband_mad/%s/ibdev" % name: device + "\n", "infiniband_mad/%s/port" % name: "1\n"})
+    for path, text in files.items():
+        if not path.startswith("infiniband_mad/"):
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+    assert start() == 9
+    # The device of another port comes first.
+    for name in umads:
+        (tmp_path / "infiniband_mad" / name).mkdir(parents=True)
+        for file in ("ibdev", "port"):
+            (tmp_path / "infiniband_mad" / name / file).write_text(files["infiniband_mad/%s/%s" % (name, file)])
+        assert start() == (9 if name == "umad0" else 0)
 
 
 def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:

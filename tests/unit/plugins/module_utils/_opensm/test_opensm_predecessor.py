@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, outline, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
@@ -116,6 +117,31 @@ def refused_of(wanted: Wanted, found: Found) -> Refused:
 )
 def test_arguments_are_keys(arguments: str, keys: dict[str, str]) -> None:
     assert keys_of(arguments.split()) == keys
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ("--ufm 1 --smkey 0xc0ffee", "--ufm 1 --smkey (hidden)"),
+        ("--ufm --smk=0xc0ffee", "--ufm --smk=(hidden)"),
+        ("--ufm --cc_key 0xc0ffee -g 0x1", "--ufm --cc_key (hidden) -g 0x1"),
+        ("--ufm -k 0xc0ffee", "--ufm -k (hidden)"),
+        ("--ufm -Bk0xc0ffee", "--ufm -Bk(hidden)"),
+        ("--ufm_password=0xc0ffee --mkey 0xc0ffee", "--ufm_password=(hidden) --mkey (hidden)"),
+        ("-B 0xc0ffee", "(hidden)"),
+    ],
+)
+def test_an_unknown_command_line_shows_no_secret(arguments: str, shown: str) -> None:
+    assert keys_of(arguments.split()) == {UNKNOWN: shown}
+
+
+def test_a_secret_under_an_unknown_name_is_not_shown() -> None:
+    found = Found(predecessors=(Predecessor("x", {"smkey": ("12648430",), "vendor_token": ("12648430",), "m_key_lookup": ("FALSE",)}),))
+    refused = refused_of(Wanted((INSTANCE,)), found)
+    assert names(refused) == ["smkey", "vendor_token", "m_key_lookup"] and "m_key_lookup: FALSE" in refused.msg
+    assert "12648430" not in str((refused.msg, refused.details, found.public()))
+    (problem, _other) = problems({"smkey": "12648430", "sm_keyy": "12648430"}, {})
+    assert "12648430" not in str((problem, _other))
 
 
 def test_partitions_of_others() -> None:
