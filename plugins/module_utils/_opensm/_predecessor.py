@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, same, values
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, variable_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, parse_template, problems, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, names_rule, parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, MASTER_PRIORITY, SETTINGS
@@ -161,6 +161,15 @@ def _record(found: Found, fabric: str) -> Predecessor | None:
     return Predecessor(conf, values(text) if text != HIDDEN else {}, found.files.get(partitions, ""), partitions, runs=False)
 
 
+def fit(instance: Instance, template: str) -> tuple[Instance, dict[str, str]]:
+    """The instance with the adopted keys that the installed opensm takes, and the others with their values, as they may be shown."""
+    options = parse_template(template)
+    adopted = {key: own[0] if len(own) == 1 else list(own) for key, own in instance.adopted.items()}
+    wrong = [key for key, value in adopted.items() if template and problems({key: value}, options)]
+    shown = {key: Setting(key, ", ".join(instance.adopted[key]), "").shown for key in wrong}
+    return instance._replace(adopted={key: own for key, own in instance.adopted.items() if key not in wrong}), shown
+
+
 def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> None:
     """Raises Refused for settings that would be lost."""
     if not settings:
@@ -193,7 +202,8 @@ def inherit(wanted: Wanted, found: Found) -> Wanted:
     loose = [predecessor for predecessor in found.predecessors if predecessor.guid not in guids]
     for position, instance in enumerate(wanted.instances):
         # One that is bound to no port that is known here may have been the manager of the first fabric.
-        own = [*filter(None, [_record(found, instance.fabric)]), *(loose if position == 0 else [])]
+        own = [*filter(None, [_record(found, instance.fabric)])]
+        own += [predecessor for predecessor in loose if position == 0 and predecessor.guid not in instance.known.elsewhere]
         own += [predecessor for predecessor in found.predecessors if predecessor.guid == instance.guid]
         left = legacy(own, wanted, instance=instance)
         if wanted.adopt:
@@ -204,7 +214,8 @@ def inherit(wanted: Wanted, found: Found) -> Wanted:
     _require_none(list({setting.name: setting for setting in refused}.values()), adopt=wanted.adopt, here=True)
     ours = {instance.fabric for instance in wanted.instances}
     others = [record for fabric in found.fabrics if fabric not in ours for record in [_record(found, fabric)] if record is not None]
-    # Without an instance here, only a manager that runs is replaced.
-    elsewhere = [*others, *(predecessor for predecessor in loose if predecessor.runs and not wanted.instances)]
+    # Without an instance here, only a manager that runs is replaced. The manager of another fabric is measured by what that one has.
+    served = [not wanted.instances or predecessor.guid in wanted.instances[0].known.elsewhere for predecessor in loose]
+    elsewhere = [*others, *(predecessor for predecessor, other in zip(loose, served) if predecessor.runs and other)]
     _require_none(legacy(elsewhere, wanted, instance=None).settings, adopt=wanted.adopt, here=False)
     return wanted._replace(instances=tuple(instances))

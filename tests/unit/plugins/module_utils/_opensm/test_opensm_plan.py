@@ -10,6 +10,7 @@ import subprocess
 import typing as t
 
 import pytest
+import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
@@ -261,6 +262,44 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
     assert "StartLimitBurst=6" in UNIT_TEXT and "StartLimitIntervalSec=0" not in UNIT_TEXT
     assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
+
+
+def test_the_package_stays_on_record_until_it_is_removed() -> None:
+    found = Found(recorded=(PACKAGE, "opensm.service"), masked=("opensm.service",))
+    (record,) = plan(ABSENT._replace(package_installed=True), found).about(Kind.FILE)
+    assert (record.subject, record.after.splitlines()[-1]) == (RECORD, PACKAGE)
+    assert not plan(ABSENT._replace(package_installed=True), Found(recorded=(PACKAGE,)))
+    (record,) = plan(ABSENT, Found(recorded=(PACKAGE,))).about(Kind.FILE)
+    assert record.after == ""
+    # What is not on record was there before.
+    assert not plan(ABSENT._replace(package_installed=True), Found())
+
+
+def tasks(name: str) -> list[dict[str, t.Any]]:
+    text = (pathlib.Path(__file__).resolve().parents[5] / "roles/opensm/tasks" / name).read_text()
+    return t.cast("list[dict[str, t.Any]]", yaml.safe_load(text))
+
+
+def test_the_role_records_the_package_before_it_installs_it_and_forgets_it_afterwards() -> None:
+    running = tasks("running.yml")
+    asked, recorded, installed = (
+        next(index for index, task in enumerate(running) if key(task))
+        for key in (
+            lambda task: task.get("check_mode") is True,
+            lambda task: "ansible.builtin.lineinfile" in task,
+            lambda task: "rdma.ofed.packages" in task and "check_mode" not in task,
+        )
+    )
+    assert asked < recorded < installed
+    # The diagnostics do not count.
+    assert running[asked]["rdma.ofed.packages"]["purposes"] == ["opensm"]
+    assert running[recorded]["when"] == "%s is changed" % running[asked]["register"]
+    assert (running[recorded]["ansible.builtin.lineinfile"]["path"], running[recorded]["ansible.builtin.lineinfile"]["line"]) == (RECORD, PACKAGE)
+    (stopping,) = tasks("take_back.yml")
+    assert stopping["rdma.ofed.opensm"]["package_installed"] is True
+    removal, forgetting = tasks("absent.yml")[-2:]
+    assert removal["rdma.ofed.packages"]["state"] == "absent" and removal["when"] == forgetting["when"] == "opensm_outcome.package_recorded"
+    assert "package_installed" not in forgetting["rdma.ofed.opensm"] and "register" not in forgetting
 
 
 def test_the_unit_waits_for_its_own_port(tmp_path: pathlib.Path) -> None:

@@ -13,11 +13,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, outline, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -288,6 +289,70 @@ def test_the_broadcast_group_that_opensm_makes_without_a_file_counts(root: pathl
     # Without a file of ours, opensm goes on as before.
     assert inherit(Wanted((INSTANCE,)), found) == Wanted((INSTANCE,))
     assert inherit(Wanted(), found) == Wanted()
+
+
+def test_a_manager_of_another_fabric_does_not_count_against_the_declared_one() -> None:
+    other = "0x0000000000100002"
+    found = Found(predecessors=(PREDECESSOR._replace(guid=other, keys={"routing_engine": ("updn",)}),))
+    instance = INSTANCE._replace(partitions="Default=0x7fff,ipoib : ALL=full;\n", known=Known(elsewhere=frozenset([other])))
+    wanted = Wanted((instance,), adopt=True, declared=frozenset(["routing_engine"]), partitions=instance.partitions + DECLARED)
+    assert inherit(wanted._replace(give_up=frozenset(["partition storage mtu", "partition storage"])), found).instances == (instance,)
+    # Nor is it lost unnamed, and what is adopted does not come into another fabric.
+    refused = refused_of(wanted._replace(declared=frozenset(), give_up=frozenset(["partition storage"])), found)
+    assert names(refused) == ["routing_engine"] and "can't keep them" in refused.msg
+    # The same port without a fabric of its own may be on this one.
+    (adopted,) = inherit(wanted._replace(instances=(INSTANCE,), declared=frozenset()), found).instances
+    assert adopted.adopted == {"routing_engine": ("updn",)}
+
+
+def test_the_look_tells_two_fabrics_apart() -> None:
+    other = "0x0000000000100002"
+    found = Found(predecessors=(Predecessor("process 7", {}, PARTITIONS, "/etc/opensm/partitions.conf", other),))
+    site = {"keys": [], "partitions": {"ib": "Default=0x7fff,ipoib : ALL=full;\n", "storage": PARTITIONS}}
+    guids = {"ib": [GUID], "storage": [other]}
+    assert foreseen(found, {}, manages=["ib"], declared=lambda: site, guids=guids) == []
+    assert foreseen(found, {}, manages=["ib", "storage"], declared=lambda: site, guids=guids) == []
+    assert foreseen(found, {}, manages=["ib"], declared=lambda: site) != []
+
+
+def test_what_the_installed_opensm_does_not_take_is_dropped_by_name() -> None:
+    adopted = {"max_wire_smps": ("16",), "ar_mode": ("2",), "sweep_interval": ("often",), "vendor_key": ("4711",)}
+    fitted, misfits = fit(INSTANCE._replace(adopted=adopted), TEMPLATE)
+    assert fitted.adopted == {"max_wire_smps": ("16",)}
+    assert misfits == {"ar_mode": "2", "sweep_interval": "often", "vendor_key": "(hidden)"}
+    ours = "guid 0x0000000000000000\nsubnet_prefix 0xfe80000000000000\nsm_priority 0\nlog_file x\nlog_max_size 0\ndump_files_dir x\nnode_name_map_name x\n"
+    assert "\nmax_wire_smps 16\n" in fitted.conf(TEMPLATE + ours)
+    # Before opensm is installed, nothing is known.
+    assert fit(INSTANCE._replace(adopted=adopted), "")[0].adopted == adopted
+
+
+@pytest.mark.parametrize("end", ["", ".rpmsave", ".rpmorig", ".dpkg-old"])
+@pytest.mark.parametrize("folder", ["/etc/opensm", "/etc/rdma"])
+def test_files_of_a_build_that_was_replaced_count(root: pathlib.Path, folder: str, end: str) -> None:
+    put(root, folder + "/opensm.conf" + end, CONF)
+    put(root, folder + "/partitions.conf" + end, PARTITIONS)
+    (found,) = look(Opensm(), str(root)).predecessors
+    assert (found.runs, found.keys["routing_engine"], found.partitions) == (False, ("updn",), PARTITIONS)
+    assert (found.source, found.partitions_source) == (folder + "/opensm.conf" + end, folder + "/partitions.conf" + end)
+    if end:
+        # The package brings its own files.
+        put(root, "/etc/opensm/opensm.conf", TEMPLATE)
+        put(root, "/etc/opensm/partitions.conf", "Default=0x7fff, ipoib : ALL=full;\n")
+        assert ("updn",) in [predecessor.keys.get("routing_engine") for predecessor in look(Opensm(), str(root)).predecessors]
+    process(root, 7)
+    assert look(Opensm(), str(root)).predecessors[0].runs
+
+
+def test_an_idle_node_starts_no_opensm(root: pathlib.Path) -> None:
+    class Idle(Opensm):
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            raise AssertionError(argv)
+
+    put(root, "/etc/opensm/opensm.conf", CONF)
+    assert look(Idle(), str(root), public=True, manages=False) == Found()
+    # Nor does one that has no files of others.
+    (root / "etc/opensm/opensm.conf").unlink()
+    assert look(Idle(), str(root), public=True) == Found()
 
 
 def test_what_is_adopted_stays_in_later_runs() -> None:
