@@ -10,9 +10,9 @@ import typing as t
 
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_members
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rolling_batches import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import serial_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import batches, problems

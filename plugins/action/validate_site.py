@@ -20,12 +20,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions impo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER, RESTING
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._site._addresses import claims_of
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, takes_part
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import arguments as given
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks, _members
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
@@ -81,20 +83,33 @@ class ActionModule(ControllerAction):
         else:
             # One host reports what is wrong with all: a thousand hosts need not repeat it.
             playing = task_vars.get("ansible_play_hosts") or [host]
+            # Unique for the task, and other hosts play in another batch.
+            key = "%s %s" % (self._task._uuid, playing[0])
+            known = None if host == playing[0] else _members.recall(key)
             place = placement(
                 host,
                 groups=task_vars["groups"],
                 hostvars=task_vars["hostvars"],
                 variables=variables,
                 playing=playing if host == playing[0] else None,
+                known=known,
             )
+            if known is None:
+                _members.keep(key, place.members)
             problems += host_problems(variables, facts, place.part != RESTING) + place.own + place.common
             if arguments["foresee"] and not problems:
                 result["refusals"] = _refusals(host, variables, task_vars, place=place)
                 managers = _looks.recall(host, "opensm")
                 result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
+            if not problems:
+                result["addresses"] = [claim._asdict() for claim in claims_of(variables)]
+            notes = distribution_notes(variables, facts)
+            if notes:
+                result["warnings"] = notes
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
-        if problems:
+        if not arguments["fail"]:
+            result["wrong"] = list(dict.fromkeys(str(problem) for problem in problems))
+        elif problems:
             lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)
         return result

@@ -44,4 +44,5 @@ def facts_by_host(hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Callable
 
 def facts_of(task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
     """The `rdma` facts of the host of a task; None where this run has gathered none."""
-    return of_this_run((task_vars.get("ansible_facts") or {}).get("rdma"))
+    facts = task_vars.get("ansible_facts")
+    return of_this_run(facts.get("rdma")) if isinstance(facts, t.Mapping) else None

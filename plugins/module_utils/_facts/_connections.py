@@ -12,6 +12,7 @@ import ipaddress
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import Table
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
@@ -76,9 +77,10 @@ class _Ways:
 def own_ends(variable: str) -> tuple[tuple[str, int, str, int], ...]:
     """`SSH_CONNECTION`, "client port server port", as the ends of a socket on this node. The client's is one where it is this node, as with a relay."""
     words = variable.split()
-    if len(words) != 4 or not (words[1].isdecimal() and words[3].isdecimal()):
+    ports = [decimal(word) for word in words[1::2]]
+    if len(words) != 4 or ports[0] is None or ports[1] is None:
         return ()
-    client, server = (words[0].partition("%")[0], int(words[1])), (words[2].partition("%")[0], int(words[3]))
+    client, server = (words[0].partition("%")[0], ports[0]), (words[2].partition("%")[0], ports[1])
     return (*server, *client), (*client, *server)
 
 

@@ -19,6 +19,8 @@ import ipaddress
 import sys
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+
 # include/net/tcp_states.h. A connection that the peer has closed may still be read from, one that is being closed may have data under way.
 _ESTABLISHED = "01"
 _TCP = (_ESTABLISHED, "04", "08")
@@ -27,6 +29,7 @@ _TCP_LISTEN = "0A"
 _UDP_CLOSE = "07"
 # `enum sctp_state` in include/net/sctp/constants.h: established, and the four of a shutdown, in which data is still delivered.
 _SCTP = ("3", "4", "5", "6", "7")
+_HIGHEST_PORT = 65535
 _FIELDS = 10
 # Clients of DHCP and DHCPv6, and NTP: these bind to each address of the node by themselves, and follow the interfaces.
 _FOLLOWING = (68, 123, 546)
@@ -77,7 +80,7 @@ def _address(word: str, byteorder: str) -> str:
 
 def _end(field: str, byteorder: str) -> tuple[str, int]:
     address, _colon, port = field.partition(":")
-    return _address(address, byteorder), int(port, 16)
+    return _address(address, byteorder), hexadecimal(port, 0)
 
 
 def _is_of_interface(address: str) -> bool:
@@ -126,9 +129,10 @@ def parse_sctp(text: str) -> tuple[Socket, ...]:
     for line in text.splitlines():
         left, arrow, right = line.partition("<->")
         fields = left.split()
-        if not arrow or len(fields) < 14 or fields[4] not in _SCTP or not (fields[11].isdecimal() and fields[12].isdecimal()):
+        if not arrow or len(fields) < 14 or fields[4] not in _SCTP:
             continue
         ends = _addresses(fields[13:]), _addresses(right.split())
-        if all(ends) and max(len(fields[11]), len(fields[12])) <= 5:
-            found.append(Socket("sctp", ends[0], int(fields[11]), ends[1], int(fields[12]), fields[10]))
+        local, remote = decimal(fields[11]), decimal(fields[12])
+        if all(ends) and local is not None and remote is not None and max(local, remote) <= _HIGHEST_PORT:
+            found.append(Socket("sctp", ends[0], local, ends[1], remote, fields[10]))
     return tuple(found)

@@ -42,6 +42,13 @@ Facts = t.Callable[[str], t.Optional[t.Mapping[str, t.Any]]]
 """The `rdma` facts of a host; None where this run has gathered none."""
 
 
+def _settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> t.Mapping[str, t.Any]:
+    """What is declared for one fabric. It may not have been validated: a play can be run without the validation of the site."""
+    declared = variables.get("opensm_fabrics")
+    settings = declared.get(fabric) if isinstance(declared, t.Mapping) else None
+    return settings if isinstance(settings, t.Mapping) else {}
+
+
 def guids_of(fabric: str, host: str, hostvars: Hostvars, *, facts: Facts) -> list[str]:
     """The port GUIDs of a host on a fabric, from its facts: all of them where it does not declare which ports are on it."""
     return [str(guid) for guid in port_guids({}, facts(host), fabrics_of(hostvars[host]).get(fabric, ()))]
@@ -49,7 +56,7 @@ def guids_of(fabric: str, host: str, hostvars: Hostvars, *, facts: Facts) -> lis
 
 def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Facts, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
     """partitions.conf of one fabric, "" where none are declared, and the members that it lacks. Raises InvalidInput."""
-    settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
+    settings = _settings_of(variables, fabric)
     own = "partitions" in settings
     declared = settings["partitions"] if own else variables.get("opensm_partitions")
     if not declared:
@@ -64,7 +71,7 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Fac
             guids[str(host)] = port_guids(hostvars[host], facts(host), fabrics[fabric])
     named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
     where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
-    inventory = Inventory(named, guids, elsewhere)
+    inventory = Inventory(named, guids, frozenset(elsewhere))
     text = render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
     return text, absentees(declared, inventory)
 
@@ -86,7 +93,7 @@ def declared_for(host: str, groups: Groups, hostvars: Hostvars) -> dict[str, t.A
         if fabric in designated:
             own = hostvars[designated[fabric]]
             variables = {name: own[name] for name in _DECLARING if name in own}
-            settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
+            settings = _settings_of(variables, fabric)
             keys.update(dict.fromkeys(declared_keys({name[len("opensm_") :]: value for name, value in variables.items()})))
             keys.update({"subnet_prefix": None} if settings.get("subnet_prefix") else {})
             texts[fabric] = outline(settings.get("partitions", variables.get("opensm_partitions")))

@@ -14,6 +14,7 @@ import tempfile
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF
@@ -44,7 +45,7 @@ WANTS = SYSTEMD + "/multi-user.target.wants"
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
 _OWN = re.compile(r"^rdma-opensm@.+\.service$")
 # Replacing a stack removes program and libraries, and a process goes on with what it has in memory.
-_LIBRARIES = re.compile(r"/lib(opensm|osm|ib)[^/\n]*\.so[^/\n]* \(deleted\)$", re.MULTILINE)
+_LIBRARIES = ("libopensm", "libosm", "libib")
 _DELETED = " (deleted)"
 
 
@@ -62,18 +63,23 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     own = link_name(proc, "self/ns/pid")
     found = []
     for pid in entries(proc):
-        if not pid.isdigit() or attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
+        if decimal(pid) is None or attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
             continue
         slices = re.split(r"[/\n]", attribute(proc, pid, "cgroup"))
         if not any(unit in slices for unit in units):
-            found.append(int(pid))
+            found.append(decimal(pid, 0))
     return tuple(sorted(found))
+
+
+def _maps_replaced(text: str) -> bool:
+    names = (line.rpartition("/")[2] for line in text.splitlines() if line.endswith(_DELETED))
+    return any(name.startswith(_LIBRARIES) and ".so" in name for name in names)
 
 
 def _runs_replaced(pid: int, root: str) -> bool:
     """Whether the program of a process, or one of its libraries of the RDMA stack, has been removed from the disk."""
     place = below(root, "/proc/%d" % pid)
-    return link_name(place, "exe").endswith(_DELETED) or _LIBRARIES.search(attribute(place, "maps")) is not None
+    return link_name(place, "exe").endswith(_DELETED) or _maps_replaced(attribute(place, "maps"))
 
 
 def _read_template(run: Runner) -> str:

@@ -51,9 +51,9 @@ _FORMS: t.Mapping[str, str] = {
 # In comments of the template: "[off|local|loopback]", "Values are both, out, in and off", "Supported engines: minhop, updn".
 _BRACKETS = re.compile(r"\[([A-Za-z]\w*(?:\|\w+)+)\]")
 _VALUES = re.compile(r"Values are ([a-z]+(?:, [a-z]+)* and [a-z]+)(?: |\Z)")
-_ENGINES = re.compile(r"Supported engines: ([\w-]+(?:, *[\w-]+)*)")
+_ENGINES = re.compile(r"Supported engines: ([\w-]+ *(?:, *[\w-]+ *)*)")
 # A vendor's list: "dfsssp (EXPERIMENTAL), ar_updn (AR)".
-_REMARK = re.compile(r" *\([A-Z]+\)")
+_REMARK = re.compile(r"\([A-Z]+\)")
 
 # Understood by opensm, and not listed in its template.
 _MORE_CHOICES = {"routing_engine": ("no_fallback",)}
@@ -155,7 +155,10 @@ def parse_template(text: str) -> dict[str, Option]:
     for line in text.splitlines():
         found = split(line)
         if found is None:
-            comment = [*comment, line.strip("# \t")] if line.startswith("#") else []
+            if line.startswith("#"):
+                comment.append(line.strip("# \t"))
+            else:
+                comment = []
             continue
         key, value = found
         options[key] = Option(key, value, *_kind(key, value, " ".join(comment)))

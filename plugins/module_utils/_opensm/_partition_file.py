@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import pkey_base
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS
 
@@ -88,7 +89,7 @@ def _rank(membership: str) -> int:
 def _pairs(text: str) -> list[tuple[str, str]]:
     pairs = []
     # Lines of multicast groups have no comma between them.
-    for word in re.split(r"[,\s]+", re.sub(r"\s*=\s*", "=", text)):
+    for word in re.split(r"[,\s]+", "=".join(part.strip() for part in text.split("="))):
         if word:
             key, _sign, value = word.partition("=")
             pairs.append((key, value))
@@ -96,10 +97,8 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _normal(value: str) -> str:
-    try:
-        return str(int(value, 0))
-    except ValueError:
-        return value.lower()
+    found = integer(value)
+    return value.lower() if found is None else str(found)
 
 
 def _rule(statement: str) -> Rule | None:

@@ -18,7 +18,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, definition
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
     DEFAULT_PKEY,
@@ -66,7 +66,7 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
         return tuple(normal_guid(guid) for guid in declared if is_guid(guid))
     return tuple(
         port["port_guid"]
-        for port in (facts or {}).get("ports", ())
+        for port in rows_of(facts, "ports")
         if port.get("link_layer") == "InfiniBand" and is_guid(port.get("port_guid")) and (not ports or is_named(port, ports))
     )
 

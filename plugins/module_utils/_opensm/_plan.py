@@ -13,7 +13,6 @@ the run.
 from __future__ import annotations
 
 import posixpath
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
@@ -47,7 +46,8 @@ def _yes(value: bool) -> str:
 
 def _packaged(unit: str) -> str:
     """The unit file of a packaged unit: `opensm@.service` for `opensm@0x1.service`."""
-    return re.sub(r"@.*\.", "@.", unit)
+    name, instance, rest = unit.partition("@")
+    return "%s@.%s" % (name, rest.rpartition(".")[2]) if instance and "." in rest else unit
 
 
 def _masks(found: Found, stay: t.Collection[str]) -> list[Change]:

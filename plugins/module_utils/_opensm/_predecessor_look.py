@@ -12,6 +12,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import CONFIG, keys_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
@@ -55,7 +56,8 @@ def _predecessor(root: str, name: str, *, arguments: t.Mapping[str, str], folder
     default = ["%s/%s" % (place, _PARTITIONS) for place in _folders(template)]
     partitions = choose([os.path.normpath(os.path.join(folder, named))] if named not in (UNSET, "") else default)
     guid = keys.get("guid", ("",))[-1]
-    guid = hex(int(guid)) if guid.isdigit() else guid
+    digits = decimal(guid)
+    guid = guid if digits is None else hex(digits)
     defaults = values(template)
     return Predecessor(
         source=", ".join(filter(None, [name, conf])),

@@ -45,6 +45,7 @@ MASTER_PRIORITY = "master_sm_priority"
 # Units of packages: distributions have the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
+# openibd may unload a driver that an initramfs has brought, so it comes first.
 # The process stays in the foreground, so systemd sees it end. A driver can come late, so opensm is only started once
 # there is its own port: each start without it would count towards the limit.
 # One that ends again and again stays down: with each start it would take the fabric back from the standby.
@@ -56,7 +57,7 @@ UNIT_TEXT = (
 [Unit]
 Description=InfiniBand subnet manager of fabric %i
 Documentation=man:opensm(8)
-After=rdma-hw.target network-pre.target
+After=openibd.service rdma-load-modules@rdma.service rdma-load-modules@infiniband.service rdma-hw.target network-pre.target
 Before=network.target remote-fs-pre.target
 StartLimitIntervalSec=300
 StartLimitBurst=6

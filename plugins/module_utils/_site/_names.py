@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import difflib
+import string
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
@@ -69,7 +70,7 @@ def _behind_near_prefix(name: str) -> str:
     """The variable that is meant where the prefix itself is misspelt, as in `ipoip_interfaces`."""
     for prefix, names in KNOWN.items():
         # Nearly all names of a site end here: this runs on each of them, for each host. A digit is meant: ipoib2_interfaces.
-        if name[0] != prefix[0] or any(letter.isdigit() for letter in name[: len(prefix) + 1]):
+        if name[0] != prefix[0] or any(letter in string.digits for letter in name[: len(prefix) + 1]):
             continue
         for length in (len(prefix) - 1, len(prefix), len(prefix) + 1):
             head, rest = name[:length], name[length:]

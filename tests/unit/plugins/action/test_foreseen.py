@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 import re
@@ -36,6 +37,9 @@ IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 FOREIGN = "/etc/systemd/network/10-ib.network configures ib0"
 
 
+_UUIDS = itertools.count()
+
+
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path / "controller"))
@@ -47,10 +51,10 @@ def looked(node: FakeNode, variables: t.Mapping[str, t.Any], host: str = "node1"
     _looks.keep(host, json.loads(json.dumps({"ipoib": encode(found)})))
 
 
-def run(plugin: t.Any, arguments: dict[str, t.Any], **task_vars: t.Any) -> dict[str, t.Any]:
+def run(plugin: t.Any, arguments: dict[str, t.Any], uuid: str = "", **task_vars: t.Any) -> dict[str, t.Any]:
     templar = mock.Mock()
     templar.template = lambda value: value
-    task: t.Any = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments)
+    task: t.Any = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments, _uuid=uuid or str(next(_UUIDS)))
     found = plugin.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), templar, mock.Mock())
     found._execute_module = mock.Mock(side_effect=AssertionError("no node is visited"))
     result: dict[str, t.Any] = found.run(
@@ -205,6 +209,85 @@ def test_equal_refusals_are_told_once_and_end_the_run() -> None:
     assert message({}) == ""
 
 
+WRONG = "fabric is 3; allowed: a name"
+
+
+def judged(capsys: pytest.CaptureFixture[str], **registered: dict[str, t.Any]) -> tuple[dict[str, t.Any], str]:
+    hostvars = {host: {"rdma_site": own} for host, own in registered.items()}
+    result = run(refusal_table, {}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    return result, capsys.readouterr().out
+
+
+def test_wrong_input_is_one_list_for_all_hosts(capsys: pytest.CaptureFixture[str]) -> None:
+    result, printed = judged(capsys, node1={"wrong": [WRONG]}, node2={"wrong": [WRONG, "x is 1"]}, node3={"wrong": [], "refusals": ["no"]})
+    assert result["failed"] is True
+    assert result["msg"] == "invalid input, nothing was changed. node[1-2]: %s; node2: x is 1; refused, nothing was changed on any host. node3: no" % WRONG
+    assert result["wrong"] == {"node1": [WRONG], "node2": [WRONG, "x is 1"]}
+    assert printed.strip().splitlines()[1:] == ["  node[1-2]: %s" % WRONG, "  node2: x is 1", "  node3: no"]
+
+
+def test_the_input_of_a_host_fails_its_task_unless_the_table_does() -> None:
+    own = {"inventory_hostname": "node2", "ansible_facts": {}, "fabric": 3}
+    assert run(validate_site, {}, **own)["problems"][0].startswith("node2: fabric is 3")
+    result = run(validate_site, {"fail": False}, **own)
+    assert ("failed" in result, "problems" in result, result["wrong"][0][:11]) == (False, False, "fabric is 3")
+
+
+def claims(host: str, **variables: t.Any) -> dict[str, t.Any]:
+    return run(validate_site, {"fail": False}, inventory_hostname=host, ansible_facts={}, **variables)
+
+
+def test_an_address_of_two_hosts_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    both = {host: claims(host, ipoib_interfaces=IB0) for host in ("node1", "node2")}
+    other = claims("node3", ipoib_interfaces=[{"name": "ib0", "addresses": ["10.20.0.3/24"]}])
+    result, _printed = judged(capsys, **both, node3=other)
+    assert result["msg"].endswith(
+        "node[1-2]: ipoib_interfaces[0].addresses[0] is '10.20.0.1/24'; allowed: an address that no other host has (node[1-2] declare it)"
+    )
+    assert set(result["wrong"]) == {"node1", "node2"}
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"ipoib_interfaces": [{"name": "ib0", "addresses": ["10.20.0.2/24"]}]},
+        {"ipoib_interfaces": IB0, "fabric": "storage", "opensm_state": "unmanaged"},
+        {"ipoib_interfaces": IB0, "ipoib_state": "absent"},
+        {"ipoib_interfaces": [{**IB0[0], "state": "absent"}]},
+        {"ipoib_interfaces": [{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.20.0.1/24"]}]},
+    ],
+)
+def test_addresses_that_do_not_meet_may_be_equal(variables: dict[str, t.Any], capsys: pytest.CaptureFixture[str]) -> None:
+    result, _printed = judged(capsys, node1=claims("node1", ipoib_interfaces=IB0), node2=claims("node2", **variables))
+    assert "failed" not in result
+
+
+def test_addresses_of_the_link_may_be_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    local = [{"name": "ib0", "addresses": ["fe80::1/64"]}]
+    result, _printed = judged(capsys, **{host: claims(host, ipoib_interfaces=local) for host in HOSTS})
+    assert "failed" not in result
+
+
+def test_a_bond_of_children_is_in_their_partition(capsys: pytest.CaptureFixture[str]) -> None:
+    """So its address is that of a child on the same partition of another host."""
+    ports: list[dict[str, t.Any]] = [{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8001}]
+    bond = [*ports, {"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0.8001"]}}]
+    child = [{"name": "ib0"}, {"parent": "ib0", "pkey": 1, "addresses": ["10.20.0.1/16"]}]
+    result, _printed = judged(capsys, node1=claims("node1", ipoib_interfaces=bond), node2=claims("node2", ipoib_interfaces=child))
+    assert set(result["wrong"]) == {"node1", "node2"}
+
+
+CENTOS = {"family": "RedHat", "id": "centos", "version": "9", "name": "CentOS Stream 9"}
+
+
+def test_a_distribution_that_is_served_untested_is_named_in_a_warning() -> None:
+    own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": CENTOS})}}
+    (warning,) = run(validate_site, {}, **own)["warnings"]
+    assert warning.startswith("CentOS Stream 9 (ID=centos, VERSION_ID=9) was not tested.")
+    listed = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {**CENTOS, "id": "rocky"}})}}
+    assert "warnings" not in run(validate_site, {}, **listed)
+
+
 def test_what_was_looked_at_is_kept_or_forgotten() -> None:
     _looks.keep("node1", {"ipoib": 1})
     table({"node1": []})
@@ -220,6 +303,24 @@ def test_the_options_are_those_that_the_role_hands_over(name: str) -> None:
     concern = CONCERNS[name]
     assert {option: concern.elsewhere.get(option, "%s_%s" % (name, option)) for option in passed} == passed
     assert set(concern.elsewhere.values()) <= set(_site.VARIABLES)
+
+
+@pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify", "remove"])
+def test_a_playbook_without_hosts_fails(playbook: str) -> None:
+    """Ansible itself skips plays without hosts and reports success."""
+    first, *_others = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
+    assert (first["hosts"], first["tags"]) == ("localhost", ["always"])
+    assert first["tasks"][0]["ansible.builtin.import_tasks"] == "shared/need_hosts.yml"
+
+
+@pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify"])
+def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
+    plays = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
+    tasks = [task for play in plays for task in play.get("tasks", ())]
+    (at,) = (index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
+    assert (tasks[at]["rdma.ofed.validate_site"]["fail"], tasks[at]["register"]) == (False, "rdma_site")
+    assert "rdma.ofed.refusal_table" in tasks[at + 1]
+    assert tasks[at + 1]["run_once"] is tasks[at + 1]["any_errors_fatal"] is True
 
 
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot"])
@@ -257,3 +358,39 @@ def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pat
         looked(node, {"ipoib_interfaces": interfaces})
         (refusal,) = foresee(ipoib_interfaces=interfaces)
         assert refusal.startswith("/%s configures %s;" % (path, interfaces[0]["name"]))
+
+
+class Counted(t.Dict[str, t.Any]):
+    """The variables of all hosts; counts how often those of one are taken."""
+
+    taken = 0
+
+    def __getitem__(self, host: str) -> t.Any:
+        self.taken += 1
+        return super().__getitem__(host)
+
+
+def taken_by(count: int) -> int:
+    """How often variables of other hosts are read where all of so many hosts may run a subnet manager."""
+    hosts = ["node%d" % number for number in range(count)]
+    hostvars = Counted({host: {"opensm_rank": number} for number, host in enumerate(hosts)})
+    for number, host in enumerate(hosts):
+        given = {"groups": {"rdma": hosts, "opensm": hosts}, "hostvars": hostvars, "ansible_play_hosts": hosts, "opensm_rank": number}
+        result = run(validate_site, {}, uuid="one", inventory_hostname=host, ansible_facts={}, **given)
+        assert result["designated_host"] == "node0" and result["designated"] == (number == 0)
+    return hostvars.taken
+
+
+def test_the_members_are_read_once_for_all_hosts() -> None:
+    assert taken_by(40) <= 5 * taken_by(10)
+
+
+def test_another_task_reads_them_again() -> None:
+    found = []
+    for uuid, rank in (("one", 1), ("two", 3)):
+        hostvars = {"node1": {"opensm_rank": rank}, "node2": {"opensm_rank": 2}, "node3": {}}
+        groups = {"rdma": HOSTS, "opensm": HOSTS[:2]}
+        for host in HOSTS[:2]:
+            result = run(validate_site, {}, uuid=uuid, inventory_hostname=host, ansible_facts={}, groups=groups, hostvars=hostvars, **hostvars[host])
+        found.append(result["designated_host"])
+    assert found == ["node1", "node2"]

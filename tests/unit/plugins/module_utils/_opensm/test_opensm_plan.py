@@ -262,6 +262,9 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
     assert "StartLimitBurst=6" in UNIT_TEXT and "StartLimitIntervalSec=0" not in UNIT_TEXT
     assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
+    # The driver is the installed one, and loaded, before opensm opens it.
+    (after,) = [line.split("=")[1].split() for line in UNIT_TEXT.splitlines() if line.startswith("After=")]
+    assert {"openibd.service", "rdma-load-modules@rdma.service", "rdma-load-modules@infiniband.service"} < set(after)
 
 
 def test_the_package_stays_on_record_until_it_is_removed() -> None:
