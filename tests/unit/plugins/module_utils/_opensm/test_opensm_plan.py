@@ -164,7 +164,8 @@ def test_less_tells_whether_a_resting_host_has_anything_to_do(found: Found, name
     found = found._replace(node_names=names, template="secret", files=dict.fromkeys(found.files, "sm_key 0xsecret\n"))
     for wanted in (Wanted(), ABSENT):
         assert bool(plan(wanted, found.public())) == bool(plan(wanted, found))
-    assert "secret" not in str(found.public())
+    # The made-up texts of predecessors may have any word.
+    assert "secret" not in str(found._replace(predecessors=()).public())
 
 
 @given(founds)
