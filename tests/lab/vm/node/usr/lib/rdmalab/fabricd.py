@@ -43,8 +43,8 @@ _CLIENT = struct.Struct("=III32s")
 _LENGTH = struct.Struct(">H")
 _MAGIC = 0xDEADBEEF
 ERROR, CONNECT, GET_PORTINFO, SET_ISSM, GET_PKEYS, REGISTRATIONS = 0, 1, 8, 9, 10, 100
-UNPLUGGED = bytes(8) + b"\xfe\x80" + bytes(22) + b"\x01\x20" + bytes(30)
-"""PortInfo of a port that nothing is at the other end of: Down, Polling."""
+UNPLUGGED = bytes(32) + b"\x01\x20" + bytes(30) + b"\xff\xff"
+"""PortInfo and P_Keys of a port that nothing is at the other end of: Down, Polling."""
 
 
 class Record(t.NamedTuple):
