@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shlex
 import typing as t
 
 from ansible.plugins.action import ActionBase
@@ -84,4 +85,17 @@ class ActionModule(ActionBase):
         answer: dict[str, t.Any] = (
             action.run(task_vars=task_vars) if action else self._execute_module(module_name=manager.action, module_args=options, task_vars=task_vars)
         )
+        if answer.get("failed") and self._task.check_mode and arguments["state"] == "present":
+            return self._tried(manager, names) or answer
         return answer
+
+    def _tried(self, manager: Manager, names: list[str]) -> dict[str, t.Any]:
+        """What the package manager itself foretells; empty where it can't.
+
+        The module for apt needs python3-apt. It installs that where it is missing, which it may not do in check mode.
+        """
+        if not manager.simulates:
+            return {}
+        line = " ".join(["LC_ALL=C", *map(shlex.quote, (*manager.add, manager.trial, *names))])
+        said = self._low_level_execute_command(line)
+        return {} if said["rc"] else {"changed": manager.would_install(said["stdout"])}

@@ -47,9 +47,15 @@ class ActionModule(ActionBase):
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
         host = str(task_vars.get("inventory_hostname", ""))
+        # Facts that are for another host may be known from that one.
+        owner = self._task.delegate_to if self._task.delegate_to and self._task.delegate_facts else host
         arguments = dict(self._task.args)
         reuse = boolean(plain(arguments.get("reuse", False)), strict=False)
-        found = facts_of(task_vars)
+        variables = task_vars
+        if owner != host:
+            # `get` of HostVars returns something undefined for an unknown host.
+            variables = task_vars["hostvars"][owner] if owner in task_vars["hostvars"] else {}  # noqa: SIM401
+        found = facts_of(variables)
         if reuse and found is not None and set(plain(arguments.get("gather", OPTIONS["gather"]["default"]))) <= set(found):
             result.update(changed=False, skipped=True, skip_reason="this run has gathered the facts")
             return result
@@ -57,7 +63,7 @@ class ActionModule(ActionBase):
         if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
             arguments["look"] = {name: dict(hints(self._variables(task_vars, names))) for name, (hints, names) in _HINTS.items()}
         # Whatever was kept is older than what is found now.
-        _looks.forget(host)
+        _looks.forget(str(owner))
         answer = self._execute_module(module_name="rdma.ofed.rdma_facts", module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
         looks = answer.pop("look", None)
         if looks and not self._task.delegate_to:

@@ -43,7 +43,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: C(partitions) has the text of a file for each fabric, C(node_names) the HCAs of each host, C(port_guids) its port GUIDs.
+  description:
+    - C(partitions) has the text of a file for each fabric, C(absent_members) the members whose ports are not known, which it lacks.
+    - C(node_names) has the HCAs of each host, C(port_guids) its port GUIDs.
   type: dict
 """
 
@@ -64,10 +66,15 @@ def opensm_data(
 ) -> dict[str, t.Any]:
     """Partitions and names for the subnet managers of `fabrics`; invalid partitions are an error."""
     try:
-        texts = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, variables=plain(dict(variables))) for fabric in fabrics}
+        found = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, variables=plain(dict(variables))) for fabric in fabrics}
     except RdmaError as exc:
         raise AnsibleFilterError(exc.msg) from exc
-    return {"partitions": texts, "node_names": names_of(hosts, hostvars), "port_guids": port_guids_of({*hosts, *groups.get("opensm", ())}, hostvars)}
+    return {
+        "partitions": {fabric: text for fabric, (text, _absentees) in found.items()},
+        "absent_members": [{"fabric": fabric, **absentee._asdict()} for fabric, (_text, absentees) in found.items() for absentee in absentees],
+        "node_names": names_of(hosts, hostvars),
+        "port_guids": port_guids_of({*hosts, *groups.get("opensm", ())}, hostvars),
+    }
 
 
 class FilterModule:

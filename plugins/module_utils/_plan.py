@@ -19,7 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 
 # What a change needs before it is effective, mildest first.
 # "upgrade" is no step of this run: it waits for consent, or for the playbook of that name.
-NEEDS = ("", "interface_bounce", "driver_reload", "device_reset", "reboot", "cold_boot", "upgrade")
+# "restart" is that of a service, which the run does itself.
+NEEDS = ("", "restart", "interface_bounce", "driver_reload", "device_reset", "reboot", "cold_boot", "upgrade")
 
 REBOOTS = ("reboot", "cold_boot")
 
@@ -33,10 +34,14 @@ class Kind(str, enum.Enum):
     """A systemd unit; aspects: `state`, `enabled`, `masked`."""
     PARTITION = "partition"
     """The name of a partition; the aspect is its fabric, the values are its P_Key."""
+    BROADCAST_GROUP = "broadcast_group"
+    """The fabric and the name of a partition, `ib/storage`; aspects: `mtu`, `rate`, `sl`."""
     PROCESS = "process"
     """A process ID; the aspect is the name of its program."""
     INTERFACE = "interface"
     """A network interface; aspects: `name`, `device`, `mode`, `mtu`, `bond`, `addresses`, `routes`, `state`."""
+    RDMA_DEVICE = "rdma_device"
+    """An RDMA device of an adapter; the aspect is its `name`, which is to follow a policy: the values are the name and the policy."""
     RDMA_LINK = "rdma_link"
     """A software RDMA device."""
     MODULE = "module"

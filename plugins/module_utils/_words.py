@@ -30,8 +30,10 @@ _SUBJECTS: t.Mapping[str, str] = {
     "file": "file {subject}",
     "unit": "service {subject} {aspect}",
     "partition": "partition {subject} of fabric {aspect}",
+    "broadcast_group": "broadcast group of partition {subject} {aspect}",
     "process": "process {aspect} {subject}",
     "interface": "{subject} {aspect}",
+    "rdma_device": "RDMA device {subject} {aspect}",
     "rdma_link": "link {subject} {aspect}",
     "module": "module {subject} {aspect}",
     "parameter": "module option {subject} {aspect}",
@@ -65,6 +67,7 @@ _ASPECTS: t.Mapping[tuple[str, str], str] = {
 
 # Values that are tokens, by kind and aspect.
 _VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
+    ("rdma_device", "name"): {"kernel": "a name of its driver", "persistent": "a name by its place"},
     ("unit", "state"): {
         "reload": "running, files to be read again",
         "restart": "running with other settings",

@@ -188,7 +188,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_reload i
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, release=platform.release(), environ=os.environ, pid=os.getpid()))
+    answer(OPTIONS, lambda module, run: converge(module, run, release=platform.release(), environ=os.environ, pid=os.getpid()), root=True)
 
 
 if __name__ == "__main__":

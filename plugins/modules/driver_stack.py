@@ -75,7 +75,7 @@ options:
   packages:
     description:
       - The package set of MLNX_OFED, for example V(all), V(basic), V(hpc), V(guest), V(hypervisor), V(kernel-only) or
-        V(user-space-only); V(all) is the default.
+        V(user-space-only); V(all) is the default. With C(-user-only) at its end, as in V(basic-user-only), it is the part of a set in user space.
       - The profile of DOCA, V(doca-ofed) (the default), V(doca-all), V(doca-networking), V(doca-roce) or V(doca-host-basic).
     type: str
   installer_options:
@@ -83,6 +83,7 @@ options:
       - Further options of C(mlnxofedinstall), as it spells them, each with what stands after it, as in V(--kernel 5.10.0-28-amd64).
       - Options that the release does not know are refused, and the message names the nearest one that it knows. The installer
         itself would interpret a misspelt C(--without-...) as the name of a package.
+      - What the tables of the collection do not have for the release is looked for in what the installer of the bundle prints with C(--help).
     type: list
     elements: str
     default: []
@@ -286,7 +287,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._converge import 
 
 
 def main() -> None:
-    answer(OPTIONS, converge)
+    answer(OPTIONS, converge, root=True)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ attributes:
 options:
   ports:
     description:
-      - The ports that must be C(ACTIVE) and C(LinkUp), in the notation of C(rdma link), such as V(mlx5_0/1).
+      - The ports that must be C(ACTIVE) and C(LinkUp), by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and
+        number, such as V(mlx5_0/1).
       - With an empty list, the ports under O(interfaces).
     type: list
     elements: str
@@ -70,6 +71,12 @@ options:
     type: list
     elements: str
     default: []
+  device_names:
+    description:
+      - How the RDMA devices of adapters must be named, as in O(rdma.ofed.kernel_modules#module:device_names). V(unmanaged) does not check.
+    type: str
+    choices: [unmanaged, kernel, persistent]
+    default: unmanaged
   ofed_source:
     description:
       - The source of the RDMA stack, as in O(rdma.ofed.driver_stack#module:source), or V(inbox) for that of the distribution. V(none) does
@@ -120,7 +127,7 @@ options:
     type: str
     default: ib
   fabric_ports:
-    description: The ports that are on O(fabric), for a node on several fabrics. With an empty list, all of its ports.
+    description: The ports that are on O(fabric), for a node on several fabrics, named as in O(ports). With an empty list, all of its ports.
     type: list
     elements: str
     default: []
@@ -142,8 +149,8 @@ options:
   designated_host:
     description:
       - The host that must run the master subnet manager.
-      - Other nodes recognise it by O(designated_guids) where they are given, else by its node description, which C(rdma-ndd)
-        sets to the host name.
+      - Other nodes recognise it by O(designated_guids) where they are given, whatever its node description is. Else they recognise it by the
+        node description, which C(rdma-ndd) sets to the host name.
     type: str
     default: ""
   designated_names:
@@ -171,7 +178,7 @@ seealso:
 EXAMPLES = r"""
 - name: Check that the port is up, and that node1 holds the master
   rdma.ofed.fabric_check:
-    ports: [mlx5_0/1]
+    ports: ["0000:03:00.0/1"]
     designated_host: node1
 
 - name: Check the interface within half a minute
@@ -187,7 +194,7 @@ EXAMPLES = r"""
 
 - name: Collect deviations, and go on
   rdma.ofed.fabric_check:
-    ports: [mlx5_0/1]
+    ports: ["0000:03:00.0/1"]
     subnet_manager: false
     fail: false
   register: outcome

@@ -34,7 +34,7 @@ seealso:
 EXAMPLES = r"""
 - name: Check the node
   rdma.ofed.fabric_check:
-    ports: [mlx5_0/1]
+    ports: ["0000:03:00.0/1"]
     fail: false
   register: outcome
 

@@ -44,8 +44,8 @@ options:
         type: str
       pci:
         description:
-          - The PCI address of a single-port adapter, such as V(0000:03:00.0). It identifies the interface as the port
-            GUID does.
+          - The PCI address of the adapter, such as V(0000:03:00.0), with the number of the port where it has several,
+            V(0000:03:00.0/2). It identifies the interface as the port GUID does.
         type: str
       bond:
         description:
@@ -287,7 +287,7 @@ reasons:
   returned: success
   type: list
   elements: str
-  sample: ["ib0: MTU 4092 is declared, and the kernel keeps it at 2044, the broadcast group's; the subnet manager's partition must offer mtu=5 (4096 bytes)"]
+  sample: ["ib0: MTU 4092 is declared, and the kernel keeps it at 2044, the broadcast group's; the partition needs mtu: 4096 in opensm_partitions"]
 rollback:
   description: The timer that reverts the change, and whether it was stopped in time.
   returned: when a change that disturbs the connection was made, see O(rollback_timeout)
@@ -325,7 +325,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OP
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, Options(**module.params), environ=os.environ))
+    answer(OPTIONS, lambda module, run: converge(module, run, Options(**module.params), environ=os.environ), root=True)
 
 
 if __name__ == "__main__":

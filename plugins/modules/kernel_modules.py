@@ -93,6 +93,16 @@ options:
     description: Whether to keep a copy of C(/etc/rdma/modules/rdma.conf) before it is edited.
     type: bool
     default: false
+  device_names:
+    description:
+      - How udev names the RDMA devices of adapters. V(kernel) keeps the names of the drivers, such as V(mlx5_0).
+        V(persistent) names them by their place, such as V(ibp3s0), as rdma-core does. V(unmanaged) leaves that to the
+        installed stack.
+      - It is a rule in C(/etc/udev/rules.d/60-rdma-persistent-naming.rules), which replaces that of rdma-core. The
+        names are others from the next boot on, and pending until then. A file of others with another rule is refused.
+    type: str
+    choices: [unmanaged, kernel, persistent]
+    default: unmanaged
 notes:
   - In a container the host's kernel owns the modules. The module tries, and fails with the way out where the kernel refuses.
   - On a node with an HCA and udev, the installation of rdma-core loads modules by itself. The module waits for that,
@@ -193,7 +203,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules 
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()))
+    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()), root=True)
 
 
 if __name__ == "__main__":

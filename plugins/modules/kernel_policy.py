@@ -138,7 +138,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_policy i
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()))
+    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()), root=True)
 
 
 if __name__ == "__main__":

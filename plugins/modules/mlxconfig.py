@@ -108,6 +108,13 @@ options:
     description: Whether to set parameters from a container or chroot, where the adapters are those of the host.
     type: bool
     default: false
+  awaiting_firmware:
+    description:
+      - PCI addresses of adapters with firmware in flash that does not run yet, as RV(rdma.ofed.mstflint#module:pending) has them in C(subject).
+      - Parameters that such an adapter does not have yet, and that are like none that it has, are in RV(waiting). Elsewhere they are errors.
+    type: list
+    elements: str
+    default: []
   lock_timeout:
     description: How long to wait for another process of this collection that uses an adapter, in seconds.
     type: int
@@ -143,7 +150,7 @@ EXAMPLES = r"""
 - name: Elements of an array, and a parameter that exists only with another one
   rdma.ofed.mlxconfig:
     devices:
-      - rdma: mlx5_0
+      - pci: "0000:03:00.0"
         parameters:
           HOST_CHAINING_DESCRIPTORS[0..3]: 8
           ADVANCED_PCI_SETTINGS: true
@@ -196,6 +203,11 @@ reasons:
   returned: success
   type: list
   elements: str
+waiting:
+  description: Of RV(pending), the parameters that were not set, because only the firmware of O(awaiting_firmware) may have them. Set them once it runs.
+  returned: success
+  type: list
+  elements: dict
 devices:
   description: The chosen adapters with their declared parameters after the run, or as they would be.
   returned: success
@@ -252,7 +264,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxconfig impor
 
 
 def main() -> None:
-    answer(OPTIONS, converge, runner=ThreadRunner)
+    answer(OPTIONS, converge, root=True, runner=ThreadRunner)
 
 
 if __name__ == "__main__":

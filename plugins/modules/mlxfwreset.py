@@ -85,7 +85,7 @@ EXAMPLES = r"""
 - name: Reset one adapter of a node that was drained before
   rdma.ofed.mlxfwreset:
     state: reset
-    adapters: [mlx5_0]
+    adapters: ["0000:03:00.0"]
     disconnect_rdma_users: true
 
 - name: After a reboot, find what only a cold boot activates
@@ -195,7 +195,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxfwreset impo
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, os.environ), runner=ThreadRunner)
+    answer(OPTIONS, lambda module, run: converge(module, run, os.environ), runner=ThreadRunner, root=True)
 
 
 if __name__ == "__main__":

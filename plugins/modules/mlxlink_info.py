@@ -22,7 +22,9 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.info
 options:
   ports:
-    description: The ports, such as V(mlx5_0/1). The default is all ports of all adapters. Virtual functions have none.
+    description:
+      - The ports, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and number, such as V(mlx5_0/1).
+      - The default is all ports of all adapters. Virtual functions have none.
     type: list
     elements: str
     default: []

@@ -161,7 +161,7 @@ EXAMPLES = r"""
 - name: Go back to an older firmware on one card
   rdma.ofed.mstflint:
     devices:
-      - rdma: mlx5_0
+      - pci: "0000:03:00.0"
     images: /srv/firmware/fw-ConnectX5-rel-16_28_1002-MCX556A-ECA_Ax.bin
     allow_downgrade: true
 
@@ -312,7 +312,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._mstflint import
 
 
 def main() -> None:
-    answer(OPTIONS, converge, runner=ThreadRunner, required_if=[("state", "present", ["images", "versions"], True)])
+    answer(OPTIONS, converge, root=True, runner=ThreadRunner, required_if=[("state", "present", ["images", "versions"], True)])
 
 
 if __name__ == "__main__":

@@ -56,10 +56,11 @@ options:
       priority:
         description: The priority in the election of a master, V(0) to V(15). The highest wins, so it must differ between hosts.
         type: int
-        default: 14
+        default: 13
       port:
         description:
-          - The port to bind to, in the notation of C(rdma link), such as V(mlx5_0/1).
+          - The port to bind to, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and number, such as
+            V(mlx5_0/1).
           - Without this option and O(instances[].port_guid), it is the first port whose link layer is InfiniBand.
         type: str
       port_guid:
@@ -91,6 +92,32 @@ options:
       - The filter P(rdma.ofed.opensm_data#filter) makes it from declared partitions.
     type: dict
     default: {}
+  absent_members:
+    description:
+      - Members of partitions whose port GUIDs are not known, as of hosts that this run does not reach. A host keeps those that the present
+        C(partitions.conf) has for it. Without any, the partition is made without the host. Either is a warning.
+      - The filter P(rdma.ofed.opensm_data#filter) has them.
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      fabric:
+        description: Name of the fabric.
+        type: str
+        required: true
+      pkey:
+        description: The P_Key without the membership bit.
+        type: int
+        required: true
+      host:
+        description: The host of the inventory.
+        type: str
+        required: true
+      membership:
+        description: The membership of its ports.
+        type: str
+        choices: [full, limited, both]
+        required: true
   node_names:
     description:
       - The names of nodes for opensm and the diagnostics, in C(/etc/rdma/ib-node-name-map). Other lines of that file stay.
@@ -219,11 +246,11 @@ EXAMPLES = r"""
   rdma.ofed.opensm:
     instances:
       - fabric: ib
-        port: mlx5_0/1
+        port: "0000:03:00.0/1"
         role: standby
-        priority: 13
+        priority: 12
       - fabric: storage
-        port: mlx5_1/1
+        port: "0000:04:00.0/1"
         subnet_prefix: "0xfe80000000000001"
     known_hosts: "{{ groups['rdma'] }}"
 
@@ -281,6 +308,14 @@ fabrics:
     priority:
       description: As in O(instances[].priority).
       type: int
+    kept_hosts:
+      description: Those of O(absent_members) that keep the ports of an earlier run in their partitions.
+      type: list
+      elements: str
+    missing_hosts:
+      description: Those of O(absent_members) that are in no partition, because their ports are not known.
+      type: list
+      elements: str
     master:
       description:
         - The master of the fabric, with C(port_guid), C(lid), C(priority), and in C(here) whether it is this instance.
@@ -292,8 +327,8 @@ fabrics:
       unit: rdma-opensm@ib.service
       port: mlx5_0/1
       port_guid: "0x7cfe90030016aef1"
-      priority: 14
-      master: {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 14, here: true}
+      priority: 13
+      master: {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 13, here: true}
 """
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
@@ -303,7 +338,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import O
 
 def main() -> None:
     # That none runs here has to be declared: it must not be the result of a forgotten option.
-    answer(OPTIONS, converge, required_if=[("state", "present", ["instances"])])
+    answer(OPTIONS, converge, root=True, required_if=[("state", "present", ["instances"])])
 
 
 if __name__ == "__main__":

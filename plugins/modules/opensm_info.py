@@ -21,15 +21,23 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.info
 options:
   ports:
-    description: The ports to query through, in the notation of C(rdma link), such as V(mlx5_0/1). The default is all InfiniBand ports.
+    description:
+      - The ports to query through, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and number, such as
+        V(mlx5_0/1). The default is all InfiniBand ports.
     type: list
     elements: str
     default: []
   known_hosts:
-    description: The names of the hosts of the inventory. A manager whose node description begins with one of them gets it as C(host).
+    description:
+      - The names of the hosts of the inventory, as C(host) of their managers. A host that is not in O(known_guids) is recognised by its node
+        description.
     type: list
     elements: str
     default: []
+  known_guids:
+    description: Port GUIDs of hosts of the inventory, as a mapping of hosts to lists. They decide whatever the node description is.
+    type: dict
+    default: {}
 requirements:
   - infiniband-diags, to ask the fabric
 notes:
@@ -138,12 +146,13 @@ seconds:
 """
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import known_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._report import report
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm_info import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: report(run, names=module.params["ports"], hosts=module.params["known_hosts"]))
+    answer(OPTIONS, lambda module, run: report(run, names=module.params["ports"], inventory=known_of(module.params)))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,10 @@ options:
       - Nothing is then done on the node, and nothing is looked at again.
     type: bool
     default: false
+  require_root:
+    description: Whether to refuse others than root, because what follows changes the node. It makes no difference where O(reuse) leaves nothing to do.
+    type: bool
+    default: false
   look:
     description: Set by the action plugin of O(keep_look). The concerns to look at, each with what to look for.
     type: dict
@@ -455,6 +459,11 @@ ansible_facts:
               description: How that is known.
               returned: success
               type: str
+            pci:
+              description: PCI function of the device; empty for devices in software.
+              returned: success
+              type: str
+              sample: "0000:03:00.0"
         netdevs:
           description:
             - The IPoIB interfaces, other hardware interfaces, and bonds, VLANs and bridges of these.
@@ -688,7 +697,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import gather
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer, require_root
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
 
@@ -702,6 +711,8 @@ def main() -> None:
 
 
 def _result(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
+    if module.params["require_root"]:
+        require_root()
     release = os.uname().release
     facts = gather(run, module.params["gather"], os.environ, running=release)
     for warning in facts.warnings:

@@ -120,7 +120,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._apply import 
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()))
+    answer(OPTIONS, lambda module, run: converge(module, run, platform.release()), root=True)
 
 
 if __name__ == "__main__":

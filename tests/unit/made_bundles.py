@@ -17,6 +17,7 @@ def make_bundle(folder: pathlib.Path, version: str) -> pathlib.Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in ((".mlnx", version + "\n"), (".arch", os.uname().machine + "\n"), ("distro", "debian12.1\n"), ("mlnxofedinstall", "#!/usr/bin/perl\n")):
         (folder / name).write_text(text, encoding="utf-8")
+    (folder / "mlnxofedinstall").chmod(0o755)
     return folder
 
 

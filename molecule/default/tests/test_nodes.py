@@ -25,8 +25,8 @@ def designated(host: Host) -> bool:
 
 def test_the_declared_port_is_active(host: Host) -> None:
     for name in declared(host)["rdma_ports"]:
-        device, port = name.split("/")
-        output = host.check_output("ibstat %s %s" % (device, port))
+        place, port = name.split("/")
+        output = host.check_output("ibstat $(ls /sys/bus/pci/devices/%s/infiniband) %s" % (place, port))
         assert "State: Active" in output
         assert "Physical state: LinkUp" in output
 

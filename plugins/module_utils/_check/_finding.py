@@ -45,7 +45,7 @@ class Code(str, enum.Enum):
     DIFFERS = "differs"
     """One value is not the other; no detail."""
     NO_PORT = "no_port"
-    """Detail: the ports of the node."""
+    """Detail: the ports of the node, and what became of the name."""
     LINK_DOWN = "link_down"
     PORT_NOT_CONFIGURED = "port_not_configured"
     """The link is up, and the port is not ACTIVE."""
@@ -69,7 +69,7 @@ class Code(str, enum.Enum):
     REFUSED = "refused"
     """The planner refuses the declared state on this node. Detail: why."""
     MTU_CLAMPED = "mtu_clamped"
-    """The broadcast group allows no more. Detail: the mtu code that the partition needs."""
+    """The broadcast group allows no more. Detail: the MTU in bytes that the partition needs."""
     GPU_OUT_OF_REACH = "gpu_out_of_reach"
     """Detail: why."""
     GPU_NOT_REGISTERED = "gpu_not_registered"
@@ -91,8 +91,8 @@ class Finding(t.NamedTuple):
 
     @property
     def lasting(self) -> bool:
-        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and files and packages stay."""
-        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK)
+        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and files, packages and names stay."""
+        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE)
 
 
 def of_change(change: Change) -> Finding:

@@ -16,6 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import ANY, DESIGNATED, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, find, is_named, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
@@ -24,7 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import w
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, parse_list, without_block
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED, parse_list, without_block
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
@@ -56,9 +57,13 @@ def interfaces(wanted: Wanted, found: Found) -> tuple[Interface, ...]:
 
 
 def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
-    """The declared ports, else those under the declared interfaces."""
+    """The declared ports by the names that they have on this node, else those under the declared interfaces.
+
+    A port that the node does not have keeps its declared name.
+    """
     if wanted.ports:
-        return wanted.ports
+        there = [port._asdict() for port in found.ports]
+        return tuple(dict.fromkeys(str((find(name, there) or {"name": name})["name"]) for name in wanted.ports))
     under = {netdev.name: netdev.port for netdev in found.netdevs}
     ports = [under.get(item.parent or item.name, "") for item in interfaces(wanted, found) if item.present]
     return tuple(dict.fromkeys(port for port in ports if port))
@@ -67,7 +72,7 @@ def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
 def fabric_port(wanted: Wanted, found: Found) -> Port | None:
     """The port through which the subnet manager is queried: the first checked one that is ACTIVE, else any that is."""
     names = checked_ports(wanted, found)
-    candidates = [port for port in found.ports if port.link_layer == "InfiniBand" and (not wanted.fabric_ports or port.name in wanted.fabric_ports)]
+    candidates = [port for port in found.ports if port.infiniband and (not wanted.fabric_ports or is_named(port._asdict(), wanted.fabric_ports))]
     candidates.sort(key=lambda port: (port.state != "ACTIVE", port.name not in names, port.name))
     return candidates[0] if candidates else None
 
@@ -96,8 +101,9 @@ def _stack(wanted: WantedStack, found: Stack) -> list[Finding]:
 def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
     port = next((port for port in ports if port.name == name), None)
     if port is None:
-        there = ", ".join(sorted(port.name for port in ports))
-        return [Finding(Code.NO_PORT, Topic.PORT, name, wanted=ACTIVE, detail=there or "none")]
+        there = [port._asdict() for port in ports]
+        detail = "; ".join(text for text in (describe_all(there) or "none", renaming(name, there)) if text)
+        return [Finding(Code.NO_PORT, Topic.PORT, name, wanted=ACTIVE, detail=detail)]
     if port.link_layer != "InfiniBand":
         return [Finding(Code.DIFFERS, Topic.PORT, name, "link_layer", "InfiniBand", port.link_layer)]
     state = "%s and %s" % (port.state, port.phys_state)
@@ -194,12 +200,20 @@ def _modules(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
     names = kmod.kernel_names(wanted, found)
     # Options and drivers for the initramfs may be declared for the role alone, where the check does not see them.
     images = bool(wanted.options or wanted.initramfs_drivers or wanted.initramfs_cmdline)
-    changes = kmod.plan(wanted._replace(load=wanted.load | ours), found).changes
-    return [
+    changes = [change for change in kmod.plan(wanted._replace(load=wanted.load | ours), found).changes if not change.is_about(Kind.FILE, NAMING_PATH)]
+    result = [
         of_change(change)
         for change in changes
         if (change.kind != Kind.MODULE or change.subject in names) and (images or not change.is_about(Kind.FILE) or change.subject not in IMAGE_PATHS)
     ]
+    return result + _device_names(wanted, found)
+
+
+def _device_names(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
+    """The rule for the names of RDMA devices and those that do not follow it, where the check is for that, too."""
+    if wanted.device_names == UNMANAGED:
+        return []
+    return [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
 
 
 def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
@@ -208,7 +222,7 @@ def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
     # Without a carrier the group is not joined yet, and may turn out to allow more.
     clamped = netdev.mode == "datagram" and netdev.carrier and netdev.mtu < item.mtu and netdev.mtu in GROUP_MTUS
     code = Code.MTU_CLAMPED if clamped else Code.DIFFERS
-    return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "5" if item.mtu > KERNEL_MTU else "4")]
+    return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "4096" if item.mtu > KERNEL_MTU else "2048")]
 
 
 def _child(item: Interface, netdev: Netdev) -> list[Finding]:

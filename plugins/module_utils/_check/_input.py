@@ -8,11 +8,11 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, Port, find, form_problems, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
@@ -21,6 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _input as kmod_input
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import UNMANAGED
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
@@ -30,8 +32,6 @@ if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
 UNCHECKED = "none"
-_PORT = re.compile(r"^[A-Za-z][\w.-]*/[1-9]\d{0,2}\Z")
-PORT_FORM = "an RDMA device and port as 'rdma link' shows them, such as mlx5_0/1"
 
 ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_ports": (list, "a list of ports"),
@@ -48,26 +48,24 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
 def port_problems(variable: str, ports: t.Any, facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """What is wrong with a list of ports; also against the node where its `rdma` facts are given."""
     if not isinstance(ports, (list, tuple)):
-        return [Problem(variable, ports, "a list, each entry " + PORT_FORM)]
+        return [Problem(variable, ports, "a list, each entry " + FORM)]
     found = []
     for index, name in enumerate(ports):
         where = "%s[%d]" % (variable, index)
-        if not isinstance(name, str) or not _PORT.match(name):
-            found.append(Problem(where, name, PORT_FORM))
-        elif facts is not None:
-            found += _on_node(where, name, facts)
+        wrong = form_problems(where, name)
+        found += wrong or ([] if facts is None else _on_node(where, name, facts.get("ports") or ()))
     return found
 
 
-def _on_node(where: str, name: str, facts: Mapping[str, t.Any]) -> list[Problem]:
-    ports = {str(port.get("name")): port for port in facts.get("ports") or ()}
-    infiniband = sorted(known for known, port in ports.items() if port.get("link_layer") == "InfiniBand")
+def _on_node(where: str, name: str, ports: t.Sequence[Port]) -> list[Problem]:
+    infiniband = [port for port in ports if port.get("link_layer") == "InfiniBand"]
     if not ports:
         return [Problem(where, name, "no port on a node without HCA", "no RDMA device was found on this node; see 'rdma link' and 'lspci -d 15b3:'")]
-    if name not in ports:
-        return [Problem(where, name, "a port of this node: %s" % ", ".join(infiniband or sorted(ports)))]
-    if name not in infiniband:
-        return [Problem(where, name, "an InfiniBand port", "its link layer is %s" % ports[name].get("link_layer"))]
+    port = find(name, ports)
+    if port is None:
+        return [no_such_port(where, name, infiniband or ports)]
+    if port not in infiniband:
+        return [Problem(where, name, "an InfiniBand port", "its link layer is %s" % port.get("link_layer"))]
     return []
 
 
@@ -119,13 +117,14 @@ def _ipoib_options(params: Mapping[str, t.Any]) -> IpoibOptions:
 
 def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     """The wanted state from parameters that passed `problems`."""
-    modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"]}
+    modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"], "device_names": params["device_names"]}
     gpus = _of("gpudirect_", params)
     options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
+    plain["designated_guids"] = tuple(normal_guid(guid) if is_guid(guid) else guid for guid in params["designated_guids"])
     return Wanted(
         ipoib=_ipoib_options(params) if params["interfaces"] else None,
-        kmod=kmod.wanted_of(modules) if params["modules"] else None,
+        kmod=kmod.wanted_of(modules) if params["modules"] or params["device_names"] != UNMANAGED else None,
         stack=wanted_stack(params) if params["ofed_source"] != UNCHECKED else None,
         gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
         **plain,

@@ -35,7 +35,7 @@ class Wanted(t.NamedTuple):
     """What the inventory says about one node. None is for a concern that is not checked."""
 
     ports: tuple[str, ...] = ()
-    """`mlx5_0/1` ...; where empty, the ports under the declared interfaces are meant."""
+    """Names of ports; where empty, the ports under the declared interfaces are meant."""
     ipoib: IpoibOptions | None = None
     kmod: WantedModules | None = None
     gpus: WantedGpus | None = None

@@ -72,7 +72,7 @@ _FORMS: t.Mapping[Code, _Form] = {
     Code.NO_INTERFACE: _Form(hint="is ib_ipoib loaded, and is the port there?"),
     Code.REFUSED: _Form("as declared", "not possible", "{detail}"),
     Code.MTU_CLAMPED: _Form(
-        hint="the broadcast group of the partition allows {found}: give the partition mtu={detail} in the subnet manager's partitions.conf"
+        hint="the broadcast group of the partition allows {found}: give the partition mtu: {detail} in opensm_partitions, or where others manage the fabric"
     ),
     Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
     Code.OTHER_STACK: _Form(hint="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),

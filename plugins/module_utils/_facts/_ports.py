@@ -12,7 +12,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
 
 _NUMBERED = re.compile(r"^\d+: (.+)$")
 _RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec \((\d+X)(?: ([A-Z0-9]+))?\)$")
@@ -48,6 +48,8 @@ class Port(t.NamedTuple):
     connected_capable: bool | None = None
     """Filled by `_connected.with_capability`; None if unknown before ib_ipoib is loaded."""
     connected_reason: str = ""
+    pci: str = ""
+    """PCI function with domain; "" for devices in software such as rxe."""
 
     @property
     def infiniband(self) -> bool:
@@ -112,6 +114,7 @@ def read_port(root: str, device: str, port: str) -> Port:
         lid=number(attribute(base, "lid")) or 0,
         sm_lid=number(attribute(base, "sm_lid")) or 0,
         pkeys=_pkeys(os.path.join(base, "pkeys")),
+        pci=pci_address(root, "sys/class/infiniband", device, "device"),
     )
 
 

@@ -23,8 +23,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-# Where DKMS and shim keep the certificates of keys that were made on the node.
-_CERTIFICATES = ("var/lib/dkms/*.pub", "var/lib/dkms/*.der", "var/lib/shim-signed/mok/*.der", "etc/dkms/*.der", "etc/dkms/*.pub")
+# Where DKMS and shim keep the certificates of keys that were made on the node. Signatures name the issuer of a certificate, and
+# /proc/keys its subject: only the certificate tells that the two are one, where they differ.
+_SITES_OWN = "etc/rdma-ofed/certificates"
+_CERTIFICATES = (_SITES_OWN + "/*.der", "var/lib/dkms/*.pub", "var/lib/dkms/*.der", "var/lib/shim-signed/mok/*.der", "etc/dkms/*.der", "etc/dkms/*.pub")
 # proc_keys_show in security/keys/proc.c cuts the type to nine characters.
 _KEY = re.compile(r"^\S+ (?P<flags>\S+) .* asymmetri (?P<name>.*): (?P<id>[0-9a-f]+): \S+ [^:]*\Z")
 # Revoked, dead, invalidated; and Q for those that a user has added, which are in no keyring of the kernel.
@@ -160,8 +162,9 @@ def words(found: t.Sequence[Untrusted]) -> str:
     return (
         "the kernel loads modules with a trusted signature only, and would refuse %s: %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
         "/var/lib/dkms/mok.pub; then reboot and confirm on the console; mokutil --test-key FILE and /proc/keys tell whether it is enrolled), use the "
-        "packages that the vendor has signed and enrol the vendor's key, or turn Secure Boot off"
-    ) % (_some([one.module for one in found]), cause)
+        "packages that the vendor has signed and enrol the vendor's key, or turn Secure Boot off. Where the key is enrolled and an authority has issued "
+        "its certificate, put that, in DER, into /%s/NAME.der: without it, the key can't be recognized"
+    ) % (_some([one.module for one in found]), cause, _SITES_OWN)
 
 
 def _some(names: t.Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_plan as planning
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check, left_to_new_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan, differences, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, title
@@ -66,9 +66,16 @@ def look(session: Session, wanted: Wanted) -> dict[str, Row]:
     return rows
 
 
-def examine(session: Session, wanted: Wanted) -> ConfigPlan:
-    """Compare, and let the tool itself try what is to be set, in a dry run."""
+def examine(session: Session, wanted: Wanted, new_firmware: bool = False) -> ConfigPlan:
+    """Compare, and let the tool itself try what is to be set, in a dry run. With `new_firmware`, what is not there waits for that to run."""
     rows = look(session, wanted)
+    missing = new_firmware and any(name not in rows for name in wanted.settings)
+    waiting = left_to_new_firmware(wanted, rows, session.confs()) if missing else {}
+    now = wanted._replace(settings={name: setting for name, setting in wanted.settings.items() if name not in waiting})
+    return _examine_rows(session, now, rows)._replace(waiting=waiting)
+
+
+def _examine_rows(session: Session, wanted: Wanted, rows: dict[str, Row]) -> ConfigPlan:
     problems = check(wanted, rows)
     if problems or awaited(wanted, rows):
         problems = check(wanted, rows, session.confs())
@@ -199,11 +206,12 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         raise InvalidInput(problems)
     if all_wanted and module.check_mode and not any(run.has(name) for name in TOOLS):
         reason = "nothing can be predicted: the tools are not installed on this node; a real run would stop here, or install them before"
-        return {**Plan().result(reasons=[reason]), "devices": [], "backup_files": []}
+        return {**Plan().result(reasons=[reason]), "waiting": [], "devices": [], "backup_files": []}
     tools = find_tools(run, options["tool"]) if all_wanted else ()
     sessions = {one.device.pci: Session(run, tools, one.device.pci, title=title(one.device)) for one in all_wanted}
     with card_locks(sessions, options["lock_timeout"], root):
-        plans = each(lambda one: examine(sessions[one.device.pci], one), all_wanted)
+        burned = frozenset(options["awaiting_firmware"])
+        plans = each(lambda one: examine(sessions[one.device.pci], one, not burned.isdisjoint(one.device.functions)), all_wanted)
         problems = [problem for one in plans for problem in one.problems]
         if problems:
             raise InvalidInput(problems)
@@ -218,6 +226,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     pending = [entry for one in plans for entry in one.pending()]
     return {
         **Plan(tuple(change for one in plans for change in one.changes())).result(pending, [entry.words() for entry in pending]),
+        "waiting": [entry.result() for one in plans for entry in one.for_new_firmware()],
         "devices": [describe(one, found[one.pci], sessions[one.pci].tool) for one in plans],
         "backup_files": backups,
     }

@@ -90,6 +90,20 @@ def _near(base: str, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> 
     return [name for name in near if _likeness(name, base) >= _CLOSE], known[0]
 
 
+def left_to_new_firmware(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> dict[str, str]:
+    """Parameters with their values that the running firmware does not have, and that another one may have: they are no misspelling of one that is there."""
+    later = awaited(wanted, rows)
+    found = {}
+    for name, setting in wanted.settings.items():
+        base = base_name(name)
+        if setting.value is None or name in rows or base in rows or name in later or PREREQUISITES.get(name, ("",))[0] in rows:
+            continue
+        near, known = ([], "") if base in confs else _near(base, rows, confs)
+        if not known and not any(_likeness(one, base) >= _CLOSE or one.rpartition("_P")[0] == base for one in near):
+            found[name] = setting.value
+    return found
+
+
 def _missing(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> Problem:
     """`name` is an element; the problem is that of the key which the author wrote."""
     where = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)

@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
 
 ABSENT = "not available"
 UNKNOWN = "unknown"
+_WAITS = "the running firmware does not have it; it is set once the firmware in flash runs"
 
 
 def _place(name: str, wanted: Wanted) -> str:
@@ -94,6 +95,8 @@ class ConfigPlan(t.NamedTuple):
     """The values after it, as the tool itself shows them."""
     problems: tuple[Problem, ...] = ()
     """What this adapter can't have."""
+    waiting: t.Mapping[str, str] = {}
+    """What only the firmware in flash may have, which does not run yet. It is not among the wanted settings."""
 
     @property
     def pci(self) -> str:
@@ -110,6 +113,10 @@ class ConfigPlan(t.NamedTuple):
 
     def _change(self, name: str, before: str, after: str) -> Change:
         return Change(Kind.FIRMWARE_PARAMETER, self.pci, name, before, after, "reboot")
+
+    def for_new_firmware(self) -> tuple[Pending, ...]:
+        """What waits for the firmware in flash to run."""
+        return tuple(Pending(self._change(name, ABSENT, value), (_WAITS,)) for name, value in self.waiting.items())
 
     def pending(self) -> tuple[Pending, ...]:
         """The values that the card uses only after its next start."""
@@ -129,7 +136,7 @@ class ConfigPlan(t.NamedTuple):
                 waits = not bounds(value) and not same(value, current)
             if waits:
                 found.append(Pending(self._change(name, current, value)))
-        return tuple(found)
+        return (*found, *self.for_new_firmware())
 
 
 def plan(wanted: Wanted, rows: t.Mapping[str, Row], new: t.Mapping[str, str] | None = None) -> ConfigPlan:

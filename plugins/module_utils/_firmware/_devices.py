@@ -14,6 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas, read_part_number
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
 
@@ -116,10 +117,6 @@ def _plain(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
-def _address(text: str) -> str:
-    return text.lower() if text.count(":") > 1 else "0000:" + text.lower()
-
-
 def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
     """The problem with the text of a selector."""
     if kind == "pci":
@@ -176,7 +173,7 @@ def select_devices(name: str, entries: t.Sequence[t.Mapping[str, t.Any]], device
 def matches(device: Device, kind: str, value: str) -> bool:
     """Whether a selector fits this adapter."""
     if kind == "pci":
-        return _address(value) in device.functions
+        return full_address(value) in device.functions
     if kind == "guid":
         return guid(value) in device.guids
     if kind == "type":

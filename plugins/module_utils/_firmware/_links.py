@@ -14,6 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
@@ -104,12 +105,18 @@ def problems_of(link: Link, limits: Limits) -> list[str]:
 def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     """The ports to query: the named ones, or all of the node's own adapters. Raises InvalidInput with every unknown name."""
     hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not hca.virtual}
-    known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci) for port in read_ports(root) if port.device in hcas}
-    allowed = "one of %s" % ", ".join(known) if known else "nothing: this node has no port of an adapter"
-    problems = [Problem("ports[%d]" % index, name, allowed) for index, name in enumerate(names) if name not in known]
+    ports = [port for port in read_ports(root) if port.device in hcas]
+    known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci) for port in ports}
+    facts = [port._asdict() for port in ports]
+    chosen = [find(name, facts) for name in names]
+    problems = [
+        no_such_port("ports[%d]" % index, name, facts) if facts else Problem("ports[%d]" % index, name, "nothing: this node has no port of an adapter")
+        for index, (name, port) in enumerate(zip(names, chosen))
+        if port is None
+    ]
     if problems:
         raise InvalidInput(problems)
-    return tuple(known[name] for name in (dict.fromkeys(names) or known))
+    return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen if port is not None) or known))
 
 
 def _plain(link: Link) -> dict[str, t.Any]:

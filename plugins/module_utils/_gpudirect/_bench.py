@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, obstacles
 
@@ -38,8 +39,10 @@ class Endpoint(t.NamedTuple):
 
 
 def _ports(facts: t.Mapping[str, t.Any], device: str) -> list[t.Mapping[str, t.Any]]:
-    """The ports that carry traffic; of that device, if one is named."""
-    return [port for port in facts.get("ports") or () if port.get("state") == "ACTIVE" and device in ("", port.get("device"))]
+    """The ports that carry traffic; of that device, if one is named, or if it is named by its PCI address."""
+    names = (device, full_address(device))
+    active = [port for port in facts.get("ports") or () if port.get("state") == "ACTIVE"]
+    return [port for port in active if not device or port.get("device") in names or port.get("pci") in names]
 
 
 def _distance(topology: t.Sequence[t.Mapping[str, t.Any]], gpu: str, device: str) -> str:

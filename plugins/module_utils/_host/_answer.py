@@ -13,7 +13,7 @@ import traceback
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 
 _BUG = (
@@ -22,19 +22,31 @@ _BUG = (
 )
 
 
+def require_root() -> None:
+    """Raise Refused for others than root, who would find out by a write that fails, halfway."""
+    uid = os.geteuid()
+    if uid != 0:
+        raise Refused(
+            "this takes root, and the task runs with the user ID %d. Set become: true (ansible-playbook -b); nothing was changed" % uid, root_required=True
+        )
+
+
 def answer(
     options: t.Mapping[str, t.Any],
     work: t.Callable[[AnsibleModule, ModuleRunner], t.Mapping[str, t.Any]],
     *,
     runner: type[ModuleRunner] = ModuleRunner,
+    root: bool = False,
     **settings: t.Any,
 ) -> None:
     """Run the module that takes `options`. It ends with the result of the work, with the RdmaError that it raised, or with a request to report the fault.
 
-    `settings` are further ones of AnsibleModule. A result without `changed` comes of work that changes nothing.
+    With `root`, others are refused at once. `settings` are further ones of AnsibleModule. A result without `changed` comes of work that changes nothing.
     """
     module = AnsibleModule(argument_spec=options, supports_check_mode=True, **settings)
     try:
+        if root:
+            require_root()
         result = work(module, runner(module))
     except RdmaError as exc:
         module.fail_json(msg=exc.msg, **exc.details)

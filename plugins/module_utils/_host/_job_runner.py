@@ -24,6 +24,7 @@ import time
 import typing as t
 
 TIMED_OUT = 124
+NOT_EXECUTABLE = 126
 NOT_STARTED = 127
 PROGRESS = "RDMA_OFED_PROGRESS"
 _GRACE_SECONDS = 10
@@ -67,7 +68,7 @@ def perform(step: t.Mapping[str, t.Any], log: t.IO[bytes], limit: float) -> int:
         )
     except OSError as exc:
         _note(log, "%s\n" % exc)
-        return NOT_STARTED
+        return NOT_EXECUTABLE if isinstance(exc, PermissionError) else NOT_STARTED
     try:
         return process.wait(max(limit, 0.01))
     except subprocess.TimeoutExpired:

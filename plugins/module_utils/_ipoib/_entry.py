@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import parse_function
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_bond import bond_problems, listed, route_problems, unknown_keys
@@ -20,7 +20,7 @@ ADDRESS_FORM = "an address of this host with its prefix length, such as 10.20.0.
 PKEY_FORM = "1 to 0x7fff (limited member) or 0x8001 to 0xffff (full member), as a number or as hexadecimal text"
 NAME_FORM = "the name of a network interface: 1 to %d letters, digits, '.', '_' and '-'" % _wanted.NAME_MAX
 GUID_FORM = "a port GUID in quotes, 0x and 16 hexadecimal digits: the last 8 bytes of the hardware address"
-PCI_FORM = "a PCI address in quotes, such as 0000:03:00.0"
+PCI_FORM = "a PCI address in quotes, such as 0000:03:00.0, or 0000:03:00.0/2 for the second port of an adapter"
 
 
 def entry_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
@@ -48,7 +48,7 @@ def _identity_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     guid, pci = item.get("port_guid"), item.get("pci")
     if guid is not None and not _wanted.is_guid(guid):
         found.append(Problem(path + ".port_guid", guid, GUID_FORM))
-    if pci is not None and not (isinstance(pci, str) and re.match(r"^[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]\Z", pci)):
+    if pci is not None and parse_function(pci) is None:
         found.append(Problem(path + ".pci", pci, PCI_FORM))
     if guid is not None and pci is not None:
         found.append(Problem(path + ".pci", pci, "either pci or port_guid", "both say which port is meant"))

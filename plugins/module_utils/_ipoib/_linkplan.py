@@ -93,8 +93,8 @@ def _clamped(interface: Interface, netdev: Netdev, record: Record | None) -> str
         return ""
     if interface.bond is not None or netdev.mtu not in _wanted.GROUP_MTUS or netdev.mtu >= interface.mtu:
         return ""
-    offer = "mtu=5 (4096 bytes)" if interface.mtu > _wanted.KERNEL_MTU else "at least mtu=4 (2048 bytes)"
-    text = "%s: MTU %d is declared, and the kernel keeps it at %d, the broadcast group's; the subnet manager's partition must offer %s"
+    offer = "mtu: 4096" if interface.mtu > _wanted.KERNEL_MTU else "at least mtu: 2048"
+    text = "%s: MTU %d is declared, and the kernel keeps it at %d, the broadcast group's; the partition needs %s in opensm_partitions"
     return text % (interface.name, interface.mtu, netdev.mtu, offer)
 
 
@@ -110,7 +110,10 @@ def _narrow(interface: Interface, found: Found) -> str:
     if interface.bond is None or netdev is None or netdev.mtu != interface.mtu:
         return ""
     narrow = {port: found.netdevs[port].mtu for port in interface.bond.ports if port in found.netdevs and found.netdevs[port].mtu < netdev.mtu}
-    text = "%s: its MTU is %d, but the broadcast group keeps %s at %d, and larger packets are lost: declare mtu: %d, or give the partition mtu=5"
+    text = (
+        "%s: its MTU is %d, but the broadcast group keeps %s at %d, and larger packets are lost: "
+        "declare mtu: %d, or give the partition mtu: 4096 in opensm_partitions"
+    )
     return text % (interface.name, netdev.mtu, ", ".join(narrow), min(narrow.values()), min(narrow.values())) if narrow else ""
 
 

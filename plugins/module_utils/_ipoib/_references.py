@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import parse_function
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming, is_guid
 
@@ -59,14 +60,15 @@ class _Finder:
             return guid, None if known else Problem(path + ".port_guid", item["port_guid"], PORTS_FORM % self.listed())
         if item.get("pci") is None:
             return "", None
-        device = self.functions.get(str(item["pci"]).lower())
-        ports = [port for port in self.ports if port.get("device") == device]
+        place = parse_function(item["pci"])
+        device = self.functions.get(place.pci) if place is not None else None
+        ports = [port for port in self.ports if port.get("device") == device and (not place.number or port.get("port") == place.number)] if place else []
         if device is None or not ports:
             functions = sorted(pci for pci, name in self.functions.items() if any(port.get("device") == name for port in self.ports))
             return "", Problem(path + ".pci", item["pci"], PCI_FORM % (", ".join(functions) or "it has none"))
         if len(ports) > 1:
-            guids = " or ".join(str(port.get("port_guid")) for port in ports)
-            return "", Problem(path + ".pci", item["pci"], "port_guid instead: %s" % guids, "the adapter has %d ports" % len(ports))
+            places = " or ".join("%s/%s" % (item["pci"], port.get("port")) for port in ports)
+            return "", Problem(path + ".pci", item["pci"], places, "the adapter has %d ports" % len(ports))
         return str(ports[0].get("port_guid")), None
 
 

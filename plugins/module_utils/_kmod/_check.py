@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, UNMANAGED, naming_rule, naming_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import nearest
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import allowed
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded, kernel_names
@@ -107,10 +108,19 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
     return []
 
 
+def _naming_of_others(wanted: Wanted, found: Found) -> Problem | None:
+    after = naming_text(found.naming_text, wanted.device_names)
+    if naming_rule(wanted.device_names).strip() in map(str.strip, after.splitlines()):
+        return None
+    hint = "%s is a file of others with another rule: remove it first" % NAMING_PATH
+    return Problem("kernel_modules_device_names", wanted.device_names, UNMANAGED, hint)
+
+
 def lasting(wanted: Wanted, found: Found) -> list[Problem]:
     """What no package changes that an installation of the stack brings: the modules and their parameters can be others after it."""
+    naming = [_naming_of_others(wanted, found)] if wanted.device_names != UNMANAGED else []
     switched_off = (_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
-    return [*_no_builder(wanted, found), *(problem for problem in switched_off if problem)]
+    return [*_no_builder(wanted, found), *(problem for problem in (*naming, *switched_off) if problem)]
 
 
 def check(wanted: Wanted, found: Found) -> list[Problem]:

@@ -29,7 +29,12 @@ DRACUT_TEXT = HEADER + 'install_optional_items+=" %s "\n' % OPTIONS_PATH
 # initramfs-tools runs this while it builds an image.
 HOOK_PATH = "/etc/initramfs-tools/hooks/rdma-ofed"
 # The files that determine the content of an image. They must not be newer than the images.
-IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH)
+# Of the same name as the file of rdma-core, which it replaces.
+NAMING_PATH = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
+IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH, NAMING_PATH)
+
+UNMANAGED = "unmanaged"
+_POLICIES = {"kernel": "NAME_KERNEL", "persistent": "NAME_FALLBACK"}
 
 _HOOK = (
     "#!/bin/sh\n"
@@ -150,6 +155,18 @@ def dracut_text(options: bool, drivers: t.Collection[str], cmdline: t.Sequence[s
 def hook_text(drivers: t.Collection[str]) -> str:
     """Our hook for initramfs-tools, which puts the drivers into every image and has them loaded early. Empty: no file."""
     return _HOOK % "".join("force_load %s\n" % driver for driver in sorted(drivers)) if drivers else ""
+
+
+def naming_rule(policy: str) -> str:
+    """The rule by which udev names RDMA devices, for `kernel` or `persistent`."""
+    return 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %%k %s"\n' % _POLICIES[policy]
+
+
+def naming_text(found: str, policy: str) -> str:
+    """The file with the rule. A file of others is kept: it decides, or has the rule already. Empty: no file."""
+    if found and not found.startswith(HEADER):
+        return found
+    return "" if policy == UNMANAGED else HEADER + naming_rule(policy)
 
 
 def load_text(names: t.Collection[str]) -> str:

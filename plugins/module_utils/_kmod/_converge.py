@@ -54,12 +54,12 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     for text in planner.conflicts(wanted, found) + planner.without_effect(wanted, found):
         module.warn(text)
     changed = planner.changed_options(wanted, found)
-    other_drivers = planner.drivers_changed(wanted, found)
-    builder = builder_of(run) if changed or other_drivers else None
+    everywhere = planner.drivers_changed(wanted, found) or planner.rule_changed(wanted, found)
+    builder = builder_of(run) if changed or everywhere else None
     stale: tuple[Image, ...] = ()
     if builder is not None:
         stale = installed_images(found.installed, root)
-        stale = stale if other_drivers else images_with(run, builder, images=stale, modules=changed)
+        stale = stale if everywhere else images_with(run, builder, images=stale, modules=changed)
     todo = planner.plan(wanted, found, stale if options["initramfs"] == "auto" else ())
     result = todo.result(planner.pending(wanted, found))
     if options["initramfs"] == "never":

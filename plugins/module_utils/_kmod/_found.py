@@ -46,6 +46,10 @@ class Found(t.NamedTuple):
     directives: tuple[Directive, ...] = ()
     """The lines of others in modprobe.d."""
     container: bool = False
+    naming_text: str = ""
+    """The file that replaces rdma-core's rule for the names of RDMA devices."""
+    devices: tuple[str, ...] = ()
+    """The RDMA devices of adapters."""
 
 
 def narrowed(found: Found, names: t.Iterable[str]) -> Found:

@@ -15,6 +15,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries as entries_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
@@ -183,6 +185,8 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
             directive for path, text in _configuration(root, _MODPROBE_DIRS, config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
         container=in_container(root),
+        naming_text=read_text(_at(root, config.NAMING_PATH)),
+        devices=tuple(name for name in entries_of(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),
     )
 
 

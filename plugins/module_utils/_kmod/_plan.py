@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import value_text
@@ -35,6 +36,8 @@ class Wanted(t.NamedTuple):
     """The modules that every initramfs shall hold and load early."""
     initramfs_cmdline: tuple[str, ...] = ()
     """The arguments of the kernel command line that every initramfs shall hold."""
+    device_names: str = config.UNMANAGED
+    """The policy for the names of RDMA devices: `unmanaged`, `kernel` or `persistent`."""
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
@@ -52,6 +55,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
         load_now=parameters["load_now"],
         initramfs_drivers=frozenset(canonical(name) for name in parameters["initramfs_drivers"]),
         initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
+        device_names=parameters["device_names"],
     )
 
 
@@ -92,14 +96,34 @@ def _dracut_text(wanted: Wanted, options: bool) -> str:
     return config.dracut_text(options, wanted.initramfs_drivers, wanted.initramfs_cmdline)
 
 
+def naming_change(wanted: Wanted, found: Found) -> Change | None:
+    """The change of the rule for the names of RDMA devices."""
+    return file_change(config.NAMING_PATH, found.naming_text, config.naming_text(found.naming_text, wanted.device_names))
+
+
+def misnamed(wanted: Wanted, found: Found) -> tuple[Change, ...]:
+    """The RDMA devices whose names do not follow the declared policy. They get other names at the next boot."""
+    if wanted.device_names == config.UNMANAGED:
+        return ()
+    wrong = [name for name in found.devices if is_persistent(name) != (wanted.device_names == "persistent")]
+    return tuple(Change(Kind.RDMA_DEVICE, name, "name", name, wanted.device_names, needs="reboot") for name in wrong)
+
+
 def drivers_changed(wanted: Wanted, found: Found) -> bool:
     """Whether the images are to hold other drivers or arguments than our files list now."""
     after = _dracut_text(wanted, False) if found.dracut else config.hook_text(wanted.initramfs_drivers)
     return _driver_lines(found.dracut_text + found.hook_text) != _driver_lines(after)
 
 
+def rule_changed(wanted: Wanted, found: Found) -> bool:
+    """Whether the images are to hold another rule for the names of devices: dracut puts the rules of RDMA into them."""
+    return found.dracut and naming_change(wanted, found) is not None
+
+
 def stale_words(wanted: Wanted, found: Found) -> str:
     """What is wrong with the images."""
+    if rule_changed(wanted, found):
+        return "holds another rule for the names of devices"
     return "holds other drivers or arguments" if drivers_changed(wanted, found) else "holds a module with other options"
 
 
@@ -123,6 +147,7 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
             file_change(config.DRACUT_PATH, found.dracut_text, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
             file_change(config.HOOK_PATH, found.hook_text, config.hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
             file_change(config.OPTIONS_PATH, found.options_text, config.options_text(wanted.options)),
+            naming_change(wanted, found),
             *(Change(Kind.INITRAMFS, image.path, "", stale_words(wanted, found), "rebuilt") for image in images),
             file_change(config.RDMA_PATH, found.rdma_text, config.with_block(found.rdma_text, in_lists)),
             file_change(config.LOAD_PATH, found.load_text, config.load_text(elsewhere)),
@@ -146,10 +171,10 @@ def _normal(text: str) -> int | str:
 
 
 def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
-    """The options that loaded modules do not run with yet: on the disk after this run, in effect after a reload or a reboot."""
+    """What is on the disk after this run, and in effect after a reload or a reboot: options of loaded modules, and names of devices."""
     changed = changed_options(wanted, found)
     before = config.parse_options(found.options_text)
-    waiting = []
+    waiting = [Pending(change) for change in misnamed(wanted, found)]
     for module in sorted({*wanted.options, *changed} & set(found.loaded)):
         needs = "reboot" if found.loaded[module] else "driver_reload"
         live = found.live.get(module, {})

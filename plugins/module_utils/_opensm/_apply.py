@@ -99,8 +99,8 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan, *, before_end: BeforeE
             apply_file(module, change, mode=0o600 if os.path.basename(change.subject) in (CONF, ADOPTED) else 0o644)
             _remove_empty(os.path.dirname(change.subject))
             stale = stale or change.subject.startswith(SYSTEMD)
-        elif change.kind == Kind.PARTITION:
-            # It goes with its file.
+        elif change.kind in (Kind.PARTITION, Kind.BROADCAST_GROUP):
+            # It goes with its file, and the start that this takes.
             continue
         elif change.kind == Kind.PROCESS:
             before_end(change.subject)

@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import without_secrets
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, without_secrets
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
@@ -29,10 +29,16 @@ if t.TYPE_CHECKING:
 
 
 def result(
-    planned: Plan, *, reasons: t.Sequence[str] = (), fabrics: t.Sequence[t.Mapping[str, t.Any]] = (), recorded: t.Collection[str] = ()
+    planned: Plan,
+    *,
+    reasons: t.Sequence[str] = (),
+    fabrics: t.Sequence[t.Mapping[str, t.Any]] = (),
+    recorded: t.Collection[str] = (),
+    instances: t.Sequence[Instance] = (),
 ) -> dict[str, t.Any]:
-    """The result of the module. It shows no secrets. `recorded`: what the role is on record for."""
-    return {**without_secrets(planned).result(reasons=reasons), "package_recorded": PACKAGE in recorded, "fabrics": list(fabrics)}
+    """The result of the module. It shows no secrets, and of opensm.conf what is declared or changes. `recorded`: what the role is on record for."""
+    declared = {instance.path(CONF): tuple(instance.values()) for instance in instances}
+    return {**without_secrets(planned, declared).result(reasons=reasons), "package_recorded": PACKAGE in recorded, "fabrics": list(fabrics)}
 
 
 def foreseen(found: Found, variables: t.Mapping[str, t.Any], *, manages: t.Collection[str], declared: t.Callable[[], t.Mapping[str, t.Any]]) -> list[str]:

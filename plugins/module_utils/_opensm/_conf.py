@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import typing as t
+from types import MappingProxyType
 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, split
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
@@ -134,13 +135,26 @@ def redact(old: str, new: str) -> tuple[str, str]:
     return hide(old, False), hide(new, bool(old))
 
 
-def without_secrets(plan: Plan) -> Plan:
-    """The plan as it may be shown."""
+def of_interest(old: str, new: str, declared: t.Collection[str]) -> tuple[str, str]:
+    """Both texts for a diff: the keys that are declared or that change, and not the rest of the template, which may have 900 lines."""
+    keys = {*declared, *(changed_keys(old, new) if old else ())}
+
+    def shown(text: str) -> str:
+        pairs = ((split(line), line) for line in text.splitlines(keepends=True))
+        return "".join(line for pair, line in pairs if pair is not None and pair[0] in keys)
+
+    return shown(old), shown(new)
+
+
+def without_secrets(plan: Plan, declared: t.Mapping[str, t.Collection[str]] = MappingProxyType({})) -> Plan:
+    """The plan as it may be shown, without secrets. `declared`: by file, its keys that are not the package's defaults."""
 
     def shown(change: Change) -> Change:
         if change.kind != Kind.FILE or os.path.basename(change.subject) not in (CONF, ADOPTED):
             return change
         before, after = redact(change.before, change.after)
+        if change.subject in declared:
+            before, after = of_interest(before, after, declared[change.subject])
         return change._replace(before=before, after=after)
 
     return Plan(tuple(map(shown, plan.changes)))

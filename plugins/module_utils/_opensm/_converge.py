@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, Misplaced, guard, require_one_key, stand_below
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import (
@@ -93,7 +94,7 @@ def _entry(bound: Bound, answer: SmInfo | None = None) -> dict[str, t.Any]:
     """An instance in the shape that the module returns, with the master that `answer` tells of."""
     instance, port = bound
     entry: dict[str, t.Any] = {key: getattr(instance, key) for key in ("fabric", "role", "unit", "priority")}
-    entry.update(port=port.name, port_guid=instance.guid)
+    entry.update(port=port.name, port_guid=instance.guid, kept_hosts=list(instance.kept_hosts), missing_hosts=list(instance.missing_hosts))
     if answer is not None:
         here = answer.guid == instance.guid
         entry["master"] = {"port_guid": answer.guid, "lid": answer.lid, "priority": answer.priority, "here": here}
@@ -122,6 +123,20 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, f
     return fabrics, notes
 
 
+def _some(hosts: t.Sequence[str]) -> str:
+    return ", ".join(hosts[:5]) + (" and %d more" % (len(hosts) - 5) if len(hosts) > 5 else "")
+
+
+def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None:
+    for instance, _port in bounds:
+        if instance.kept_hosts:
+            text = "fabric %s: nothing is known of %s in this run, so the partitions keep the ports that the last one knew"
+            module.warn(text % (instance.fabric, _some(instance.kept_hosts)))
+        if instance.missing_hosts:
+            text = "fabric %s: the port GUIDs of %s are not known, and the partitions are made without them. Next: run on all hosts, or set opensm_port_guids"
+            module.warn(text % (instance.fabric, _some(instance.missing_hosts)))
+
+
 def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
     found = look(run)
     planned = plan(wanted, found)
@@ -143,12 +158,17 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds))
     found.require_maskable()
     bounds = [stand_below(run, bound, found) for bound in bounds]
+    owned = {normal_guid(guid) for guids in (module.params.get("known_guids") or {}).values() for guid in guids}
+    bounds = [bound._replace(instance=bound.instance.recalling(found.files, owned)) for bound in bounds]
+    _warn_of_absentees(module, bounds)
     wanted = inherit(wanted._replace(instances=tuple(bound.instance for bound in bounds)), found)
     require_consent(wanted, found)
     bounds = [bound._replace(instance=instance) for bound, instance in zip(bounds, wanted.instances)]
     planned = plan(wanted, found)
     if module.check_mode:
-        return result(planned, reasons=_foresee(run, bounds, found), fabrics=[_entry(bound) for bound in bounds], recorded=found.recorded)
+        return result(
+            planned, reasons=_foresee(run, bounds, found), fabrics=[_entry(bound) for bound in bounds], recorded=found.recorded, instances=wanted.instances
+        )
     if bounds:
         _require_tools(run)
     coming = started(planned)
@@ -164,7 +184,7 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     apply(module, run, planned, before_end=lambda unit: hand_over(module, run, unit, ports=bound_to(unit, found, ports), patience=patience))
     require_successors(run, left, wanted.wait_timeout)
     fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout)
-    return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded)
+    return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances)
 
 
 def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:

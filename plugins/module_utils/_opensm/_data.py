@@ -16,10 +16,11 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas, node_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import declared_keys
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, outline, port_guids, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, outline, port_guids, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate, read_members
 
 # The variables by which a host declares what its subnet manager does.
@@ -48,13 +49,13 @@ def guids_of(fabric: str, host: str, hostvars: Hostvars) -> list[str]:
     return [str(guid) for guid in port_guids({}, facts_of(hostvars, host), fabrics_of(hostvars[host]).get(fabric, ()))]
 
 
-def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> str:
-    """partitions.conf of one fabric; "" where none are declared. Raises InvalidInput."""
+def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
+    """partitions.conf of one fabric, "" where none are declared, and the members that it lacks. Raises InvalidInput."""
     settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
     own = "partitions" in settings
     declared = settings["partitions"] if own else variables.get("opensm_partitions")
     if not declared:
-        return ""
+        return "", []
     guids: dict[str, tuple[str, ...]] = {}
     elsewhere = []
     for host in groups.get("all", ()):
@@ -66,7 +67,8 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables:
     named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
     where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
     inventory = Inventory(named, guids, elsewhere)
-    return render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
+    text = render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
+    return text, absentees(declared, inventory)
 
 
 def port_guids_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@
 
 """Which fabrics a host is on, through which of its ports, and what is declared for each of them. Pure.
 
-`fabric: storage` is the simple case: one fabric. `rdma_fabrics: {ib: [mlx5_0/1], storage: [mlx5_1/1]}` is the host with
+`fabric: storage` is the simple case: one fabric. `rdma_fabrics: {ib: ["0000:03:00.0/1"], storage: ["0000:04:00.0/1"]}` is the host with
 ports on several. `opensm_fabrics: {storage: {subnet_prefix: ...}}` has what is different for the subnet manager of one.
 """
 
@@ -17,18 +17,20 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import PortName, form_problems, parse
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import number
 
 DEFAULT_FABRIC = "ib"
-DEFAULT_PRIORITY = 14
+# Below that of a vendor's opensm that is master and was not told otherwise, 14.
+DEFAULT_PRIORITY = 13
 DEFAULT_PREFIX = "0xfe80000000000000"
 MAX_PRIORITY = 15
 
 NAME = "a name of up to 31 letters, digits, dots, dashes and underscores"
-PORT = "a port in the form mlx5_0/1"
+OWN_PORT = "a port that is on no other fabric"
 PATH = "an absolute path without blanks"
 PRIORITY = "a whole number from 0 to %d" % MAX_PRIORITY
-_FORM = "a mapping of fabrics to lists of ports, such as {ib: [mlx5_0/1], storage: [mlx5_1/1]}"
+_FORM = 'a mapping of fabrics to lists of ports, such as {ib: ["0000:03:00.0/1"], storage: ["0000:04:00.0/1"]}'
 
 
 class Settings(t.NamedTuple):
@@ -48,7 +50,6 @@ def _text(form: str) -> t.Callable[[t.Any], bool]:
 
 # Becomes part of a unit's name and of file names; systemd leaves these characters as they are.
 is_name = _text("[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
-is_port = _text("[A-Za-z0-9][A-Za-z0-9_.-]*/[1-9][0-9]*")
 is_path = _text("/[A-Za-z0-9_./:@-]+")
 is_prefix = _text("0x(?!0{16})[0-9a-fA-F]{16}")
 
@@ -110,21 +111,22 @@ def fabric_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         return found
     if not isinstance(declared, t.Mapping):
         return [*found, Problem("rdma_fabrics", declared, _FORM)]
-    seen: dict[str, str] = {}
+    seen: dict[PortName, str] = {}
     for fabric, ports in declared.items():
         where = "rdma_fabrics.%s" % (fabric,)
         if not is_name(fabric):
             found.append(Problem("rdma_fabrics", fabric, NAME))
         if not isinstance(ports, (list, tuple)) or not ports:
-            found.append(Problem(where, ports, "a list of at least one port, such as [mlx5_0/1]"))
+            found.append(Problem(where, ports, 'a list of at least one port, such as ["0000:03:00.0/1"]'))
             continue
         for index, port in enumerate(ports):
-            if not is_port(port):
-                found.append(Problem("%s[%d]" % (where, index), port, PORT))
-            elif port in seen:
-                found.append(Problem("%s[%d]" % (where, index), port, "a port that is on no other fabric", "rdma_fabrics.%s has it, too" % seen[port]))
+            place = parse(port)
+            if place is None:
+                found += form_problems("%s[%d]" % (where, index), port)
+            elif place in seen:
+                found.append(Problem("%s[%d]" % (where, index), port, OWN_PORT, "rdma_fabrics.%s has it, too" % seen[place]))
             else:
-                seen[port] = str(fabric)
+                seen[place] = str(fabric)
     if "fabric" in variables and not found and name not in declared:
         found.append(Problem("fabric", name, ", ".join(map(str, declared)), "rdma_fabrics names the fabrics of this host"))
     for other in ("opensm_port", "opensm_port_guid"):

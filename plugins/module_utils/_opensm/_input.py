@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabrics
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
@@ -57,7 +58,7 @@ def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 # A variable that is not there has its default. An empty one has none, and would reach the module, so it is checked.
 _CHECKS: Checks = {
-    "opensm_port": (or_empty(_fabrics.is_port, ""), _fabrics.PORT),
+    "opensm_port": (or_empty(lambda value: parse(value) is not None, ""), FORM),
     "opensm_priority": (_fabrics.is_priority, _fabrics.PRIORITY),
     "opensm_wait_timeout": (_is_seconds, "a whole number of seconds, more than 0"),
     "opensm_log_file": (or_empty(_fabrics.is_path, ""), _fabrics.PATH),
@@ -93,7 +94,7 @@ def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 def _named(ports: t.Sequence[t.Mapping[str, t.Any]]) -> str:
     if not ports:
         return "none: this host has no InfiniBand port (no HCA, or no driver for it)"
-    return ", ".join("%s (port GUID %s)" % (port["name"], port["port_guid"]) for port in ports)
+    return describe_all(ports)
 
 
 def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
@@ -103,12 +104,12 @@ def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]
     if guid and normal_guid(guid) not in {port["port_guid"] for port in infiniband}:
         hint = "opensm binds to the port GUID, which is not the node GUID"
         problems.append(Problem("opensm_port_guid", guid, _named(infiniband), hint))
-    if name and name not in {port["name"] for port in infiniband}:
-        ethernet = any(port["name"] == name for port in ports)
-        problems.append(Problem("opensm_port", name, _named(infiniband), "its link layer is Ethernet" if ethernet else ""))
+    if name and find(name, infiniband) is None:
+        hint = "its link layer is Ethernet" if find(name, ports) is not None else renaming(name, infiniband)
+        problems.append(Problem("opensm_port", name, _named(infiniband), hint))
     if not name and not guid and not infiniband:
         problems.append(Problem("opensm_port", None, _named(infiniband), "a subnet manager needs an InfiniBand port"))
-    if name and guid and not problems and not any(port["name"] == name and port["port_guid"] == normal_guid(guid) for port in infiniband):
+    if name and guid and not problems and find(name, infiniband) != find(guid, infiniband):
         problems.append(Problem("opensm_port_guid", guid, _named(infiniband), "opensm_port names another port: give one of the two"))
     return problems
 
@@ -116,13 +117,17 @@ def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]
 def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
     """Every port in `rdma_fabrics` has to be there: it is a cable in that fabric, whether this host manages it or not."""
     infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
-    names = {port["name"] for port in infiniband}
-    return [
-        Problem("rdma_fabrics.%s[%d]" % (fabric, index), name, _named(infiniband))
-        for fabric, own in _fabrics.fabrics_of(variables).items()
-        for index, name in enumerate(own)
-        if name not in names
-    ]
+    found = []
+    owners: dict[str, str] = {}
+    for fabric, own in _fabrics.fabrics_of(variables).items():
+        for index, name in enumerate(own):
+            where = "rdma_fabrics.%s[%d]" % (fabric, index)
+            port = find(name, infiniband)
+            if port is None:
+                found.append(no_such_port(where, name, infiniband) if infiniband else Problem(where, name, _named(infiniband)))
+            elif owners.setdefault(port["name"], fabric) != fabric:
+                found.append(Problem(where, name, _fabrics.OWN_PORT, "rdma_fabrics.%s has it, too, by another name" % owners[port["name"]]))
+    return found
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, manages: bool = False) -> list[Problem]:
@@ -145,5 +150,5 @@ def choose_port(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]) 
     return next(
         index
         for index, port in enumerate(ports)
-        if port["link_layer"] == "InfiniBand" and (not name or port["name"] == name) and (not guid or port["port_guid"] == normal_guid(guid))
+        if port["link_layer"] == "InfiniBand" and all(find(declared, (port,)) is not None for declared in (name, guid) if declared)
     )

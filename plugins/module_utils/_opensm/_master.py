@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
+
 # What an HCA says of itself until rdma-ndd gives it the name of its host: the board or the driver.
 _NAMELESS = re.compile(r"^(MT\d+\b|ConnectX|Mellanox|NVIDIA|Connect-IB|HFI)", re.IGNORECASE)
 
@@ -43,6 +45,12 @@ class Known(t.NamedTuple):
         """The host of the inventory with that port GUID. Its name in a description counts only where its GUIDs are not known."""
         owner = next((host for host, guids in self.guids_of.items() if guid in guids), "")
         return owner or host_of(description, [host for host in self.hosts if not self.guids_of.get(host)])
+
+
+def known_of(options: t.Mapping[str, t.Any]) -> Known:
+    """The hosts of the inventory, from the options `known_hosts` and `known_guids` of a module."""
+    guids = options.get("known_guids") or {}
+    return Known(hosts=tuple(options["known_hosts"]), guids_of={host: tuple(map(normal_guid, own)) for host, own in guids.items()})
 
 
 class Master(t.NamedTuple):

@@ -18,6 +18,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
@@ -45,11 +46,17 @@ def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
         return None
     infiniband = {port.get("device") for port in facts.get("ports", ()) if port.get("link_layer") == "InfiniBand"}
     # A virtual function is not a node of the fabric.
-    return {
-        hca["name"]: normal_guid(hca["node_guid"])
-        for hca in facts.get("hcas", ())
-        if hca.get("name") in infiniband and not hca.get("virtual") and is_guid(hca.get("node_guid"))
-    }
+    hcas = [hca for hca in facts.get("hcas", ()) if not hca.get("virtual")]
+    return {_first_name(hca, hcas): normal_guid(hca["node_guid"]) for hca in hcas if hca.get("name") in infiniband and is_guid(hca.get("node_guid"))}
+
+
+def _first_name(hca: t.Mapping[str, t.Any], hcas: t.Sequence[t.Mapping[str, t.Any]]) -> str:
+    """What the driver called an HCA before udev renamed it: the file stays the same when names of devices change."""
+    name, driver = str(hca["name"]), str(hca.get("driver") or "")
+    if not is_persistent(name) or not driver:
+        return name
+    places = sorted(str(other.get("pci")) for other in hcas if other.get("driver") == driver)
+    return "%s_%d" % (driver.partition("_")[0], places.index(str(hca.get("pci"))))
 
 
 def _line(guid: str, name: str) -> str:

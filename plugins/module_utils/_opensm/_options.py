@@ -238,13 +238,20 @@ def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option])
     return found
 
 
+def _untyped(value: t.Any) -> str:
+    """A value as opensm reads it, as far as that can be told without a template."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
 def render(template: str, declared: t.Mapping[str, t.Any]) -> str:
     """The template with the declared keys set in their places, and all else as it was; without a template, the keys alone.
 
     Raises InvalidInput for keys and values that the template does not allow.
     """
     if not template:
-        return HEADER + "".join("%s %s\n" % (key, ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value) for key, value in declared.items())
+        return HEADER + "".join("%s %s\n" % (key, _untyped(value)) for key, value in declared.items())
     options = parse_template(template)
     wrong = problems(declared, options)
     if wrong:

@@ -27,6 +27,7 @@ RESERVED: t.Mapping[str, str] = {
     "guid": "set opensm_port or opensm_port_guid instead",
     "ignore_other_sm": "leave it out: with it, a fabric gets two masters",
     "log_file": "set opensm_log_file instead",
+    "master_sm_priority": "set opensm_priority instead: a master keeps it",
     "node_name_map_name": "set opensm_node_names instead",
     "partition_config_file": "set opensm_partitions instead",
     "qos_policy_file": "set opensm_qos_policy instead",

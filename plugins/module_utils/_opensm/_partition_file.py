@@ -16,6 +16,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry
 
 # What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
 _DEFAULTS: t.Mapping[str, str] = {"rate": "3", "mtu": "4", "sl": "0", "scope": "2"}
+# Those that all builds have in common. A vendor's has another rate.
+_COMMON: t.Mapping[str, str] = {flag: _DEFAULTS[flag] for flag in ("mtu", "sl")}
+_GROUP = ("mtu", "rate", "sl")
+# What opensm makes without a file.
+_WITHOUT = "Default=0x%04x, ipoib : ALL=full;" % DEFAULT_PKEY
 # Of the rule itself, not of its group.
 _SILENT = ("ipoib", "defmember")
 _EVERYONE = ("ALL", "ALL_CAS")
@@ -33,6 +38,8 @@ class Rule(t.NamedTuple):
     """Membership by GUID or keyword."""
     text: str = ""
     """The statements, without comments."""
+    ipoib: bool = False
+    """Whether it has a broadcast group."""
 
     @property
     def special(self) -> dict[str, str]:
@@ -84,7 +91,7 @@ def _rule(statement: str) -> Rule | None:
     # Groups of the partition that nodes make by themselves when they join.
     members = {who: membership or default for who, membership in _pairs(tail) if who != "mgid"}
     lines = " ".join(head.split()), " ".join(tail.split())
-    return Rule(name or "0x%04x" % pkey, pkey, written, members, "%s : %s;\n" % lines)
+    return Rule(name or "0x%04x" % pkey, pkey, written, members, "%s : %s;\n" % lines, any(flag == "ipoib" for flag, _value in flags))
 
 
 def parse_partitions(text: str) -> list[Rule]:
@@ -96,7 +103,8 @@ def parse_partitions(text: str) -> list[Rule]:
         if rule is not None:
             first = found.get(rule.identity)
             if first is not None:
-                rule = Rule(first.name, first.pkey, {**first.flags, **rule.flags}, {**first.members, **rule.members}, first.text + rule.text)
+                flags, members = {**first.flags, **rule.flags}, {**first.members, **rule.members}
+                rule = Rule(first.name, first.pkey, flags, members, first.text + rule.text, first.ipoib or rule.ipoib)
             found[rule.identity] = rule
     return list(found.values())
 
@@ -112,6 +120,29 @@ PREFIX = "partition "
 def names_rule(names: t.Iterable[str], rule: Rule) -> bool:
     """Whether one of the names is `partition NAME` or `partition P_KEY` for it."""
     return any(name.startswith(PREFIX) and rule.is_named(name[len(PREFIX) :].strip()) for name in names)
+
+
+class Regrouping(t.NamedTuple):
+    """A property of the broadcast group of a partition that changes."""
+
+    rule: Rule
+    flag: str
+    """`mtu`, `rate` or `sl`."""
+    before: str
+    """The code; "" for the default of the installed opensm."""
+    after: str
+
+
+def _group_flag(rule: Rule, flag: str) -> str:
+    return rule.flags.get(flag, _COMMON.get(flag, ""))
+
+
+def regrouped(before: str, after: str) -> list[Regrouping]:
+    """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only."""
+    old = {rule.identity: rule for rule in parse_partitions(before or _WITHOUT) if rule.ipoib}
+    new = [rule for rule in parse_partitions(after or _WITHOUT) if rule.ipoib and rule.identity in old]
+    rows = [Regrouping(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
+    return [row for row in rows if row.before != row.after]
 
 
 def gone(before: str, after: str) -> list[Rule]:

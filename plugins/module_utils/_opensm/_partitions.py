@@ -16,8 +16,10 @@ import difflib
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, definition
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
     DEFAULT_PKEY,
     KEYWORDS,
@@ -56,8 +58,8 @@ class Resolved(t.NamedTuple):
 def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, ports: t.Collection[str] = ()) -> tuple[str, ...]:
     """The port GUIDs of a host: the declared `opensm_port_guids`, else those of the InfiniBand ports in its `rdma` fact.
 
-    `ports` are the names (`mlx5_0/1`) of its ports on the fabric, if only some are. One too many is harmless: opensm
-    skips a port that is not on its fabric.
+    `ports` are the declared names of its ports on the fabric, if only some are. One too many is harmless: opensm skips a
+    port that is not on its fabric.
     """
     declared = variables.get("opensm_port_guids")
     if isinstance(declared, (list, tuple)) and declared:
@@ -65,7 +67,7 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
     return tuple(
         port["port_guid"]
         for port in (facts or {}).get("ports", ())
-        if port.get("link_layer") == "InfiniBand" and is_guid(port.get("port_guid")) and (not ports or port.get("name") in ports)
+        if port.get("link_layer") == "InfiniBand" and is_guid(port.get("port_guid")) and (not ports or is_named(port, ports))
     )
 
 
@@ -97,8 +99,18 @@ def resolve(partition: Partition, inventory: Inventory) -> Resolved:
     return Resolved(tuple((name, keywords[name]) for name in KEYWORDS if name in keywords), tuple(ports))
 
 
+def unseen(partition: Partition, inventory: Inventory) -> dict[str, str]:
+    """The members of a checked partition whose port GUIDs are not known, with their membership: a host itself counts before its groups."""
+    guids = inventory.guids or {}
+    claims = {
+        kind: [(host, member.membership) for member in partition.members if member.kind == kind for host in _hosts(member, inventory)]
+        for kind in ("group", "host")
+    }
+    return {host: membership for host, membership in (*claims["group"], *claims["host"]) if not guids.get(host)}
+
+
 def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Collection[str]) -> list[Problem]:
-    """Members that are not in the inventory, not on the fabric, or without a known port."""
+    """Members that are not in the inventory, or not on the fabric."""
     named = "%s.%s" % (where, member.kind)
     known: t.Collection[str] = everybody if member.kind == "host" else inventory.groups
     if member.kind in ("host", "group") and member.name not in known:
@@ -107,14 +119,7 @@ def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Co
         return [Problem(named, member.name, allowed, "the inventory has no such %s" % member.kind)]
     if member.kind == "host" and member.name in inventory.elsewhere:
         return [Problem(named, member.name, "a host with a port on this fabric")]
-    if inventory.guids is None:
-        return []
-    unknown = [host for host in _hosts(member, inventory) if not inventory.guids.get(host)]
-    if not unknown:
-        return []
-    some = ", ".join(unknown[:5]) + (" and %d more" % (len(unknown) - 5) if len(unknown) > 5 else "")
-    hint = "gather the facts of %s first (rdma.ofed.rdma_facts, without --limit), or set opensm_port_guids for it" % some
-    return [Problem(named, member.name, "hosts whose port GUIDs are known", hint)]
+    return []
 
 
 def _twice(where: str, partition: Partition) -> list[Problem]:
@@ -156,7 +161,9 @@ def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> li
     keywords, ports = resolve(partition, inventory)
     members = [(name, membership, name in _MANY) for name, membership in keywords]
     members += [(host or guid, membership, False) for guid, membership, host in ports]
-    if inventory.guids is None:
+    if inventory.guids is not None:
+        members += [(host, membership, False) for host, membership in unseen(partition, inventory).items()]
+    else:
         members += [(member.name, member.membership, member.kind == "group") for member in partition.members if member.kind in ("host", "group")]
     if partition.pkey == DEFAULT_PKEY and not any(name in _MANY for name, _membership, _many in members):
         members.append((_OTHERS, "limited", True))
@@ -259,19 +266,11 @@ def _head(partition: Partition) -> str:
 
 
 def _definition(partition: Partition, resolved: Resolved) -> str:
-    """One definition. Each member has a line, for a readable diff, and because opensm reads lines of up to 4094 characters."""
-    head = _head(partition)
+    """One definition."""
     # The last one wins. SELF comes last, even where its port is named, too.
     general = [(name, membership, "") for name, membership in resolved.keywords if name != "SELF"]
     own = [(name, membership, "") for name, membership in resolved.keywords if name == "SELF"]
-    members = [*general, *resolved.ports, *own]
-    if not members:
-        return "# %s has no members.\n" % head
-    lines = []
-    for index, (who, membership, host) in enumerate(members):
-        comment = " # %s" % "".join(letter if letter.isprintable() else "?" for letter in host) if host else ""
-        lines.append("    %s=%s%s%s\n" % (who, membership, ";" if index == len(members) - 1 else ",", comment))
-    return "%s :\n%s" % (head, "".join(lines))
+    return definition(_head(partition), [*general, *resolved.ports, *own])
 
 
 def outline(declared: t.Any) -> str:
@@ -287,3 +286,9 @@ def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qo
         raise InvalidInput(wrong)
     entries = [read_entry(entry) for entry in declared or ()]
     return "\n".join([HEADER, *(_definition(entry, resolve(entry, inventory)) for entry in entries)]) if entries else ""
+
+
+def absentees(declared: t.Any, inventory: Inventory) -> list[Absentee]:
+    """Of checked entries: the members that the text is made without, because their port GUIDs are not known."""
+    entries = [read_entry(entry) for entry in declared or ()]
+    return [Absentee(entry.pkey, host, membership) for entry in entries for host, membership in unseen(entry, inventory).items()]

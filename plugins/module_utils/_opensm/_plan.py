@@ -20,12 +20,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER as _HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _unit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import gone, names_rule, parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import gone, names_rule, parse_partitions, regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 
 if t.TYPE_CHECKING:
@@ -94,6 +95,26 @@ def _partitions_gone(found: Found, files: t.Mapping[str, str]) -> list[Change]:
     return changes
 
 
+# Codes of partitions.conf in the units of `opensm_partitions`.
+_UNITS: t.Mapping[str, t.Mapping[str, str]] = {
+    "mtu": {str(code): "%d" % mtu for mtu, code in MTUS.items()},
+    "rate": {str(code): "%g" % rate for rate, code in RATES.items()},
+}
+
+
+def _regroupings(found: Found, files: t.Mapping[str, str]) -> list[Change]:
+    """The groups of our own instances that get another MTU, rate or service level while their partition stays, and a process has them."""
+    changes = []
+    for path, text in files.items():
+        if posixpath.basename(path) == _unit.PARTITIONS:
+            fabric = posixpath.basename(posixpath.dirname(path))
+            running = _unit.unit_name(fabric) in found.running
+            for rule, flag, *codes in regrouped(found.files.get(path, ""), text) if running else ():
+                before, after = (_UNITS.get(flag, {}).get(code, code) or "default" for code in codes)
+                changes.append(Change(Kind.BROADCAST_GROUP, "%s/%s" % (fabric, rule.name), flag, before, after, needs="restart"))
+    return changes
+
+
 def require_consent(wanted: Wanted, found: Found) -> None:
     """Raises Refused where the last partition besides the default one goes, by its file, without a word about it."""
     for instance in wanted.instances if not wanted.allow_removal else ():
@@ -154,6 +175,7 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
     changes = (
         *_stops(found, keep),
         *_partitions_gone(found, files),
+        *_regroupings(found, files),
         *_removals(found, keep, {*files, *kept}),
         *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
         file_change(DEFAULT_PATH, found.node_names, _named(wanted, found, bool(fabrics))),

@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Pr
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, names_rule, parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, SETTINGS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, MASTER_PRIORITY, SETTINGS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
@@ -32,7 +32,19 @@ if t.TYPE_CHECKING:
 
 # The role decides these by the inventory, or they are about the host and not about the fabric.
 _OWN = frozenset(
-    ("guid", "sm_priority", "log_file", "log_max_size", "accum_log_file", "dump_files_dir", "daemon", "partition_config_file", "node_name_map_name", "config")
+    (
+        "guid",
+        "sm_priority",
+        MASTER_PRIORITY,
+        "log_file",
+        "log_max_size",
+        "accum_log_file",
+        "dump_files_dir",
+        "daemon",
+        "partition_config_file",
+        "node_name_map_name",
+        "config",
+    )
 )
 # No run of ours may have them: RESERVED in _options_input.py says why.
 _NEVER = frozenset(("ignore_other_sm", "sm_inactive", UNKNOWN))

@@ -13,12 +13,13 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, is_alive, missing, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, below, look
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known, host_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
 
@@ -62,7 +63,7 @@ def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, known: Known) 
         "state": manager.state_name,
         "activity": manager.activity,
         "node_description": description,
-        "host": host_of(description, known.hosts),
+        "host": known.host(manager.guid, description),
         "here": manager.guid in known.own,
     }
 
@@ -90,23 +91,26 @@ def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str,
         return {**base, "problem": "; ".join(exc.msg.splitlines())}
 
 
-def report(run: Runner, *, names: t.Sequence[str], hosts: t.Sequence[str], root: str = "/") -> dict[str, t.Any]:
-    """The module's result. `names`: of ports, none for all InfiniBand ports; raises InvalidInput for one that is not there."""
+def report(run: Runner, *, names: t.Sequence[str], inventory: Known, root: str = "/") -> dict[str, t.Any]:
+    """The module's result. `names`: of ports, none for all InfiniBand ports; raises InvalidInput for one that is not there.
+
+    `inventory`: its hosts, which are named as such.
+    """
     started = time.monotonic()
     ports = [port for port in read_ports(root) if port.infiniband]
-    there = [port.name for port in ports]
+    there = [port._asdict() for port in ports]
     wrong = [
-        Problem("ports[%d]" % index, name, ", ".join(there) or "none: this host has no InfiniBand port")
+        no_such_port("ports[%d]" % index, name, there) if there else Problem("ports[%d]" % index, name, "none: this host has no InfiniBand port")
         for index, name in enumerate(names)
-        if name not in there
+        if find(name, there) is None
     ]
     if wrong:
         raise InvalidInput(wrong)
     found = look(run, root)
     own = _instances(run, found, os.path.isdir(below(root, RUNS)))
     fabrics = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
-    known = Known(own=frozenset(port.port_guid for port in ports), hosts=tuple(hosts))
-    asked = [port for port in ports if not names or port.name in names]
+    known = inventory._replace(own=frozenset(port.port_guid for port in ports))
+    asked = [port for port in ports if not names or is_named(port._asdict(), names)]
     return {
         "fabrics": [{**_fabric_on(run, port, known=known, root=root), "fabric": fabrics.get(port.port_guid, "")} for port in asked],
         "instances": own,

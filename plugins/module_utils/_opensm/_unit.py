@@ -12,11 +12,13 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, recall
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 
 SYSTEMD = "/etc/systemd/system"
@@ -27,13 +29,18 @@ RECORD = SETTINGS + "/record"
 ROTATION = "/etc/logrotate.d/rdma-opensm"
 
 PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-policy.conf"
-# opensm reads the content of these again at a heavy sweep: partitions in osm_prtn_make_partitions, the policy in osm_qos_setup, the
+# opensm reads the content of these again at a heavy sweep: partitions in osm_prtn_make_partitions (but a group that is there stays as it is,
+# also while the process stands by), the policy in osm_qos_setup, the
 # roots whenever routes are computed (osm_ucast_updn.c, osm_ucast_ftree.c).
 _READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
 # The statements about partitions that were taken over from the subnet manager before ours, as those in ADOPTED.
 ADOPTED_PARTITIONS = "adopted-partitions.conf"
 _RECORDS = (ADOPTED, ADOPTED_PARTITIONS)
 FILES = (CONF, *_READ_AGAIN, *_RECORDS)
+
+# A key of a vendor's opensm (5.6.0), read at the start only: what a master announces where that is higher than its sm_priority, by default 14.
+# It would hand over to no host below that. With 0 a master announces its sm_priority, as others do.
+MASTER_PRIORITY = "master_sm_priority"
 
 # Units of packages: distributions have the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
@@ -129,6 +136,12 @@ class Instance(t.NamedTuple):
     designated: str = ""
     """The host that shall be master, for messages; "" where it is not known."""
     known: Known = Known()
+    absentees: tuple[Absentee, ...] = ()
+    """Members of partitions whose ports are not known in this run."""
+    kept_hosts: tuple[str, ...] = ()
+    """Those of them that keep their ports by the file that is there."""
+    missing_hosts: tuple[str, ...] = ()
+    """Those that the partitions are made without."""
     adopted: t.Mapping[str, tuple[str, ...]] = {}
     """Keys of the subnet manager before this one, which nothing declares."""
     adopted_partitions: str = ""
@@ -162,9 +175,15 @@ class Instance(t.NamedTuple):
         keys.update({key: self.path(name) for key, name, text in named if text})
         return {**keys, **self.options, **{key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}}
 
+    def recalling(self, files: t.Mapping[str, str], owned: t.Collection[str] = ()) -> Instance:
+        """The instance with the ports of absentees, as far as its present file has them. `owned`: port GUIDs that are known in this run."""
+        found = recall(self.partitions, files.get(self.path(PARTITIONS), ""), self.absentees, owned=owned)
+        return self._replace(partitions=found.text, kept_hosts=found.kept, missing_hosts=found.missing) if self.absentees else self
+
     def conf(self, template: str = "") -> str:
         """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for what that does not allow."""
-        return render(template, self.values())
+        vendor = {MASTER_PRIORITY: 0} if MASTER_PRIORITY in parse_conf(template) else {}
+        return render(template, {**self.values(), **vendor})
 
     def files(self, template: str = "") -> dict[str, str]:
         """The content of each file of the instance; "" for a file that must not exist. Raises InvalidInput like `conf`."""
@@ -188,6 +207,8 @@ def file_effect(path: str, before: str, after: str) -> str:
         return RUNNING
     if name == CONF:
         return effect(before, after)
+    if name == PARTITIONS and regrouped(before, after):
+        return RESTART
     return RELOAD if name in _READ_AGAIN else RESTART
 
 

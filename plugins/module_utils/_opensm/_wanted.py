@@ -14,7 +14,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, port_problems, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import known_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import declared_keys, is_set
@@ -115,14 +116,17 @@ def _instance(item: Options, options: Options) -> Instance:
         designated=item["designated_host"] or "",
         options=_keys(options),
         partitions=(options.get("partitions") or {}).get(item["fabric"], ""),
+        absentees=tuple(
+            Absentee(member["pkey"], member["host"], member["membership"])
+            for member in options.get("absent_members") or ()
+            if member["fabric"] == item["fabric"]
+        ),
         root_guids=_root_guids_text(options.get("root_guids") or ()),
         qos_policy=_qos_policy_text(options.get("qos_policy") or ""),
-        known=Known(
+        known=known_of(options)._replace(
             guids=frozenset(item["peer_guids"]),
-            hosts=tuple(options["known_hosts"]),
             anyone=options["allow_foreign_master"],
             elsewhere=frozenset(item["other_guids"]),
-            guids_of={host: tuple(map(normal_guid, guids)) for host, guids in (options.get("known_guids") or {}).items()},
             outranked=bool(options.get("outrank_foreign_master")),
         ),
     )

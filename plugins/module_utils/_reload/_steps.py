@@ -35,10 +35,10 @@ mlx_compat mlxfw rdma_cm rdma_rxe rdma_ucm rds rds_rdma rds_tcp
 """
 _BY_OPENIBD = frozenset(_BY_OPENIBD_TEXT.split())
 
-# The names in the order of unloading, then the files in the order of loading.
+# The names that must be loaded, all names in the order of unloading, then the files in the order of loading.
 _PUT_BACK = """
-names=$1; shift; whole=yes
-for name in $names; do [ -d /sys/module/$name ] || whole=no; done
+needed=$1; names=$2; shift 2; whole=yes
+for name in $needed; do [ -d /sys/module/$name ] || whole=no; done
 [ $whole = no ] || exit 0
 for name in $names; do [ ! -d /sys/module/$name ] || rmmod $name; done
 for file; do insmod "$file"; done
@@ -62,9 +62,13 @@ def _unload(name: str, found: Found, timeout: float) -> Step:
 
 
 def _back(found: Found, former: t.Mapping[str, str], timeout: float) -> Step:
-    """Put the former driver back where a part of the new one was refused. What of the new one is loaded does not fit to it, and goes first."""
+    """Put the former driver back where a part of the new one was refused. What of the new one is loaded does not fit to it, and goes first.
+
+    A module that openib.conf switches off was not refused: it is missing because it is not wanted.
+    """
     order = [name for name in unloading(found.modules)[0] if name in former]
-    argv = ("sh", "-c", _PUT_BACK, "sh", " ".join(order), *(former[name] for name in reversed(order)))
+    needed = [name for name in loaded_again(found) if name in former]
+    argv = ("sh", "-c", _PUT_BACK, "sh", " ".join(needed), " ".join(order), *(former[name] for name in reversed(order)))
     return Step("loading the former driver where the new one was refused", argv, ok=tuple(range(256)), always=True, timeout=timeout)
 
 

@@ -16,6 +16,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "kernel_modules_initramfs": {"type": "str", "choices": ["auto", "never"], "default": "auto"},
     "kernel_modules_initramfs_drivers": {"type": "list", "default": []},
     "kernel_modules_initramfs_cmdline": {"type": "list", "default": []},
+    "kernel_modules_device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
     "kernel_modules_mechanism": {"type": "str", "choices": ["auto", "rdma-core", "modules-load.d"], "default": "auto"},
     "kernel_modules_load_now": {"type": "bool", "default": True},
     "kernel_modules_backup": {"type": "bool", "default": False},
@@ -33,4 +34,5 @@ OPTIONS: dict[str, t.Any] = {
     "load_now": {"type": "bool", "default": True},
     "assume_rdma_core": {"type": "bool", "default": False},
     "backup": {"type": "bool", "default": False},
+    "device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
 }

@@ -33,5 +33,6 @@ OPTIONS: dict[str, t.Any] = {
     "backup": {"type": "bool", "default": False},
     "backup_dir": {"type": "path", "default": "/var/backups/rdma-ofed"},
     "allow_container": {"type": "bool", "default": False},
+    "awaiting_firmware": {"type": "list", "elements": "str", "default": []},
     "lock_timeout": {"type": "int", "default": 120},
 }

@@ -12,4 +12,5 @@ import typing as t
 OPTIONS: dict[str, t.Any] = {
     "ports": {"type": "list", "elements": "str", "default": []},
     "known_hosts": {"type": "list", "elements": "str", "default": []},
+    "known_guids": {"type": "dict", "default": {}},
 }

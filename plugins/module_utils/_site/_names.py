@@ -35,7 +35,7 @@ KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] f
 PLAIN = frozenset(("fabric",))
 # What roles and playbooks set for others. A later playbook of the same run finds it among the variables.
 PUBLISHED = frozenset(
-    ("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", *(prefix + "outcome" for prefix in _PREFIXES if prefix != "rdma_")),
+    ("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", "ofed_foreseen", *(prefix + "outcome" for prefix in _PREFIXES if prefix != "rdma_")),
 )
 # Where a site names variables of its own that begin like those of the collection.
 OWN = "rdma_own_variables"

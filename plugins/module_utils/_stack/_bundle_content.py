@@ -78,6 +78,17 @@ def check_content(where: str, found: Layout, *, version: str, arch: str) -> None
         raise Refused(words % (where, found.arch, arch, arch))
 
 
+def check_executable(folder: str) -> None:
+    """Refuse a folder whose installer can't be started."""
+    path = os.path.join(folder, INSTALLER)
+    if os.access(path, os.X_OK):
+        return
+    words = "ofed_bundle: %s can't be executed: %s. Give the bundle as .tgz, %s; nothing was changed"
+    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        raise Refused(words % (path, "its file system is mounted with noexec", "which is unpacked elsewhere, or mount it without noexec"))
+    raise Refused(words % (path, "its mode is %04o" % (os.stat(path).st_mode & 0o7777), "or copy the folder again with its modes, as cp -a does"))
+
+
 def way_out(found: str, version: str) -> str:
     """What to do about a bundle that holds another release than its name or the declaration has."""
     return "%sgive the bundle of %s; nothing was changed" % ("Set ofed_version: %s, or " % found if found else "", version)

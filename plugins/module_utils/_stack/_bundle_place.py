@@ -21,8 +21,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch i
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_help as installer_help
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_here
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_executable, check_here
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -35,7 +36,7 @@ _MEGABYTE = 1000000
 _PUT_THERE = "Put it there, or set ofed_bundle_on: controller if that is where it is; nothing was changed"
 OTHER_FILE = "Copy it again, or correct ofed_bundle_checksum if this file is the right one; nothing was unpacked, nothing was changed"
 # What the steps of a place run.
-SCRIPTS = {"download.py": downloader}
+SCRIPTS = {"download.py": downloader, "installer_help.py": installer_help}
 
 
 class Source(t.NamedTuple):
@@ -131,6 +132,7 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
         if not os.path.isdir(path):
             raise Refused("ofed_bundle: there is no folder %s on the node. %s" % (path, _PUT_THERE))
         check_here(path, version=version, arch=arch)
+        check_executable(path)
         return Place(path)
     if source.is_elsewhere:
         if not source.checksum:

@@ -15,7 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOC
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import USER_SPACE, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import user_only
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 
 NEEDS = "driver_reload"
@@ -51,7 +52,7 @@ def _selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
         return ()
     mine = wanted.selection()
     names = ("method", "packages", "installer_options")
-    needs = "" if USER_SPACE == record.get("packages") == wanted.packages else NEEDS
+    needs = "" if wanted.has_no_modules and user_only(str(record.get("packages", ""))) else NEEDS
     return changes_of(*(_stack_change(_words(record.get(name)), _words(mine[name]), needs=needs, aspect=name) for name in names))
 
 
@@ -76,7 +77,7 @@ def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     selection = () if is_doca else _selection_changes(wanted, found)
     if is_installed(wanted, found) and not selection:
         return ()
-    needs = "" if wanted.packages == USER_SPACE else NEEDS
+    needs = "" if wanted.has_no_modules else NEEDS
     changes = () if _same_release(wanted, found) else changes_of(_stack_change(found.words, wanted.words, needs=needs))
     changes += _metapackage_changes(wanted, found, needs) if is_doca else selection
     if changes:

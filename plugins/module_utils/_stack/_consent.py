@@ -17,6 +17,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
 NEEDS = "upgrade"
+# What an unload of the driver would cut, and new packages would not: traffic of the network, also over an Ethernet port for management.
+_OF_THE_NETWORK = ("connection", "link", "namespace", "vf")
 
 
 def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
@@ -30,11 +32,12 @@ def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
 def in_use(found: Found) -> tuple[str, ...]:
     """Why the stack of the node is in use, in words; empty where it is not.
 
-    A vendor's stack that is whole is there for a reason. Any other is in use where RDMA has users.
+    A vendor's stack that is whole is there for a reason. Any other is in use where RDMA itself has users. Traffic of the network
+    comes and goes: it keeps the driver from being reloaded, and no packages from being installed.
     """
     if found.is_vendors and found.is_whole:
         return ("%s is installed" % found.words,)
-    names = sorted({"%s %s" % (user.kind, user.name) for user in found.users})
+    names = sorted({"%s %s" % (user.kind, user.name) for user in found.users if user.kind not in _OF_THE_NETWORK})
     return ("in use by %s" % ", ".join(names),) if names else ()
 
 

@@ -20,9 +20,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import appl
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._at_work import package_at_work
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._consent import in_use, needs_consent, withheld
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import refuse_unknown_options, refuse_without_headers
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
@@ -143,7 +145,9 @@ def _finish(module: AnsibleModule, job: State, *, found: Found, left: StackPlan,
     return _result(_recorded(job), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
 
 
-def _running(job: State) -> dict[str, t.Any]:
+def _running(job: State, root: str) -> dict[str, t.Any]:
+    if not job.detail:
+        job = job._replace(detail=package_at_work(job, root))
     return _result(_recorded(job), before=job.memo.get("before", _NOT_RECORDED), after=job.memo.get("after", _NOT_RECORDED), job=job)
 
 
@@ -187,7 +191,7 @@ def _apply(
     jobs.start(run, JOB, todo.steps, timeout=parameters["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
     job = jobs.wait(JOB, parameters["poll"], root)
     if job.running:
-        return _running(job)
+        return _running(job, root)
     found = _conclude(run, job, root)
     return _finish(module, job, found=found, left=plan(wanted, found), root=root)
 
@@ -210,7 +214,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     parameters = module.params
     job = _earlier(module, root)
     if job is not None and job.running:
-        return _running(job)
+        return _running(job, root)
     found = look(run, root) if job is None else _conclude(run, job, root)
     wrong = problems(role_variables(parameters), {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}})
     if wrong:
@@ -227,12 +231,16 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     left_alone = _without_consent(module, run, wanted=wanted, found=found, todo=todo, root=root)
     if left_alone is not None:
         return left_alone
+    if todo.about(Kind.STACK) and wanted.state == "present":
+        refuse_without_headers(run, wanted, found, root=root)
     if todo.steps:
         found = with_alternatives(run, wanted, found)
         todo = plan(wanted, found)
     foreign = dependants(run, wanted, found, todo=todo, root=root)
     changes = (*todo.changes, *foreign, *_keys(module, root))
     place = places.locate(run, parameters, version=wanted.version, root=root) if todo.needs_bundle else Place("")
+    if isinstance(place, Place):
+        refuse_unknown_options(run, wanted, found, place=place)
     if module.check_mode:
         needed = place.result() if isinstance(place, Missing) else {}
         return {**_result(changes, before=before, after=_expected(wanted, found, todo)), **needed}

@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import DI
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import read_layout, way_out
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, refused_by_help, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB
 
 if t.TYPE_CHECKING:
@@ -74,6 +74,9 @@ def failure_of(job: State, root: str) -> CommandFailed:
     if job.failed == UNPACK_STAGE and _NO_SPACE in jobs.read_log(JOB, root):
         words = "ofed_bundle: %s could not be unpacked: the file system of %s is full. %s. Make room there, or give the path of an unpacked bundle"
         return CommandFailed(words % (job.memo["bundle"], DIRECTORY, "What was unpacked is removed again, and no package was changed"), **details)
+    if job.failed == stages.OPTIONS_STAGE:
+        wrong = [refused_by_help(name, version=wanted["version"], family="") for name in _printed(JOB, job, root)]
+        return CommandFailed("%s. No package was changed" % "; ".join(map(str, wrong)), **details)
     if job.failed == stages.CHECK_STAGE:
         found = read_layout(job.memo["tree"]).version
         words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"

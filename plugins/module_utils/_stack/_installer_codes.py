@@ -43,7 +43,7 @@ CODES: t.Mapping[int, Meaning] = {
         "remove those packages, or name them in ofed_allow_removal: they go, and have to be installed again for the new stack",
     ),
     124: Meaning("it did not end in time", "raise ofed_timeout"),
-    126: Meaning("it can't be executed", "check that its folder is not mounted with noexec, and that perl is installed"),
+    126: Meaning("it may not be executed", "mount the file system of its folder without noexec, and give the files back the modes that the bundle has"),
     127: Meaning("it, or its interpreter, is not there", "install perl, and check that the bundle is complete"),
 }
 _FLATTENED = Meaning(

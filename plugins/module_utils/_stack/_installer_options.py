@@ -6,8 +6,8 @@
 
 """What mlnxofedinstall understands, by release: the installer itself takes misspelt options without a word.
 
-The tables retell the help of the releases 4.1-1.0.2.0 and 5.0-2.1.8.0 (DEB) and of a later one, and that of the RPM
-variant's install.pl; for 5.0 also what it takes without telling.
+The tables retell the help of the releases 4.1-1.0.2.0, 4.9-7.1.0.0 and 5.0-2.1.8.0 (DEB) and of a later one, and that of the
+RPM variant's install.pl; for 4.9 and 5.0 also what they take without telling. What they lack, the help of the bundle may have.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import re
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import KNOWN
 
 FIRST = (4, 1)
+# The long-term release, whose last versions are newer than 5.0.
+_4_9 = (4, 9)
 _5_0 = (5, 0)
 _LATER = (5, 1)
 _NEVER = (10**6, 0)
@@ -48,7 +50,7 @@ _TEXT_4_1 = """
 --skip-repo --without-dkms --umad-dev-rw --umad-dev-na --enable-mlnx_tune --enable-affinity --disable-affinity --package-install-options:LIST
 --post-start-delay:SECONDS --without-fw-update --force-fw-update --fw-image-dir:DIRECTORY -c:FILE --config:FILE --with-vma --with-nvmf
 """
-_TEXT_5_0 = """
+_TEXT_4_9 = """
 --auto-add-kernel-support --enable-opensm --msm --fw-dir:DIRECTORY --enable-sriov --with-nfsrdma --without-nfsrdma --with-libdisni --with-debug-symbols
 --without-debug-symbols --upstream-libs
 """
@@ -63,8 +65,9 @@ OPTIONS: tuple[Option, ...] = (
     *_understood(_TEXT_4_1, FIRST),
     *_understood("--dkms --force-dkms", FIRST, families=("deb",)),
     *_understood("--kmp --disable-kmp", FIRST, families=("rpm",)),
-    *_understood(_TEXT_5_0, _5_0),
-    *_understood("--mlnx-libs", _5_0, until=_LATER),
+    *_understood(_TEXT_4_9, _4_9),
+    *_understood("--mlnx-libs", _4_9, until=_LATER),
+    *_understood("--with-cx4lx-optimizations --without-cx4lx-optimizations", _4_9, until=_5_0),
     *_understood(_TEXT_LATER, _LATER),
     *_understood(_TEXT_LATER_RPM, _LATER, families=("rpm",)),
 )
@@ -88,16 +91,21 @@ _NOT_HERE: t.Mapping[str, str] = {
     **dict.fromkeys(("--print-available", "-p", "--script-version", "-h", "--help"), "it installs nothing"),
 }
 FIRMWARE = ("--force-fw-update", "--fw-image-dir", "--fw-dir", "--enable-sriov")
+# How similar an option must be to a known one, of 1, to count as a misspelling of it rather than as one of another release.
+_CLOSE = 0.8
 
 # Sets of packages, and the releases that have them.
 _SETS_TEXT = {
     FIRST: "all basic dpdk eth-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi",
-    _5_0: "bluefield ovs-dpdk",
+    _4_9: "bluefield ovs-dpdk",
     _LATER: "xlio",
 }
 SETS: t.Mapping[str, tuple[int, int]] = {name: since for since, names in _SETS_TEXT.items() for name in names.split()}
 # These filter a set instead of being one.
 _FILTERS = ("kernel-only", "user-space-only")
+# With this at its end, a set is its part in user space. The metapackages of a repository are named so.
+_USER_ONLY = "-user-only"
+USER_ONLY_WORDS = "one of them with %s at its end, such as basic%s" % (_USER_ONLY, _USER_ONLY)
 
 
 def sets_of(version: str) -> list[str]:
@@ -106,8 +114,17 @@ def sets_of(version: str) -> list[str]:
     return sorted(name for name, since in SETS.items() if known == (0, 0) or since <= known)
 
 
+def user_only(packages: str) -> str:
+    """The set whose part in user space is declared: `basic` for `basic-user-only`, `all` for `user-space-only`; "" where kernel modules come along."""
+    if packages == "user-space-only":
+        return "all"
+    return packages[: -len(_USER_ONLY)] if packages.endswith(_USER_ONLY) and packages[: -len(_USER_ONLY)] not in _FILTERS else ""
+
+
 def set_argv(packages: str) -> tuple[str, ...]:
     """The options for a set: without one, the installer would pick its own."""
+    if user_only(packages):
+        return ("--" + user_only(packages), "--user-space-only")
     return ("--all", "--" + packages) if packages in _FILTERS else ("--" + packages,)
 
 
@@ -152,8 +169,11 @@ def value_of(options: t.Sequence[str], name: str) -> str:
     return next((row[1] for row in _split(options) if row[0] == name and len(row) > 1), "")
 
 
-def _nearest(name: str, known: t.Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+def _nearest(name: str, *, version: str, family: str, cutoff: float) -> str:
+    """The known option that a misspelt one is most like. One that burns firmware or forces something is never proposed."""
+    words = {option for option in vocabulary(version, family) if option not in FIRMWARE and not option.startswith("--force")}
+    known = words | {prefix + package for prefix in _package_families(family) for package in KNOWN}
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
     return near[0] if near else ""
 
 
@@ -165,10 +185,8 @@ def _unknown(variable: str, name: str, *, version: str, family: str) -> Problem:
         return Problem(variable, name, "an option of %s" % where, "it is for %s packages only" % "/".join(elsewhere[0].families))
     if elsewhere:
         return Problem(variable, name, "an option of %s" % where, "other releases have it")
-    families = _package_families(family)
-    known = set(vocabulary(version, family)) | {prefix + package for prefix in families for package in KNOWN}
-    near = _nearest(name, known)
-    prefix = next((prefix for prefix in families if name.startswith(prefix)), "")
+    near = _nearest(name, version=version, family=family, cutoff=0.6)
+    prefix = next((prefix for prefix in _package_families(family) if name.startswith(prefix)), "")
     hint = "the installer would take it for the name of a package, and say nothing" if prefix else "the installer would refuse it with exit status 22"
     return Problem(variable, name, near or "an option of %s: its own --help lists them" % where, hint)
 
@@ -180,27 +198,63 @@ def _value_problem(variable: str, row: t.Sequence[str], value: str) -> list[Prob
     return [Problem(variable, " ".join(row), words, "" if value else "nothing stands after it")]
 
 
-def _row_problems(variable: str, row: t.Sequence[str], *, version: str, family: str) -> list[Problem]:
+def _is_package(name: str, family: str) -> bool:
+    """Whether it names a package of the vendor, as `--without-opensm` does, and is not an option of some release."""
+    names = {name[len(prefix) :] for prefix in _package_families(family) if name.startswith(prefix)}
+    return bool(names & KNOWN) and not any(option.name == name for option in OPTIONS)
+
+
+def _is_unknown(name: str, *, version: str, family: str) -> bool:
+    """Whether the tables do not have it for the release, in any form."""
+    words = vocabulary(version, family)
+    return not (name in words or name in _NOT_HERE or name[2:] in SETS or name.partition("=")[0] in words or _is_package(name, family))
+
+
+def _may_be_told(name: str, *, version: str, family: str) -> bool:
+    """Whether the help of the bundle may have such an option: another release has it, or it is like none that is known."""
+    elsewhere = [option for option in OPTIONS if option.name == name]
+    if elsewhere:
+        return not family or any(family in option.families for option in elsewhere)
+    return name.startswith("-") and not _nearest(name, version=version, family=family, cutoff=_CLOSE)
+
+
+def _row_problems(variable: str, row: t.Sequence[str], *, version: str, family: str, ask: bool) -> list[Problem]:
     name = row[0]
+    if _is_unknown(name, version=version, family=family):
+        return [] if ask and _may_be_told(name, version=version, family=family) else [_unknown(variable, name, version=version, family=family)]
     words = vocabulary(version, family)
     if name in words:
         return _value_problem(variable, row, words[name])
     if name in _NOT_HERE:
         return [Problem(variable, name, "an option about what is installed", _NOT_HERE[name])]
-    if name.startswith("--") and name[2:] in SETS:
+    if name[2:] in SETS:
         return [Problem(variable, name, "ofed_packages: %s" % name[2:], "sets of packages have a variable of their own")]
     plain = name.partition("=")[0]
-    if "=" in name and plain in words:
+    if plain in words:
         return [Problem(variable, name, "%s %s" % (plain, words[plain] or ""), "the installer knows no =")]
-    for prefix, value in _package_families(family).items():
-        # An option of another release is not the name of a package: vocabulary comes first, for all releases.
-        if name.startswith(prefix) and name[len(prefix) :] in KNOWN and not any(option.name == name for option in OPTIONS):
-            return _value_problem(variable, row, value)
-    return [_unknown(variable, name, version=version, family=family)]
+    value = next(value for prefix, value in _package_families(family).items() if name.startswith(prefix))
+    return _value_problem(variable, row, value)
 
 
-def option_problems(variable: str, options: t.Any, *, version: str = "", family: str = "", firmware_update: bool = False) -> list[Problem]:
-    """What is wrong with the options for the installer of a release. `family` is `deb`, `rpm` or "" where it is not known."""
+def doubts(options: t.Sequence[str], packages: str, *, version: str, family: str) -> list[str]:
+    """The options, that for the set among them, which only the help of the bundle can vouch for."""
+    chosen = "--" + (user_only(packages) or packages)
+    unknown = [row[0] for row in _split(options) if _is_unknown(row[0], version=version, family=family)]
+    return unknown + ([chosen] if chosen[2:] in SETS and chosen[2:] not in sets_of(version) else [])
+
+
+def refused_by_help(name: str, *, version: str, family: str) -> Problem:
+    """The problem with an option, or that for a set, which neither the tables nor the help of the bundle have."""
+    if name[2:] in SETS:
+        return Problem("ofed_packages", name[2:], ", ".join(sets_of(version)), "the installer of this bundle has no %s" % name)
+    return _unknown("ofed_installer_options", name, version=version, family=family)
+
+
+def option_problems(variable: str, options: t.Any, *, version: str = "", family: str = "", firmware_update: bool = False, ask: bool = False) -> list[Problem]:
+    """What is wrong with the options for the installer of a release. `family` is `deb`, `rpm` or "" where it is not known.
+
+    With `ask`, the bundle is asked later about what the tables do not have for its release: see `doubts`.
+    """
     if not isinstance(options, (list, tuple)):
         return [Problem(variable, options, "a list of options of mlnxofedinstall")]
     wrong = [
@@ -214,7 +268,7 @@ def option_problems(variable: str, options: t.Any, *, version: str = "", family:
         return [Problem(variable + "[0]", options[0], "an option of mlnxofedinstall, such as --without-dkms")]
     found: list[Problem] = []
     for row in _split(options):
-        found += _row_problems(variable, row, version=version, family=family)
+        found += _row_problems(variable, row, version=version, family=family, ask=ask)
         if row[0] in FIRMWARE and not firmware_update:
             found.append(Problem(variable, row[0], "with ofed_firmware_update: true", "firmware is left alone otherwise"))
         if row[0] == "--without-fw-update" and firmware_update:

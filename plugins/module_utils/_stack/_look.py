@@ -29,7 +29,7 @@ if t.TYPE_CHECKING:
 
 JOB = "driver-stack"
 # In these, nothing of the system has been changed yet, or all has been.
-_HARMLESS_STAGES = ("", DOWNLOAD_STAGE, UNPACK_STAGE, "checking the bundle", "reading the package lists", "cleaning up")
+_HARMLESS_STAGES = ("", DOWNLOAD_STAGE, UNPACK_STAGE, "checking the bundle", "checking the options", "reading the package lists", "cleaning up")
 # The installer looks at these before it changes anything.
 _HARMLESS_CODES = (22, 172, 174)
 

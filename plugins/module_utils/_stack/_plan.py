@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import NOT_STARTED
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
@@ -22,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
     repository_changes,
     stack_changes,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, options_argv, set_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
@@ -32,11 +33,21 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rp
 
 OFED_INFO = "/usr/bin/ofed_info"
 CHECK_STAGE = "checking the bundle"
+OPTIONS_STAGE = "checking the options"
 INSTALL_STAGE = "installing MLNX_OFED"
 BUILD_STAGE = "building and installing MLNX_OFED"
 LISTS_STAGE = "reading the package lists"
 _MEND_STAGE = "ending the interrupted installation"
 _REMOVE_STAGE = "removing the former stack"
+
+# What packages leave behind: two files that the installer wrote itself, boot links to scripts that have gone, and the memory of
+# systemd of services that failed. A node without systemd, or where they did not fail, has nothing to forget.
+_SCRIPTS = ("(", "-name", "[KS][0-9][0-9]openibd", "-o", "-name", "[KS][0-9][0-9]opensmd", "-o", "-name", "[KS][0-9][0-9]mst", ")")
+_LEFTOVERS = (
+    Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO)),
+    Step(_REMOVE_STAGE, ("find", "-H", "/etc", "-maxdepth", "3", "-path", "/etc/rc*.d/*", *_SCRIPTS, "-xtype", "l", "-delete"), ok=(0, 1, NOT_STARTED)),
+    Step(_REMOVE_STAGE, ("systemctl", "reset-failed", "ibacm.service", "openibd.service", "opensmd.service"), ok=(0, 1, 5, NOT_STARTED)),
+)
 
 Argv = t.Tuple[str, ...]
 
@@ -85,12 +96,10 @@ def _removal(found: Found, keep: t.Sequence[str] = ()) -> StackPlan:
     needed = packages.needed(found.packages, mine, keep) if found.manager.simulates else mine
     stay = {name: version for name, version in found.alternatives.items() if name in needed}
     gone = [name for name in mine if name not in stay]
-    # The installer wrote these two itself.
-    leftovers = Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO))
     if not gone and not stay:
-        return StackPlan(steps=(leftovers,))
+        return StackPlan(steps=_LEFTOVERS)
     argv = found.manager.replace_argv(stay, gone)
-    return StackPlan((), (Step(_REMOVE_STAGE, argv), leftovers), tuple(gone), (found.manager.preview_argv(argv),))
+    return StackPlan((), (Step(_REMOVE_STAGE, argv), *_LEFTOVERS), tuple(gone), (found.manager.preview_argv(argv),))
 
 
 def _former(wanted: Wanted, found: Found) -> StackPlan:
@@ -98,17 +107,19 @@ def _former(wanted: Wanted, found: Found) -> StackPlan:
     return _removal(found) if found.is_vendors and found.stack.kind != wanted.source else StackPlan()
 
 
-def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str]) -> tuple[StackPlan, Argv]:
+def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str], *, stays: bool) -> tuple[StackPlan, Argv]:
     """Former stack and declared one in one transaction of a manager of rpm packages: what goes, and the command line.
 
     Packages that the repository has, too, come from there, whatever their numbers: versions of distribution and vendor can't be
-    compared, and a metapackage does not name them.
+    compared, and a metapackage does not name them. Where the stack `stays`, packages are added to its own release, which is no
+    upgrade: a newer one in the repository waits for consent.
     """
     address = wanted.repository.address if wanted.repository else ""
     replaced = found.is_vendors and found.stack.kind != wanted.source
     gone = [name for name in found.vendors if name not in found.alternatives] if replaced else []
-    also = found.manager.install_words(wanted.metapackage, wanted.version, more)
-    versions = {name: version for name, version in found.alternatives.items() if name not in (wanted.metapackage, *more)}
+    release = wanted.version or (found.stack.version if stays else "")
+    also = found.manager.install_words(wanted.metapackage, release, more)
+    versions = {} if stays else {name: version for name, version in found.alternatives.items() if name not in (wanted.metapackage, *more)}
     argv = found.manager.replace_argv(versions, gone, also=also, repository=address)
     return StackPlan(removes=tuple(gone), simulate=(found.manager.preview_argv(argv, address),)), argv
 
@@ -130,6 +141,12 @@ def installer_argv(wanted: Wanted, tree: str, force: bool) -> Argv:
 def checking(version: str, place: Place) -> Step:
     """Compare the release in the bundle with the one in its name."""
     return Step(CHECK_STAGE, ("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", version, place.tree + "/.mlnx"))
+
+
+def _asking(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
+    """Ask the installer about options that the tables do not know, once it is unpacked."""
+    unsure = doubts(wanted.installer_options, wanted.packages, version=wanted.version, family=found.manager.packaging) if place.unpack else []
+    return (Step(OPTIONS_STAGE, script_argv("installer_help.py", "%s/%s" % (place.tree, INSTALLER), *unsure)),) if unsure else ()
 
 
 def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
@@ -162,6 +179,7 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
             # A bundle that is not available, or another one, ends the job before the first change.
             *place.unpack,
             checking(wanted.version, place),
+            *_asking(wanted, found, place),
             *_recovery(found, broken),
             *former.steps,
             Step(stage, argv, directory=place.tree),
@@ -181,6 +199,7 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     # Where the stack is replaced, so is all that comes along: what is there belongs to the former one.
     along = tuple(names[0] for names in wanted.also) if changes else lacking
     firmware = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
+    stays = wanted.source == "doca" == found.stack.kind and not any(change.is_about(Kind.STACK) for change in changes)
     changes += additions((*firmware, *lacking))
     if not changes:
         return StackPlan(files)
@@ -190,7 +209,7 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
         former = _former(wanted, found)
         argv = found.manager.install_argv((wanted.metapackage,), wanted.version, (*firmware, *along))
     else:
-        former, argv = _replacement(wanted, found, (*firmware, *along))
+        former, argv = _replacement(wanted, found, (*firmware, *along), stays=stays)
     # Firmware is burned by the updater's package as it is installed, unless it is told not to.
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     install = Step(("%s %s" % (stage, wanted.version)).strip(), argv, environment=environment)

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue im
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, name_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_text
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, user_only
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
 
 if t.TYPE_CHECKING:
@@ -25,10 +25,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 
 # The installer's sets with the user space of the stack, and those with the modules of SRP and iSER.
-_WITH_USER_SPACE = ("all", "basic", "bluefield", "guest", "hpc", "hypervisor", "user-space-only", "vma", "vma-vpi", "xlio")
+_WITH_USER_SPACE = ("all", "basic", "bluefield", "guest", "hpc", "hypervisor", "vma", "vma-vpi", "xlio")
 _WITH_MODULES = ("all", "basic", "guest", "hpc", "hypervisor", "kernel-only", "vma", "vma-vpi")
 # The first release whose installer offers NFS over RDMA.
-_NFSRDMA_SINCE = (5, 0)
+_NFSRDMA_SINCE = (4, 9)
 
 
 def _with(protocol: Protocol, names: t.Iterable[str]) -> str:
@@ -38,7 +38,7 @@ def _with(protocol: Protocol, names: t.Iterable[str]) -> str:
 def _lacking(protocol: Protocol, *, chosen: str, family: Family, options: t.Collection[str]) -> list[str]:
     """The packages of the vendor that the set is without, unless an option adds them."""
     needed: list[str] = []
-    if chosen not in _WITH_USER_SPACE:
+    if (user_only(chosen) or chosen) not in _WITH_USER_SPACE:
         needed += protocol.stack_packages[family.name]
     if protocol.kernel and not protocol.option and chosen not in _WITH_MODULES:
         needed.append(protocol.kernel + ("-dkms" if family.by_dkms else ""))
@@ -58,7 +58,7 @@ def _installer_problems(protocol: Protocol, variables: Mapping[str, t.Any], fami
     options = names_of(words)
     version = mlnx_version(variables)
     if protocol.name == "nfsrdma" and version and release(version) < _NFSRDMA_SINCE:
-        return [Problem(VARIABLE, protocol.name, "with MLNX_OFED 5.0 and later", "%s has no NFS over RDMA; mount with proto=tcp over IPoIB" % version)]
+        return [Problem(VARIABLE, protocol.name, "with MLNX_OFED 4.9 and later", "%s has no NFS over RDMA; mount with proto=tcp over IPoIB" % version)]
     excluded = _excluded(protocol, options) + (["--without-nfsrdma"] if protocol.name == "nfsrdma" and "--without-nfsrdma" in options else [])
     if excluded:
         return [Problem(VARIABLE, protocol.name, "without %s in ofed_installer_options" % ", ".join(excluded), "the two contradict each other")]
@@ -75,10 +75,9 @@ def _protocol_problems(protocol: Protocol, variables: Mapping[str, t.Any], famil
     if not protocol.kernel and protocol.modules:
         hint = "%s does not support it, and the kernel's own module does not fit the vendor's driver; with ofed_source: inbox it can be had"
         return [Problem(VARIABLE, protocol.name, "protocols of the stack", hint % source)]
-    options = variables.get("ofed_installer_options")
-    only_user_space = variables.get("ofed_packages") == "user-space-only" or (isinstance(options, (list, tuple)) and "--user-space-only" in options)
-    if only_user_space and protocol.modules:
-        return [Problem(VARIABLE, protocol.name, "a set of packages with kernel modules", "user-space-only is without %s" % ", ".join(protocol.modules))]
+    chosen = variables.get("ofed_packages")
+    if isinstance(chosen, str) and user_only(chosen) and protocol.modules:
+        return [Problem(VARIABLE, protocol.name, "a set of packages with kernel modules", "%s is without %s" % (chosen, ", ".join(protocol.modules)))]
     if source == "mlnx_ofed" and variables.get("ofed_method", "installer") == "installer":
         return _installer_problems(protocol, variables, by_name(family))
     return []

@@ -15,17 +15,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import O
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import user_only
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, vendors
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
-USER_SPACE = "user-space-only"
 KERNEL_ONLY = "kernel-only"
 UNINSTALLER = "/usr/sbin/ofed_uninstall.sh"
-# The sets of packages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor.
-_SETS_TEXT = "all basic bluefield dpdk eth-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi"
+# The sets of packages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor. Sets have a part in user
+# space; of eth-only, there is nothing else.
+_SETS_TEXT = "all basic bluefield dpdk eth-only-user-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi"
 _RPM_ONLY = ("guest", "hypervisor")
 
 
@@ -60,7 +61,12 @@ class Wanted(t.NamedTuple):
         """The package of a repository that brings all others: the profile of DOCA, or the set of MLNX_OFED."""
         if self.source == "doca":
             return self.packages or PROFILES[0]
-        return "mlnx-ofed-%s" % ("all-user-only" if self.packages == USER_SPACE else self.packages)
+        return "mlnx-ofed-%s" % (user_only(self.packages) + "-user-only" if self.has_no_modules else self.packages)
+
+    @property
+    def has_no_modules(self) -> bool:
+        """Whether it is user space alone."""
+        return self.source != "doca" and bool(user_only(self.packages))
 
     @property
     def words(self) -> str:

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import option_problems, sets_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import SETS, USER_ONLY_WORDS, option_problems, sets_of, user_only
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import metapackages
 
@@ -124,12 +124,11 @@ def _set_problems(variables: Mapping[str, t.Any], *, source: str, method: str, f
     if _is_empty(value):
         return []
     if source == "doca":
-        allowed = list(PROFILES)
-    elif method == "repository":
-        allowed = metapackages(family)
-    else:
-        allowed = sets_of(mlnx_version(variables))
-    return [] if isinstance(value, str) and value in allowed else [Problem("ofed_packages", value, ", ".join(allowed))]
+        return [] if value in list(PROFILES) else [Problem("ofed_packages", value, ", ".join(PROFILES))]
+    # The installer may have sets that the tables know of other releases only: the bundle is asked later.
+    allowed, known = (metapackages(family), ()) if method == "repository" else (sets_of(mlnx_version(variables)), SETS)
+    chosen = (value if value in allowed else user_only(value) or value) if isinstance(value, str) else ""
+    return [] if chosen in allowed or chosen in known else [Problem("ofed_packages", value, ", ".join(allowed), "or %s" % USER_ONLY_WORDS)]
 
 
 def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, method: str) -> list[Problem]:
@@ -145,7 +144,7 @@ def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | 
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
         if options is not None:
-            found += option_problems("ofed_installer_options", options, version=mlnx_version(variables), family=family, firmware_update=firmware)
+            found += option_problems("ofed_installer_options", options, version=mlnx_version(variables), family=family, firmware_update=firmware, ask=True)
         return found
     found += _useless(variables, "ofed_installer_options", "no options with ofed_method: repository", hint="no installer runs then")
     return found + _repository_problems(variables)

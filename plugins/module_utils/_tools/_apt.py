@@ -107,6 +107,9 @@ class Apt(Manager):
     def parse_preview(self, stdout: str) -> dict[str, str]:
         return dict(parse_simulation(stdout).removed)
 
+    def would_install(self, stdout: str) -> bool:
+        return bool(parse_simulation(stdout).installed)
+
     def preview_failure(self, output: Output) -> str:
         return (output.stderr or output.stdout).strip() if output.rc else ""
 

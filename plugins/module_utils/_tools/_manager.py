@@ -90,6 +90,10 @@ class Manager(abc.ABC):
     def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
         """The versions of the packages, best first, that the repository at that address has, or without one all others."""
 
+    def would_install(self, stdout: str) -> bool:
+        """Whether `add` with `trial` tells that it would install anything. Only for managers that simulate."""
+        raise NotImplementedError(self.name)
+
     def unavailable(self, run: Runner, names: t.Sequence[str]) -> list[str]:
         """The packages that it can't install from its current lists, or all of them in one entry."""
         return [", ".join(names)] if run([*self.add, self.trial, *names], ok=None, timeout=300).rc else []

@@ -14,8 +14,9 @@ import time
 import typing as t
 
 from . import _image, _network
+from ._adapters import cards
 from ._docker import docker, files, inspect
-from ._hardware import description, device_names, read
+from ._hardware import address, description, read
 from ._inventory import render
 from ._owner import Owner, Verdict, in_use, judge
 from ._say import LabError, say
@@ -293,11 +294,12 @@ def _create(settings: Settings, image: str, node: Node, address: str, simulator:
 def _booted(settings: Settings, node: Node, end: float) -> None:
     """systemd is done, and the emulated adapters are there."""
     container = settings.container(node.name)
-    wanted = ["/sys/class/infiniband/%s/ports/1/state" % name for name in device_names(node)]
+    # Whatever the devices are called.
+    wanted = ["/sys/bus/pci/devices/%s/infiniband/*/ports/1/state" % address(place) for place in cards(node.hcas)]
     script = (
         # What the agent says of a description that makes no sense to it; it waits then.
         'systemctl show -P StatusText rdmalab-agent | grep "^cannot" && exit; state=$(systemctl is-system-running); '
-        'case $state in running|degraded) for f; do test -e "$f" || exit 3; done; echo up;; *) echo "$state";; esac'
+        'case $state in running|degraded) for f; do test -e $f || exit 3; done; echo up;; *) echo "$state";; esac'
     )
     answer = ""
     while True:

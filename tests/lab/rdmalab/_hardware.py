@@ -76,6 +76,17 @@ def port_names(node: Node) -> tuple[str, ...]:
     return tuple("%s/%d" % (name, link.port) for name, hca in zip(device_names(node), node.hcas) for link in hca.links)
 
 
+def address(place: tuple[int, int]) -> str:
+    """The PCI address of a function of a card. The second card sits on the second socket, as in most two-socket machines."""
+    card, function = place
+    return "0000:%02x:00.%d" % (0x03 + 0x80 * (card % 2) + card // 2, function)
+
+
+def port_places(node: Node) -> tuple[str, ...]:
+    """C(0000:03:00.0/1): the same ports as of C(port_names), by what stays when udev renames devices."""
+    return tuple("%s/%d" % (address(place), link.port) for place, hca in zip(cards(node.hcas), node.hcas) for link in hca.links)
+
+
 def description(node: Node, simulator: str, kernel: str) -> dict[str, t.Any]:
     """The content of C(/etc/lab/node.json)."""
     netdevs = iter(range(1000))
@@ -96,8 +107,7 @@ def _hca(place: tuple[int, int], name: str, hca: Device, own: Own, netdevs: t.It
     return {
         "device": name,
         "driver": model.driver,
-        # The second card sits on the second socket, as in most two-socket machines.
-        "pci": "0000:%02x:00.%d" % (0x03 + 0x80 * (card % 2) + card // 2, function),
+        "pci": address(place),
         "type": "MT%d" % (hca.device_id if hca.device_id in MODELS else USUAL),
         "psid": own.psid or model.psid,
         "firmware": own.firmware or model.firmware,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pathlib
 import typing as t
 
-from ._hardware import port_names
+from ._hardware import port_places
 from ._topology import Node, Topology
 
 ADDRESSES = "10.20.%d.%d/%d"
@@ -64,7 +64,7 @@ def render(nodes: t.Sequence[Node], containers: t.Mapping[str, str]) -> str:
         lines += [
             "        %s:" % node.name,
             "          ansible_host: %s" % containers[node.name],
-            "          rdma_ports: [%s]" % ", ".join(port_names(node)),
+            "          rdma_ports: [%s]" % ", ".join('"%s"' % place for place in port_places(node)),
             "          ipoib_interfaces:",
             "            - name: ib0",
             "              addresses: [%s]" % (ADDRESSES % (number // 254 if prefix == 16 else 0, number % 254 if prefix == 16 else number, prefix)),

@@ -8,7 +8,8 @@ ibsim serves ten clients at once, forgets all of them when it restarts, keeps th
 when one client comes from 127.0.0.1 and the next from elsewhere. Here any number of clients has a session each; the
 ten places of ibsim go to the sessions that are talking, a subnet manager keeps its own; after a restart of the
 simulator the sessions go on. A request without an answer is answered with a time-out, which is the kernel's work on a
-real host: without it opensm would wait for ever. This is also where a slow fabric is made.
+real host: without it opensm would wait for ever. An attribute that ibsim does not know, such as a vendor's, is answered as
+a device does that lacks it. This is also where a slow fabric is made.
 
 The protocol (ibsim.h): a control datagram is magic, client, type, length and 64 bytes; a connecting client names its own
 data port, and sends its management datagrams from there to the server's port + client + 1. Such a datagram has 32 bytes
@@ -36,8 +37,17 @@ REGISTRATIONS = 100
 
 # Methods that ask for an answer: Get, Set, Trap, Report, GetTable, GetTraceTable, GetMulti, Delete.
 ASKING = (0x01, 0x02, 0x05, 0x06, 0x12, 0x13, 0x14, 0x15)
+GET, SET, GET_RESPONSE = 0x01, 0x02, 0x81
 TRAP_REPRESS = 0x07  # answers a trap, such as that by which a standby tells the master of its priority; ibsim drops it
 RESPONSE = 0x80
+SUBNET_MANAGEMENT = (0x01, 0x81)
+"""The classes routed by LID and directed."""
+NODE_INFO = 0x11
+# Of ibsim, in its tables smp_handlers_array, with SMInfo, which it forwards to a subnet manager.
+ATTRIBUTES = (0x10, NODE_INFO, 0x12, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1B, 0x20, 0xFF90)
+UNSUPPORTED_ATTRIBUTE = 0x0C
+DIRECTION = 0x8000
+"""Part of the status where a datagram has a directed route."""
 TIMED_OUT = struct.pack(">I", 110)
 ANSWER_SECONDS = 3.0
 
@@ -52,6 +62,22 @@ Address = t.Tuple[str, int]
 def transaction(packet: bytes) -> bytes:
     """What a request and its answer have in common: management class, and transaction id without what ibsim puts into it."""
     return packet[33:34] + packet[42:48]
+
+
+def is_unknown(packet: bytes) -> bool:
+    """Whether a request is for an attribute that ibsim does not know, and would drop, or give to some client on that node."""
+    return packet[33] in SUBNET_MANAGEMENT and packet[35] in (GET, SET) and int.from_bytes(packet[48:50], "big") not in ATTRIBUTES
+
+
+def probe(packet: bytes) -> bytes:
+    """The request that goes the same way, and that every node answers."""
+    return packet[:35] + bytes([GET]) + packet[36:48] + struct.pack(">HHI", NODE_INFO, 0, 0) + packet[56:]
+
+
+def refusal(request: bytes, answer: bytes) -> bytes:
+    """What a node without the attribute of the request answers, from its answer to the probe: the data comes back as it was sent."""
+    status = int.from_bytes(answer[36:38], "big") & DIRECTION | UNSUPPORTED_ATTRIBUTE
+    return answer[:35] + bytes([GET_RESPONSE]) + struct.pack(">H", status) + answer[38:48] + request[48:56] + answer[56:96] + request[96:160] + answer[160:]
 
 
 class Session:
@@ -270,7 +296,7 @@ class Gateway:
                 session.registering.add(transaction(packet))
         if self.attach(session) is not None:
             with contextlib.suppress(OSError):  # lost, as on a fabric
-                session.back.send(packet)
+                session.back.send(probe(packet) if is_unknown(packet) else packet)
 
     def repress(self, packet: bytes) -> None:
         for session in list(self.sessions.values()):
@@ -284,7 +310,9 @@ class Gateway:
             return
         session.last = time.monotonic()
         if packet[35] & RESPONSE or packet[16:20] == TIMED_OUT:
-            session.asked.pop(transaction(packet), None)
+            _until, request = session.asked.pop(transaction(packet), (0.0, b""))
+            if request and is_unknown(request):
+                packet = request[:16] + TIMED_OUT + request[20:] if packet[16:20] == TIMED_OUT else refusal(request, packet)
             self.note_registration(session, packet)
         self.to_client(session, smp.with_mtu(packet, self.mtu))
 

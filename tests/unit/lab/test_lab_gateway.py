@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import selectors
 import socket
@@ -155,3 +156,80 @@ def test_a_trap_is_answered_by_who_represses_it(gateway: lab_gateway.Gateway) ->
         gateway.to_ibsim(master, bytes(trap))
         assert client.recv(512) == bytes(trap)
     assert standby.asked == {}
+
+
+GENERAL_INFO = 0xFF17
+"""An attribute of one vendor's devices."""
+
+
+def request(attribute: int, method: int = 0x01, management_class: int = 0x81) -> bytes:
+    """A directed request of subnet management."""
+    packet = bytearray(288)
+    packet[:4] = b"way "
+    packet[32:36] = bytes([1, management_class, 1, method])
+    packet[38:48] = bytes([0, 2, *struct.pack(">Q", 0x1234)])
+    packet[48:56] = struct.pack(">HHI", attribute, 0, 7)
+    packet[96:160] = b"d" * 64
+    packet[160:163] = b"\0\1\2"
+    return bytes(packet)
+
+
+@contextlib.contextmanager
+def answering(gateway: lab_gateway.Gateway) -> t.Iterator[tuple[socket.socket, socket.socket, lab_gateway.Session]]:
+    """A client, and a simulator that its datagrams reach."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as simulator:
+        for end in (client, simulator):
+            end.bind(("127.0.0.1", 0))
+            end.settimeout(60)
+        session = gateway.sessions[connect(gateway, client.getsockname()[1])]
+        session.back.connect(simulator.getsockname())
+        simulator.connect(session.back.getsockname())
+        session.back.setblocking(True)
+        yield client, simulator, session
+
+
+@pytest.mark.parametrize("method", [lab_gateway.GET, lab_gateway.SET])
+def test_an_attribute_that_ibsim_does_not_know_is_refused_as_a_device_does(gateway: lab_gateway.Gateway, method: int) -> None:
+    """ibsim drops it, and the vendor's subnet manager then drops the device."""
+    sent = request(GENERAL_INFO, method)
+    with answering(gateway) as (client, simulator, session):
+        gateway.to_ibsim(session, sent)
+        asked = bytearray(simulator.recv(512))
+        assert bytes(asked[48:56]) == struct.pack(">HHI", lab_gateway.NODE_INFO, 0, 0)
+        assert (asked[35], asked[:35], asked[36:48], asked[160:]) == (lab_gateway.GET, sent[:35], sent[36:48], sent[160:])
+        # The way back, and what the node says of itself.
+        asked[:4], asked[35], asked[36], asked[38], asked[96:160] = b"back", 0x81, 0x80, 3, b"n" * 64
+        simulator.send(asked)
+        gateway.from_ibsim(session)
+        answer = client.recv(512)
+    assert (answer[:4], answer[35], answer[36:38], answer[38]) == (b"back", 0x81, b"\x80\x0c", 3)
+    assert answer[40:56] == sent[40:56]
+    assert answer[96:160] == sent[96:160]
+    assert session.asked == {}
+
+
+def test_a_node_that_is_away_refuses_nothing(gateway: lab_gateway.Gateway) -> None:
+    sent = request(GENERAL_INFO)
+    with answering(gateway) as (client, simulator, session):
+        gateway.to_ibsim(session, sent)
+        lost = bytearray(simulator.recv(512))
+        lost[16:20] = lab_gateway.TIMED_OUT
+        simulator.send(lost)
+        gateway.from_ibsim(session)
+        assert client.recv(512) == sent[:16] + lab_gateway.TIMED_OUT + sent[20:]
+
+
+@pytest.mark.parametrize(
+    "packet",
+    [request(0x15), request(0x20), request(0xFF90), request(GENERAL_INFO, 0x05), request(GENERAL_INFO, management_class=0x04)],
+    ids=["PortInfo", "SMInfo", "extended PortInfo", "a trap", "performance"],
+)
+def test_what_ibsim_knows_goes_to_it(gateway: lab_gateway.Gateway, packet: bytes) -> None:
+    with answering(gateway) as (client, simulator, session):
+        gateway.to_ibsim(session, packet)
+        assert simulator.recv(512) == packet
+        answer = bytearray(packet)
+        answer[35] |= lab_gateway.RESPONSE
+        simulator.send(answer)
+        gateway.from_ibsim(session)
+        assert client.recv(512) == bytes(answer)

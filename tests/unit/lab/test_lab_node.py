@@ -25,7 +25,7 @@ LAB = pathlib.Path(__file__).parents[2] / "lab"
 sys.path[:0] = [str(LAB), str(LAB / "node")]
 
 from cxemu import image
-from labnode import adapter, ipoib, modules, simulator, tree
+from labnode import adapter, ipoib, modules, naming, simulator, tree
 from labnode.modinfo import ModInfo, parse_modinfo
 from labnode.node import Node, parse_node
 from labnode.portstate import UNPLUGGED, parse_port_info, port_files, rate_text
@@ -345,3 +345,25 @@ def test_the_flash_of_a_card_is_an_image_with_the_cards_own_sections_at_the_end(
     assert flash[device + 40 : device + 48].hex() == "0002c90300001000"
     assert flash[device + 56 : device + 64].hex() == "00000002c9001000"
     assert flash[0x10000 : len(flash) - image.MFG_INFO].count(0xFF) == len(flash) - image.MFG_INFO - 0x10000
+
+
+def test_names_of_devices_follow_the_rule_that_counts(node: Node, tmp_path: pathlib.Path) -> None:
+    def write(folder: str, policy: str) -> None:
+        path = tmp_path / folder / naming.RULE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('# rdma_rename %%k NAME_GUID\nACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %%k %s"\n' % policy)
+
+    assert naming.policy(str(tmp_path)) == naming.KERNEL
+    write("usr/lib/udev/rules.d", "NAME_FALLBACK")
+    assert naming.policy(str(tmp_path)) == "NAME_FALLBACK"
+    write("etc/udev/rules.d", "NAME_KERNEL")
+    assert naming.policy(str(tmp_path)) == naming.KERNEL
+    assert naming.named(node, naming.KERNEL) == node
+
+
+def test_names_by_place(node: Node) -> None:
+    (hca,) = node.hcas
+    only = hca._replace(type="MT4123")
+    second = [only._replace(device="mlx5_%d" % number, pci=pci) for number, pci in enumerate(("0000:83:00.0", "0000:83:00.1", "0001:03:00.0"))]
+    named = naming.named(node._replace(hcas=tuple(second)), "NAME_FALLBACK")
+    assert [found.device for found in named.hcas] == ["ibp131s0f0", "ibp131s0f1", "ibP1p3s0"]

@@ -55,6 +55,7 @@ def test_second_adapter_of_a_node() -> None:
         ("mlx5_1", "0000:83:00.0", 1, "ib1"),
     ]
     assert _hardware.port_names(node) == ("mlx5_0/1", "mlx5_1/1")
+    assert _hardware.port_places(node) == ("0000:03:00.0/1", "0000:83:00.0/1")
 
 
 def test_inventory() -> None:
@@ -62,7 +63,7 @@ def test_inventory() -> None:
     assert everything["vars"]["ansible_connection"] == "community.docker.docker"
     assert everything["children"]["rdma"]["hosts"]["node3"] == {
         "ansible_host": "lab-node3",
-        "rdma_ports": ["mlx4_0/1"],
+        "rdma_ports": ["0000:03:00.0/1"],
         "ipoib_interfaces": [{"name": "ib0", "addresses": ["10.20.0.3/24"], "mode": "auto"}],
     }
     assert everything["children"]["opensm"]["hosts"] == {"node1": None}

@@ -10,6 +10,7 @@ import pathlib
 
 import kmodfile
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_help import parse_help
 from stackbuild import catalog, control, packages, releases
 from standin import finish, host, options, selection
 
@@ -34,6 +35,13 @@ def test_a_paragraph_of_the_distribution_becomes_the_vendors() -> None:
         "Depends": "libc6 (>= 2.33), libibumad3 (= 2307mlnx47)",
         "Description": "one\n two",
     }
+
+
+def test_the_help_tells_what_the_installer_takes_and_not_all_of_it() -> None:
+    told = parse_help(options.usage("mlnxofedinstall", "6.1.0", "/tmp"))
+    assert {"--kernel", "-k", "--tmpdir", "--basic", "--user-space-only", "-vvv", "--xlio"} <= set(told)
+    assert not {"--upstream-libs", "--enable-sriov", "--fw-dir", "--eth-only"} & set(told)
+    assert set(told) <= {*options.SWITCHES, *options.WITH_VALUE, *("--" + name for name in options.GROUPS)}
 
 
 @pytest.mark.parametrize("argv", [["--bogus"], ["bogus"], ["--al"], ["-vvvv"]])

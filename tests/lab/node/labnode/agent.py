@@ -24,6 +24,7 @@ import threading
 import time
 from typing import NamedTuple
 
+from . import naming
 from .kernel import Kernel
 from .node import Hca, Port, read_node
 from .portstate import UNPLUGGED, PortState
@@ -85,7 +86,10 @@ class Watcher(threading.Thread):
 class Agent:
     def __init__(self) -> None:
         self.tree = Tree()
-        self.node = read_node()
+        # A restart of the agent is no boot.
+        policy = self.tree.read("naming") or naming.policy()
+        self.tree.write("naming", policy)
+        self.node = naming.named(read_node(), policy)
         self.kernel = Kernel(self.node, self.tree, log)
         self.selector = selectors.DefaultSelector()
         self.updates: queue.Queue[Update] = queue.Queue()

@@ -186,6 +186,17 @@ def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
 
 
+def test_what_a_vendors_stack_would_refuse_ends_the_run_once_for_all() -> None:
+    """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one enters its rescue, or is unreachable."""
+    plays = yaml.safe_load((ROOT / "playbooks/site.yml").read_text())
+    (play,) = (play for play in plays if any((task.get("ansible.builtin.include_role") or {}).get("tasks_from") == "refusals" for task in play["tasks"]))
+    assert "any_errors_fatal" not in play
+    _finds, refuses = play["tasks"]
+    assert refuses["run_once"] is refuses["any_errors_fatal"] is True
+    (rescue,) = (task["rescue"] for task in yaml.safe_load((ROOT / "roles/ofed/tasks/refusals.yml").read_text()) if "rescue" in task)
+    assert refuses["rdma.ofed.refusal_table"]["variable"] in rescue[0]["ansible.builtin.set_fact"]
+
+
 def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pathlib.Path) -> None:
     """As cloud-init and netplan write it: NetworkManager compares the last 8 bytes, whatever the interface is called."""
     node = FakeNode(tmp_path / "node", "networkmanager", CAPABLE, "mlx4_core")

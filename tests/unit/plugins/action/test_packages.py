@@ -42,6 +42,7 @@ class Host:
         self.asked: list[str] = []
         self.executed: list[tuple[str, dict[str, t.Any]]] = []
         self.defaults: list[dict[str, t.Any]] = []
+        self.check_mode = False
 
     def ask(self, line: str) -> Answer:
         self.asked.append(line)
@@ -58,7 +59,7 @@ class Host:
         return mock.Mock(run=lambda task_vars: self.execute(name, task.args, task_vars))
 
     def run(self, **arguments: t.Any) -> Answer:
-        task = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments, module_defaults=self.defaults)
+        task = mock.Mock(async_val=0, check_mode=self.check_mode, diff=False, delegate_to=None, args=arguments, module_defaults=self.defaults)
         task.copy = lambda: mock.Mock(args={})
         templar = mock.Mock(template=lambda value: value)
         plugin = packages.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), templar, mock.Mock())
@@ -120,6 +121,24 @@ def test_after_a_connection_that_broke_nothing_is_known_of_packages() -> None:
     with pytest.raises(AnsibleConnectionFailure):
         host.run(purposes=["opensm"])
     assert _looks.recall("node1", "packages") is None
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"rc": 0, "stdout": "Inst opensm (3.3.23 Debian:12 [amd64])\nConf opensm (3.3.23 Debian:12 [amd64])\n"}, {"changed": True}),
+        ({"rc": 0, "stdout": "opensm is already the newest version\n"}, {"changed": False}),
+        ({"rc": 100, "stdout": ""}, {"changed": False, "failed": True, "msg": "python3-apt must be installed"}),
+    ],
+)
+def test_check_mode_without_python3_apt(said: Answer, expected: Answer) -> None:
+    host = Host("Debian", {"bash": "5"}, {"stderr": "", **said})
+    host.check_mode = True
+    host.execute = lambda **_more: {"failed": True, "msg": "python3-apt must be installed"}  # type: ignore[method-assign]
+    assert host.run(purposes=["opensm"]) == expected
+    assert host.asked == ["LC_ALL=C apt-get -y --no-install-recommends install --simulate opensm"]
+    host.check_mode = False
+    assert host.run(purposes=["opensm"])["failed"] is True
 
 
 def test_what_something_else_needs_is_kept() -> None:

@@ -65,7 +65,8 @@ def run(
 
     action._execute_module = execute
     variables = {"inventory_hostname": "node1", "kernel_modules_load": ["ib-umad", "ib_srp"], "kernel_modules_options": {"mlx5_core": {"x": 1}}}
-    return action.run(task_vars={**variables, "ansible_facts": facts or {}}), executions
+    hostvars = {"node1": {"ansible_facts": facts or {}}, "node2": {"ansible_facts": {}}}
+    return action.run(task_vars={**variables, "ansible_facts": facts or {}, "hostvars": hostvars}), executions
 
 
 def test_a_node_that_is_as_declared_is_not_visited() -> None:
@@ -166,6 +167,16 @@ def test_facts_are_gathered_again_unless_this_run_has_gathered_them_all() -> Non
     # A fact cache has those of another run.
     assert visits({"rdma": {**gathered["rdma"], "run": "ansible-local-1"}}) == 1
     assert visits({"rdma": {"gpu": {}, "ports": []}}) == 1
+
+
+def test_facts_for_another_host_are_those_of_that_host() -> None:
+    answer = {"changed": False, "ansible_facts": {"rdma": {"ports": []}}}
+    gathered = run(rdma_facts, {"gather": ["ports"]}, answer)[0]["ansible_facts"]
+    for owner, visits in (("node1", 0), ("node2", 1)):
+        _looks.keep("node1", seen())
+        _result, executions = run(rdma_facts, {"reuse": True, "gather": ["ports"]}, answer, facts=gathered, delegate_to=owner, delegate_facts=True)
+        assert len(executions) == visits
+        assert _looks.recall("node1", "kernel_modules") is not None, "nothing new is known of this host"
 
 
 def test_only_the_user_of_the_run_can_read_it(folder: pathlib.Path) -> None:

@@ -25,7 +25,7 @@ def test_each_host_has_a_part() -> None:
         "designated_host": "node1",
         "port": "mlx5_0/2",
         "port_guid": "",
-        "priority": 13,
+        "priority": 12,
         "subnet_prefix": "0xfe80000000000000",
         "log_file": "",
         "peer_guids": ["0x1"],

@@ -47,7 +47,7 @@ def test_diff_shows_files_one_by_one_and_settings_together() -> None:
 @pytest.mark.parametrize("needs", NEEDS)
 def test_what_is_not_effective_at_once_is_pending(needs: str) -> None:
     result = Plan((Change(Kind.PARAMETER, "a", "b", "1", "2", needs),)).result()
-    assert bool(result["pending"]) == (needs not in ("", "interface_bounce"))
+    assert bool(result["pending"]) == (needs not in ("", "restart", "interface_bounce"))
     assert result["reboot_required"] == (needs in ("reboot", "cold_boot"))
 
 

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _download a
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import read_archive
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_help import parse_help
 from made_bundles import make_bundle
 from module_files import ModuleFiles
 
@@ -80,6 +81,10 @@ class Node:
         self.steps: list[list[str]] = []
         self.faults: dict[str, tuple[int, str]] = {}
         """By a word of the command line: exit status and output, or -9 for a kill of the job itself."""
+        self.mirror: dict[str, str] = {}
+        """What the distribution has besides."""
+        self.help = ""
+        """What the installer of every bundle says."""
         self.served = b""
         """What every server has."""
         self.asked: list[str] = []
@@ -108,7 +113,10 @@ class Node:
         if argv[0] == "apt-cache" and argv[1] != "madison":
             return Output(0, "".join(" %s | %s | site Packages\n" % pair for pair in self.offers.items() if pair[0] in argv), "")
         if argv[0] == "apt-cache":
-            return Output(0, "".join(" %s | %s | mirror Packages\n" % (name, INBOX[name]) for name in argv[2:] if name in INBOX), "")
+            known = {**INBOX, **self.mirror}
+            return Output(0, "".join(" %s | %s | mirror Packages\n" % (name, known[name]) for name in argv[2:] if name in known), "")
+        if argv[-1] == "--help":
+            return Output(0, self.help, "")
         if argv[0] == "ip":
             return Output(0, "[]", "")
         if argv[0] == "apt-get" and argv[-1] == "update":
@@ -163,6 +171,9 @@ class Node:
         elif argv[0] == "tar":
             found = read_archive(argv[argv.index("--file") + 1])
             make_bundle(pathlib.Path(argv[argv.index("--directory") + 1]), found.version)
+        elif argv[1].endswith("/installer_help.py"):
+            unknown = [name for name in argv[3:] if name not in parse_help(self.help)]
+            return (1 if unknown else 0), "".join(name + "\n" for name in unknown)
         elif argv[1].endswith("/download.py"):
             return self._download(environment[downloader.URL], *argv[2:])
         elif argv[0] == "mv":

@@ -132,8 +132,10 @@ class Node:
 
     def openibd(self, action: str) -> tuple[int, str]:
         if action == "start":
+            conf = (self.root / "etc/infiniband/openib.conf").read_text(encoding="utf-8")
             for name in ("mlx5_core", "mlx5_ib", "ib_umad", "ib_uverbs", "ib_ipoib"):
-                self.load(name)
+                if "%s_LOAD=no" % name[3:].upper() not in conf:
+                    self.load(name)
             return 2, "Loading HCA driver and Access Layer:  [  OK  ]\n"
         for name in ("mlx5_ib", "mlx5_core", "ib_ipoib", "ib_uverbs", "ib_umad", "ib_core", "mlx_compat"):
             rc, text = self.unload(name)
@@ -149,7 +151,7 @@ class Node:
         if argv[0] == "rmmod":
             return self.unload(argv[1])
         if argv[0] == "sh":
-            self.put_back(argv[4].split(), argv[5:])
+            self.put_back(argv[4].split(), argv[5].split(), argv[6:])
         if argv[:2] == ["modprobe", "-a"]:
             for name in argv[2:]:
                 self.load(name)
@@ -159,9 +161,9 @@ class Node:
             return self.openibd(argv[1].replace("force-", ""))
         return 0, ""
 
-    def put_back(self, names: list[str], files: list[str]) -> None:
+    def put_back(self, needed: list[str], names: list[str], files: list[str]) -> None:
         """What the shell does; the script itself runs in a test of its own."""
-        if all(name in self.kernel for name in names):
+        if all(name in self.kernel for name in needed):
             return
         self.save()
         for name in names:
@@ -240,6 +242,16 @@ def test_the_former_driver_comes_back_where_the_new_one_is_refused(node: Node, m
     assert node.kernel == before
 
 
+def test_a_module_that_is_switched_off_is_not_taken_for_refused(vendors: Node) -> None:
+    """It was loaded with the former driver, and openib.conf leaves it out of the new one."""
+    for name in LOADED:
+        vendors.write("lib/modules/%s/kernel/drivers/%s.ko" % (RELEASE, name), "")
+    vendors.write("etc/infiniband/openib.conf", "ONBOOT=yes\nIPOIB_LOAD=yes\nUMAD_LOAD=no\n")
+    assert "ib_umad" in vendors.kernel
+    assert ask(vendors)["changed"]
+    assert set(vendors.kernel.values()) == {"new"} and "ib_umad" not in vendors.kernel
+
+
 def test_half_of_the_former_driver_is_not_put_back(node: Node) -> None:
     for name in LOADED[1:]:
         node.write("lib/modules/%s/kernel/drivers/%s.ko" % (RELEASE, name), "")
@@ -257,7 +269,7 @@ def test_the_script_that_puts_the_former_driver_back(tmp_path: pathlib.Path) -> 
         (tools / tool).write_text("#!/bin/sh\n%s\n" % (text % sys_module), encoding="utf-8")
         (tools / tool).chmod(0o755)
     script = _steps._PUT_BACK.replace("/sys/module", str(sys_module))
-    argv = ["sh", "-c", script, "sh", "mlx5_core ib_core", "/lib/ib_core.ko", "/lib/mlx5_core.ko"]
+    argv = ["sh", "-c", script, "sh", "ib_core mlx5_core", "mlx5_core ib_core", "/lib/ib_core.ko", "/lib/mlx5_core.ko"]
     for _again in range(2):
         subprocess.run(argv, check=True, env={"PATH": "%s:%s" % (tools, os.environ["PATH"])})
         assert sorted(path.name for path in sys_module.iterdir()) == ["ib_core", "mlx5_core"]

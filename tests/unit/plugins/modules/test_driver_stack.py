@@ -116,6 +116,65 @@ def test_a_first_installation_in_words(node: Node) -> None:
     assert node.steps[1][1:] == ["--all", "--distro", "debian12.1", "--without-fw-update", "--force"]
 
 
+NEW_OPTION = "    --brand-new <how>    Do it\n"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_bundle_is_asked_for_what_the_tables_lack(node: Node, packed: bool) -> None:
+    path = node.root / (BUNDLE + ".tgz")
+    make_archive(path, "23.10-0.5.5.0")
+    wish = {"bundle": str(path if packed else node.root / BUNDLE), "packages": "hpc", "installer_options": ["--brand-new fast"]}
+    # An archive is asked by the job, once it is unpacked, and before anything of the system is changed.
+    with pytest.raises(CommandFailed if packed else InvalidInput, match="ofed_installer_options is '--brand-new'"):
+        ask(node, **wish)
+    assert not any("mlnxofedinstall" in argv[0] for argv in node.steps)
+    node.help = NEW_OPTION
+    assert ask(node, **wish)["changed"]
+    (argv,) = (argv for argv in node.steps if argv[0].endswith("mlnxofedinstall"))
+    assert argv[1:4] == ["--hpc", "--brand-new", "fast"]
+
+
+def test_what_check_mode_refuses_of_an_unpacked_bundle(node: Node) -> None:
+    with pytest.raises(InvalidInput, match="exit status 22"):
+        ask(node, check=True, **installer(node, installer_options=["--bogus"]))
+    with pytest.raises(InvalidInput, match="for the name of a package"):
+        ask(node, check=True, **installer(node, installer_options=["--with-brand-new"]))
+    with pytest.raises(InvalidInput, match="ofed_packages is 'xlio'"):
+        ask(node, check=True, **{**installer(node), "bundle": str(make_bundle(node.root / "old", "5.0-2.1.8.0")), "version": "5.0-2.1.8.0", "packages": "xlio"})
+
+
+def test_an_installer_that_may_not_be_executed(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    (node.root / BUNDLE / "mlnxofedinstall").chmod(0o644)
+    for check in (True, False):
+        with pytest.raises(Refused, match=r"its mode is 0644\. Give the bundle as \.tgz, or copy the folder again"):
+            ask(node, check=check, **installer(node))
+    mounted = os.statvfs(node.root)
+    monkeypatch.setattr(os, "statvfs", lambda _path: os.statvfs_result((*mounted[:8], mounted.f_flag | os.ST_NOEXEC, mounted[9])))
+    with pytest.raises(Refused, match="mounted with noexec"):
+        ask(node, **installer(node))
+    assert node.steps == []
+
+
+def test_a_container_without_the_headers_of_its_kernel_gets_user_space_alone(node: Node) -> None:
+    (node.root / ".dockerenv").touch()
+    node.mirror = {"dpkg": "1.21"}
+    repository = {"method": "repository", "version": "23.10-0.5.5.0", "repository": "https://mirror.example.org/x", "repository_key": KEY}
+    for wish in (installer(node, packages="basic"), {**repository, "packages": "basic"}):
+        for check in (True, False):
+            with pytest.raises(Refused, match=r"linux-headers-.* Set ofed_packages: basic-user-only"):
+                ask(node, check=check, **wish)
+    assert node.steps == []
+    assert ask(node, check=True, **installer(node, packages="basic", installer_options=["--without-dkms"]))["changed"]
+    # Without package lists, or with a package for the kernel, nothing is known to be missing.
+    for node.mirror in ({}, {"dpkg": "1.21", "linux-headers-" + os.uname().release: "6.1"}):
+        assert ask(node, check=True, **installer(node, packages="basic"))["changed"]
+    answer = ask(node, **installer(node, packages="basic-user-only"))
+    assert answer["pending"] == []
+    assert node.steps[-1][1:3] == ["--basic", "--user-space-only"]
+    node.offers = {"mlnx-ofed-basic-user-only": "23.10-0.5.5.0"}
+    assert ask(node, **repository, packages="basic-user-only")["changed"]
+
+
 def test_the_way_back_keeps_what_others_need(node: Node) -> None:
     converge(node, "doca")
     node.dependants = {"libpcap0.8": "1.10"}

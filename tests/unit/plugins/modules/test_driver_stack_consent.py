@@ -13,6 +13,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge
 from made_bundles import make_bundle
@@ -67,6 +68,15 @@ def test_the_stack_of_the_distribution_stays_while_it_is_used(node: Node) -> Non
         assert found["stack"]["after"] == found["stack"]["before"]
     assert (node.steps, node.packages) == ([], INBOX)
     assert ask(node, allow_upgrade=True, **bundle(node))["changed"]
+
+
+def test_a_connection_over_a_port_is_no_user_of_the_stack(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An Ethernet port for management has some at all times. They count where the driver is to be reloaded."""
+    users = [User(kind, "chronyd", "", ("ens1f0",)) for kind in ("connection", "link", "namespace", "vf")]
+    monkeypatch.setattr(_converge, "with_users", lambda _run, found, _root: found._replace(users=tuple(users)))
+    for check in (True, False):
+        found = ask(node, check, **bundle(node))
+        assert (found["stack"]["replaced"], found["stack"]["withheld"]) == (True, False)
 
 
 WISHES: dict[str, t.Callable[[Node], dict[str, t.Any]]] = {

@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
 from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
@@ -27,13 +28,17 @@ def test_documentation_and_arguments_agree() -> None:
     assert documented == fabric_check.OPTIONS
 
 
+def test_port_guids_are_compared_in_one_form() -> None:
+    assert wanted_of({**DEFAULTS, "designated_guids": ["0xABC", "no guid"]}).designated_guids == ("0x0000000000000abc", "no guid")
+
+
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
         ({}, []),
         ({"ports": ["mlx5_0/1"], "interfaces": [{"name": "ib0", "addresses": ["10.0.0.1/24"]}]}, []),
         ({"wait": -1}, ["wait is -1; allowed: a number of seconds, 0 or more"]),
-        ({"ports": ["mlx5_0"]}, ["ports[0] is 'mlx5_0'; allowed: an RDMA device and port as 'rdma link' shows them, such as mlx5_0/1"]),
+        ({"ports": ["mlx5_0"]}, ["ports[0] is 'mlx5_0'; allowed: " + FORM]),
     ],
 )
 def test_input(parameters: dict[str, t.Any], expected: list[str]) -> None:

@@ -118,7 +118,7 @@ def test_a_clamped_mtu_is_explained_once_and_for_all(tmp_path: pathlib.Path) -> 
     assert (first["interfaces"][0]["mtu"], len(first["reasons"])) == (2044, 1)
     second = node.call(interfaces=wanted)
     assert (second["changed"], second["reasons"]) == (False, first["reasons"])
-    assert "mtu=5" in second["reasons"][0]
+    assert "mtu: 4096 in opensm_partitions" in second["reasons"][0]
 
 
 @pytest.mark.parametrize("stack", STACKS)

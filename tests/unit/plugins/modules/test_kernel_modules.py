@@ -93,6 +93,7 @@ class Node:
             "load_now": True,
             "assume_rdma_core": False,
             "backup": False,
+            "device_names": "unmanaged",
         }
         self.params = {**defaults, **params}
         module: t.Any = self
@@ -317,3 +318,20 @@ def test_a_failed_image_takes_the_hook_back(node: Node) -> None:
     node.build_rc = 0
     assert len(node.run(initramfs_drivers=["ib_ipoib"])["changes"]) > 1
     assert "rebuild it before the next boot" in node.run(initramfs_drivers=[], initramfs="never")["reasons"][0]
+
+
+def test_names_of_devices_change_at_the_next_boot(node: Node) -> None:
+    node.write("sys/devices/pci0000:00/0000:03:00.0/infiniband/ibp3s0/node_type", "1: CA\n")
+    node.write("sys/class/infiniband/rxe0/node_type", "1: CA\n")
+    device = node.root / "sys/class/infiniband/ibp3s0"
+    device.symlink_to(node.root / "sys/devices/pci0000:00/0000:03:00.0/infiniband/ibp3s0")
+    (device / "device").symlink_to(node.root / "sys/devices/pci0000:00/0000:03:00.0")
+    path = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
+    done = node.run(load=[], device_names="kernel")
+    assert done["changes"] == ["create file " + path]
+    assert [(entry["kind"], entry["subject"], entry["needs"]) for entry in done["pending"]] == [("rdma_device", "ibp3s0", "reboot")]
+    assert done["reboot_required"]
+    assert "NAME_KERNEL" in node.read(path)
+    again = node.run(load=[], device_names="kernel")
+    assert (again["changed"], again["pending"]) == (False, done["pending"])
+    assert "remove file " + path in node.run(state="absent", device_names="kernel")["changes"]

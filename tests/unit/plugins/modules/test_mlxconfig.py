@@ -34,7 +34,7 @@ def converge(node: Node, entries: t.Any, check: bool = False, **params: t.Any) -
     node.calls.clear()
     node.check_mode = check
     folder = str(node.root / "backups")
-    defaults = {"missing": "fail", "tool": "auto", "backup": False, "backup_dir": folder, "allow_container": True, "lock_timeout": 5}
+    defaults = {"missing": "fail", "tool": "auto", "backup": False, "backup_dir": folder, "allow_container": True, "awaiting_firmware": [], "lock_timeout": 5}
     node.params = {**defaults, **params, "devices": entries}
     module: t.Any = node
     return _config_apply.converge(module, node, str(node.root))
@@ -62,6 +62,56 @@ def test_a_container_does_not_own_the_cards(node: Node) -> None:
     assert "set" not in verbs(node)
     assert run(node, {"NUM_OF_VFS": 4}, allow_container=True)["changed"]
     assert not run(node, {"NUM_OF_VFS": 4}, allow_container=False)["changed"]
+
+
+def test_what_only_the_burned_firmware_has_waits_for_it(node: Node) -> None:
+    """Image and parameter declared together: the parameter ended every run before the image could be activated."""
+    wanted = {"NUM_OF_VFS": 16, "BRAND_NEW_FEATURE": 3}
+    with pytest.raises(InvalidInput, match="BRAND_NEW_FEATURE"):
+        run(node, wanted)
+    with pytest.raises(InvalidInput, match="BRAND_NEW_FEATURE"):
+        run(node, wanted, awaiting_firmware=[SECOND])
+    # Any function of the card names it.
+    predicted = run(node, wanted, check=True, awaiting_firmware=["0000:03:00.1"])
+    done = run(node, wanted, awaiting_firmware=["0000:03:00.1"])
+    assert predicted["pending"] == done["pending"] and predicted["changes"] == done["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 16"]
+    (entry,) = done["waiting"]
+    assert entry in done["pending"] and len(done["pending"]) == 2
+    assert {key: entry[key] for key in ("kind", "subject", "aspect", "after", "needs")} == {
+        "kind": "firmware_parameter",
+        "subject": FIRST,
+        "aspect": "BRAND_NEW_FEATURE",
+        "after": "3",
+        "needs": "reboot",
+    }
+    assert entry["why"] and not run(node, wanted, awaiting_firmware=[FIRST])["changed"]
+    # With its firmware, it is set.
+    node.cards[FIRST].parameters["BRAND_NEW_FEATURE"] = Parameter(0)
+    done = run(node, wanted, awaiting_firmware=[FIRST])
+    assert done["waiting"] == [] and done["changes"] == [FIRST + " BRAND_NEW_FEATURE: 0 -> 3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("SRIOVEN", "did you mean SRIOV_EN"),
+        ("LINK_TYPE", "LINK_TYPE_P1 or LINK_TYPE_P2"),
+        ("HOST_CHAINING_DESCRIPTORS[8]", "HOST_CHAINING_DESCRIPTORS[0..7]"),
+        ("MAX_ACC_OUT_READ", "ADVANCED_PCI_SETTINGS=1"),
+    ],
+)
+def test_a_misspelt_name_does_not_wait(node: Node, name: str, words: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        run(node, {name: 1}, awaiting_firmware=[FIRST])
+    assert words in caught.value.msg and "set" not in verbs(node)
+
+
+def test_without_tools_check_mode_says_that_it_can_not_foresee(node: Node) -> None:
+    node.tools = set()
+    answer = run(node, {"NUM_OF_VFS": 4}, check=True)
+    assert not answer["changed"] and "nothing can be predicted: the tools are not installed" in answer["reasons"][0]
+    with pytest.raises(Unsupported):
+        run(node, {"NUM_OF_VFS": 4})
 
 
 def test_set_then_nothing_then_a_restart(node: Node) -> None:

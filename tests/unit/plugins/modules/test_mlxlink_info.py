@@ -71,8 +71,8 @@ def test_a_port_that_can_not_be_asked_is_no_failure(root: str) -> None:
 
 
 def test_ports_can_be_chosen(root: str) -> None:
-    assert [port["name"] for port in _links.look(Says(), ["mlx5_1/1", "mlx5_1/1"], Limits(), root=root)["ports"]] == ["mlx5_1/1"]
-    with pytest.raises(InvalidInput, match=r"ports\[0\] is 'mlx5_2/1'; allowed: one of mlx5_0/1, mlx5_1/1.*ports\[1\] is 'x'"):
+    assert [port["name"] for port in _links.look(Says(), ["mlx5_1/1", SECOND + "/1"], Limits(), root=root)["ports"]] == ["mlx5_1/1"]
+    with pytest.raises(InvalidInput, match=r"ports\[0\] is 'mlx5_2/1'; allowed: a port of this node: mlx5_0/1 .*, mlx5_1/1 .*ports\[1\] is 'x'"):
         _links.look(Says(), ["mlx5_2/1", "x"], Limits(), root=root)
 
 

@@ -57,6 +57,10 @@ class Module:
     def __init__(self, check_mode: bool = True, **params: t.Any) -> None:
         self.check_mode = check_mode
         self.params = {**DEFAULTS, **params}
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
 
 
 class Tools:
@@ -90,6 +94,20 @@ def test_check_mode_on_a_bare_node_needs_no_tools() -> None:
     assert result["changes"][-1] == "service rdma-opensm@ib.service: stopped -> running"
     (fabric,) = result["fabrics"]
     assert (fabric["port"], fabric["port_guid"], fabric["unit"]) == ("mlx5_0/1", "0x0000000000100001", "rdma-opensm@ib.service")
+
+
+def test_absent_members_of_partitions_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/etc/rdma-ofed/opensm/ib/partitions.conf"
+    before = "Default=0x7fff :\n    ALL=full;\n\nstorage=0x0001 :\n    0x0000000000100002=full; # node2\n"
+    monkeypatch.setattr(_converge, "look", lambda run, **_: Found(files={path: before}))
+    absent = [{"fabric": "ib", "pkey": 1, "host": host, "membership": "limited"} for host in ("node2", "node3")]
+    text = "Default=0x7fff :\n    ALL=full;\n\n# storage=0x0001 has no members.\n"
+    module = Module(partitions={"ib": text}, absent_members=absent)
+    result = _converge.converge(t.cast(t.Any, module), Tools(bare=True))
+    assert [(fabric["kept_hosts"], fabric["missing_hosts"]) for fabric in result["fabrics"]] == [(["node2"], ["node3"])]
+    assert [("node2" in text, "node3" in text) for text in module.warnings] == [(True, False), (False, True)]
+    (after,) = (entry["after"] for entry in result["diff"] if entry["after_header"] == path)
+    assert after == before.replace("=full; # node2", "=limited; # node2")
 
 
 def test_check_mode_foresees_the_refusal() -> None:

@@ -10,6 +10,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known, known_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._report import report
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 
@@ -59,7 +60,7 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def test_who_manages_the_fabric_and_what_runs_here(node: pathlib.Path) -> None:
-    result = report(Tools(), names=[], hosts=["node1", "node2"], root=str(node))
+    result = report(Tools(), names=[], inventory=Known(hosts=("node1", "node2")), root=str(node))
     (fabric,), (instance,) = result["fabrics"], result["instances"]
     assert (fabric["fabric"], fabric["port"], fabric["subnet_prefix"], fabric["alive"], fabric["problem"]) == ("ib", "mlx5_0/1", "0xfe80000000000001", True, "")
     assert (fabric["master"]["host"], fabric["master"]["here"]) == ("node1", True)
@@ -79,6 +80,14 @@ def test_who_manages_the_fabric_and_what_runs_here(node: pathlib.Path) -> None:
     }
 
 
+def test_who_a_manager_is_says_its_port_guid(node: pathlib.Path) -> None:
+    """The inventory calls them otherwise than they call themselves."""
+    inventory = known_of({"known_hosts": ["mgmt1", "node1", "node2"], "known_guids": {"mgmt1": [OURS], "node1": [THEIRS.upper().replace("0X", "0x")]}})
+    (fabric,) = report(Tools(), names=[], inventory=inventory, root=str(node))["fabrics"]
+    assert fabric["master"]["node_description"] == "node1 mlx5_0"
+    assert [manager["host"] for manager in (fabric["master"], *fabric["managers"])] == ["mgmt1", "mgmt1", "node1"]
+
+
 @pytest.mark.parametrize(
     ("tools", "problem"),
     [
@@ -91,10 +100,10 @@ def test_who_manages_the_fabric_and_what_runs_here(node: pathlib.Path) -> None:
     ],
 )
 def test_what_is_wrong_is_data_and_no_failure(tools: Tools, problem: str, node: pathlib.Path) -> None:
-    (fabric,) = report(tools, names=["mlx5_0/1"], hosts=[], root=str(node))["fabrics"]
+    (fabric,) = report(tools, names=["mlx5_0/1"], inventory=Known(), root=str(node))["fabrics"]
     assert (fabric["problem"], fabric["alive"]) == (problem, False)
 
 
 def test_a_port_that_is_not_there(node: pathlib.Path) -> None:
-    with pytest.raises(InvalidInput, match=r"ports\[0\] is 'mlx5_9/1'; allowed: mlx5_0/1"):
-        report(Tools(), names=["mlx5_9/1"], hosts=[], root=str(node))
+    with pytest.raises(InvalidInput, match=r"ports\[0\] is 'mlx5_9/1'; allowed: a port of this node: mlx5_0/1 \(port GUID"):
+        report(Tools(), names=["mlx5_9/1"], inventory=Known(), root=str(node))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import pathlib
 import typing as t
@@ -15,9 +16,12 @@ pytest.importorskip("ansible", reason="the module itself needs ansible-core")
 import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import PARTS
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _answer
 from ansible_collections.rdma.ofed.plugins.module_utils._site import _looks
 from ansible_collections.rdma.ofed.plugins.modules import rdma_facts
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import RUN
+
+MODULES = pathlib.Path(rdma_facts.__file__).parent
 
 
 def run(capsys: pytest.CaptureFixture[str], **args: t.Any) -> dict[str, t.Any]:
@@ -46,6 +50,39 @@ def test_only_root_looks_for_planners(capsys: pytest.CaptureFixture[str], monkey
     assert set(run(capsys, gather=["ports"], look=look)["look"]) == {"packages"}
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert "look" not in run(capsys, gather=["ports"], look=look)
+
+
+def test_others_than_root_are_refused_first(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert "ansible_facts" in run(capsys, gather=["ports"])
+    answer = run(capsys, gather=["ports"], require_root=True)
+    assert (answer["failed"], answer["root_required"]) == (True, True)
+    assert "become: true" in answer["msg"] and "nothing was changed" in answer["msg"]
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert "ansible_facts" in run(capsys, gather=["ports"], require_root=True)
+
+
+# What looks only, or answers questions about the controller.
+READERS = {"fabric_check", "fabric_ports", "mlxlink_info", "opensm_info", "rdma_facts"}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in MODULES.glob("*.py") if "answer(OPTIONS" in path.read_text(encoding="utf-8")))
+def test_what_changes_a_node_takes_root(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    if name in READERS:
+        return
+    module = importlib.import_module("ansible_collections.rdma.ofed.plugins.modules." + name)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr(_answer, "AnsibleModule", lambda **_settings: Refusing())
+    with pytest.raises(SystemExit) as ended:
+        module.main()
+    assert "become: true" in str(ended.value)
+
+
+class Refusing:
+    """As much of AnsibleModule as a refusal takes."""
+
+    def fail_json(self, msg: str, **_details: t.Any) -> t.NoReturn:
+        raise SystemExit(msg)
 
 
 def test_a_concern_that_can_not_be_looked_at_is_left_out(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,6 +69,20 @@ WITH_VALUE = {
     "--post-start-delay": "post_start_delay",
 }
 
+# What the installer takes and does not tell, and the options of which it does not tell that something stands after them.
+_NOT_TOLD = (
+    "--print-distro",
+    "--auto-add-kernel-support",
+    "--skip-repo",
+    "--enable-sriov",
+    "--enable-gds",
+    "--with-debug-symbols",
+    "--without-debug-symbols",
+    "--upstream-libs",
+    "--script-version",
+)
+_VALUE_NOT_TOLD = ("--distro", "--package-install-options", "--fw-image-dir")
+
 
 class UnknownOption(Exception):
     """The argument that the installer does not take."""
@@ -129,11 +143,25 @@ def parse(argv: t.Sequence[str]) -> Options:
 
 
 def usage(program: str, kernel: str, tmpdir: str) -> str:
-    """In the installer's own order, one option a line."""
-    lines = ["", "Usage: %s [-c <packages config_file>|--all|--hpc|--vma|--xlio|--basic|--bluefield] [OPTIONS]" % program, ""]
-    lines += ["Default kernel: %s, default tmpdir: %s" % (kernel, tmpdir), "", "Options:"]
-    lines += ["    --" + name for name in GROUPS]
-    lines += ["    " + name for name in SWITCHES]
-    lines += ["    %s <%s>" % (name, value) for name, value in WITH_VALUE.items()]
-    lines += ["    --without-<package>", "    --with-<package>", "    --pre-install-<package> <script>", "    --post-install-<package> <script>"]
+    """As the installer prints it: groups, aliases on one line, values of some options only. Some options are not in it."""
+    lines = ["\033[32m", "Usage: %s [-c <packages config_file>|--all|--hpc|--vma|--xlio|--basic|--bluefield] [OPTIONS]" % program, ""]
+    lines += ["Installation control:", _row("-k|--kernel <version>", "Default on this system: %s (relevant if --without-dkms is given)" % kernel)]
+    lines += [_row("-s|--kernel-sources <path>", "Default on this system: /lib/modules/%s/build (relevant if --without-dkms is given)" % kernel)]
+    lines += [_row("--tmpdir", "Change tmp directory. Default: %s" % tmpdir)]
+    lines += [_row("--kernel-extra-args '<args>'", "Pass <args> to the kernel configure script")]
+    lines += [_row(name, "Set %s" % value.replace("_", " ")) for name, value in WITH_VALUE.items() if name in _VALUE_NOT_TOLD]
+    lines += [_row(name, "Switch") for name in SWITCHES if name.startswith("--") and name not in (*_NOT_TOLD, "--help", "--print-available")]
+    lines += [_row("--pre-install-<package> <path to script>", "Run given script before given package's install")]
+    lines += [_row("--post-install-<package> <path to script>", "Run given script after given package's install")]
+    lines += ["", "Package selection:", _row("-c|--config <packages config_file>", "Example of the config file can be found under docs")]
+    lines += [_row("--" + name, "Install packages of %s" % name) for name in GROUPS if name != "eth-only"]
+    lines += [_row("--without-<package>", "Do not install package"), _row("--with-<package>", "Force installing package"), "", "Miscellaneous:"]
+    lines += [_row("-h|--help", "Display this help message and exit"), _row("--post-start-delay <sec>", "Set openibd POST_START_DELAY parameter")]
+    lines += [_row("-p|--print-available", "Print available packages for current platform"), "", "Output control:"]
+    lines += [_row("-v|-vv|-vvv", "Set verbosity level"), _row("-q", "Set quiet - no messages will be printed"), "\033[0m"]
     return "\n".join(lines) + "\n"
+
+
+def _row(option: str, text: str) -> str:
+    """An option with its text, on a line of its own where the option is long."""
+    return "    %-20s %s" % (option, text) if len(option) <= 20 else "    %s\n%s%s" % (option, 25 * " ", text)

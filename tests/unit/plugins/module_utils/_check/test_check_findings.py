@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import O
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text, options_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, load_text, naming_text, options_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
@@ -113,7 +113,7 @@ def test_nothing_deviates_on_a_good_node() -> None:
         ),
         pytest.param(
             GOOD._replace(ports=(PORT._replace(name="mlx5_1/1"),)),
-            "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1)",
+            "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1 (port GUID 0x0c42a10300000021))",
             id="another port",
         ),
         pytest.param(GOOD._replace(ports=(PORT._replace(link_layer="Ethernet"),)), "port mlx5_0/1 link layer: wanted InfiniBand, found Ethernet", id="RoCE"),
@@ -202,7 +202,8 @@ def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
         # Whether an earlier run has set it, or only declared it.
         joined = with_interfaces(GOOD, IB0._replace(carrier=True), options=written)
         (deviation,) = (each for each in findings(WANTED._replace(ipoib=options), joined) if each.kind == Kind.INTERFACE)
-        assert _words.lines([deviation])[0].startswith("interface ib0 mtu: wanted 4092, found 2044") and "mtu=5" in _words.lines([deviation])[0]
+        (line,) = _words.lines([deviation])
+        assert line.startswith("interface ib0 mtu: wanted 4092, found 2044") and "mtu: 4096 in opensm_partitions" in line
         assert deviation.code == Code.MTU_CLAMPED and deviation.lasting
     (deviation,) = findings(WANTED._replace(ipoib=options), with_interfaces(GOOD, IB0, options=options))
     assert not deviation.lasting, "without a carrier nothing is known of the group yet"
@@ -282,6 +283,18 @@ def test_without_declared_ports_those_under_the_interfaces_are_checked() -> None
     assert checked_ports(WANTED._replace(ports=()), GOOD) == ("mlx5_0/1",)
     assert checked_ports(Wanted(ipoib=declaring({"parent": "ib0", "pkey": 0x8001})), GOOD) == ("mlx5_0/1",)
     assert checked_ports(Wanted(), GOOD) == ()
+
+
+def test_ports_are_found_by_address_and_guid() -> None:
+    renamed = PORT._replace(name="ibp3s0/1", device="ibp3s0", pci="0000:03:00.0")
+    found = GOOD._replace(ports=(renamed,))
+    for name in ("0000:03:00.0/1", "03:00.0/1", PORT.port_guid):
+        assert checked_ports(Wanted(ports=(name,)), found) == ("ibp3s0/1",)
+        assert fabric_port(Wanted(fabric_ports=(name,)), found) == renamed
+        assert findings(Wanted(ports=(name,), subnet_manager=False), found) == []
+    (line,) = words(Wanted(ports=("mlx5_0/1",), subnet_manager=False), found)
+    assert "found no such port (ports of this node: ibp3s0/1 (0000:03:00.0/1, port GUID %s); the device was renamed" % PORT.port_guid in line
+    assert "write 0000:03:00.0/1" in line
 
 
 def test_the_subnet_manager_is_asked_through_an_active_declared_infiniband_port() -> None:
@@ -444,3 +457,15 @@ def test_a_bond_is_compared_by_its_ports() -> None:
     assert words(wanted, with_interfaces(GOOD, bond0, ib0, options=options)) == []
     loose = with_interfaces(GOOD, bond0._replace(members=()), ib0._replace(master=""), options=options)
     assert words(wanted, loose) == ["interface bond0 ports: wanted ib0, found none"]
+
+
+def test_devices_with_other_names_than_the_policy_has() -> None:
+    node = GOOD._replace(kmod=MODULES._replace(devices=("ibp3s0",)))
+    assert words(WANTED, node) == []
+    wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(device_names="kernel"))
+    assert words(wanted, node) == [
+        "file %s: wanted as declared, found none" % NAMING_PATH,
+        "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0",
+    ]
+    named = MODULES._replace(naming_text=naming_text("", "kernel"), devices=("mlx5_0",))
+    assert words(wanted, GOOD._replace(kmod=named)) == words(WANTED, GOOD._replace(kmod=named)) == []

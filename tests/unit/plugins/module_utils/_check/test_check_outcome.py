@@ -63,7 +63,7 @@ def test_it_ends_in_time() -> None:
 
 
 def test_what_stays_as_it_is_is_not_waited_for() -> None:
-    clamped = BAD._replace(findings=(Finding(Code.MTU_CLAMPED, Kind.INTERFACE, "ib0", "mtu", "4092", "2044", "5"), Finding(Code.DIFFERS, Kind.FILE, "/x")))
+    clamped = BAD._replace(findings=(Finding(Code.MTU_CLAMPED, Kind.INTERFACE, "ib0", "mtu", "4092", "2044", "4096"), Finding(Code.DIFFERS, Kind.FILE, "/x")))
     clock = Clock()
     assert until_ok(lambda: clamped, 30, clock=clock, sleep=clock.sleep) == (clamped, 0)
     both = clamped._replace(findings=(*clamped.findings, *BAD.findings))

@@ -84,6 +84,7 @@ def test_connectx5(tmp_path: pathlib.Path) -> None:
         lid=1,
         sm_lid=1,
         pkeys=("0xffff",),
+        pci=nodes.CX5[0],
     )
     assert (second.name, second.lid) == ("mlx5_1/1", 2)
 

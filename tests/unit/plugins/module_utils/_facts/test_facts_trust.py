@@ -128,6 +128,17 @@ def test_a_key_that_nobody_enrolled(name: str, tmp_path: pathlib.Path, dkms: sig
     assert _trust.untrusted(files, Runner(), nodes.write(tmp_path / "f", {"proc/keys": ""})) == ()
 
 
+def test_a_key_whose_certificate_an_authority_has_issued(tmp_path: pathlib.Path, dkms: signing.Signer) -> None:
+    """The signature names the issuer, and the kernel the subject. The certificate, which the site puts there, connects them."""
+    path = tmp_path / "mlx5_core.ko"
+    path.write_bytes(dkms.sign("-nocerts"))
+    root = node(tmp_path / "a", dkms.listed().replace(dkms.name, "modules of the site"))
+    (found,) = _trust.untrusted({"mlx5_core": str(path)}, Runner(), root)
+    assert "/etc/rdma-ofed/certificates/NAME.der" in _trust.words([found])
+    nodes.write(pathlib.Path(root), {"etc/rdma-ofed/certificates/site.der": dkms.der()})
+    assert _trust.untrusted({"mlx5_core": str(path)}, Runner(), root) == ()
+
+
 def test_the_identifier_in_the_signature(tmp_path: pathlib.Path, dkms: signing.Signer, other: signing.Signer) -> None:
     path = tmp_path / "mlx5_core.ko"
     path.write_bytes(dkms.sign("-nocerts", "-keyid"))

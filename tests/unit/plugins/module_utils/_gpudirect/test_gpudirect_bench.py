@@ -32,7 +32,9 @@ def facts(**changes: t.Any) -> dict[str, t.Any]:
             {"gpu": "0000:81:00.0", "hca": "mlx5_1", "path": "SYS"},
         ],
     }
-    ports = [{"name": "mlx5_%d/1" % number, "device": "mlx5_%d" % number, "port": 1, "state": "ACTIVE"} for number in (0, 1)]
+    ports = [
+        {"name": "mlx5_%d/1" % number, "device": "mlx5_%d" % number, "port": 1, "state": "ACTIVE", "pci": "0000:0%d:00.0" % (3 + number)} for number in (0, 1)
+    ]
     return {"gpu": {**gpu, **changes}, "kernels": {"running": "6.1.0-50-amd64"}, "ports": ports}
 
 
@@ -41,6 +43,7 @@ def test_the_adapter_is_the_nearest_to_the_gpu() -> None:
     assert one == bench.Endpoint((), "mlx5_1", 1, "0000:18:00.0", "PIX", "nvidia_peermem", ("--use_cuda=0",))
     assert bench.endpoint(facts(), HELP, number=1)[1:5] == ("mlx5_0", 1, "0000:81:00.0", "PHB")
     assert bench.endpoint(facts(), HELP, device="mlx5_0").path == "SYS"
+    assert [bench.endpoint(facts(), HELP, device=place).device for place in ("0000:03:00.0", "04:00.0")] == ["mlx5_0", "mlx5_1"]
     assert bench.endpoint(facts(), HELP, way="dmabuf").options == ("--use_cuda=0", "--use_cuda_dmabuf")
     assert bench.endpoint(facts(peers=[]), HELP).way == "dmabuf"
 

@@ -18,7 +18,7 @@ GUID0, GUID1, ALIEN = "0x0002c903000f0001", "0x0002c903000f0002", "0x0002c903000
 
 
 def port(number: int, guid: str) -> dict[str, t.Any]:
-    return {"name": "mlx4_0/%d" % number, "device": "mlx4_0", "link_layer": "InfiniBand", "port_guid": guid}
+    return {"name": "mlx4_0/%d" % number, "device": "mlx4_0", "port": number, "link_layer": "InfiniBand", "port_guid": guid}
 
 
 def netdev(name: str, guid: str, **more: t.Any) -> dict[str, t.Any]:
@@ -84,7 +84,7 @@ STATIC: list[tuple[list[dict[str, t.Any]], str, str]] = [
     ([{**ADDRESSED, "routes": [{"to": "10.30.0.0/16"}] * 2}], "[0].routes[1]", "each destination once"),
     ([{"port_guid": "0002c903000f0001"}], "[0].port_guid", "16 hexadecimal digits"),
     ([{"port_guid": 12}], "[0].port_guid", "in quotes"),
-    ([{"pci": "03:00.0"}], "[0].pci", "0000:03:00.0"),
+    ([{"pci": "03:00"}], "[0].pci", "0000:03:00.0"),
     ([{"pci": "0000:03:00.0", "port_guid": GUID0}], "[0].pci", "either pci or port_guid"),
 ]
 
@@ -99,7 +99,8 @@ def test_bad_interfaces(interfaces: list[dict[str, t.Any]], variable: str, words
 NODE: list[tuple[list[dict[str, t.Any]], str, str]] = [
     ([{"port_guid": ALIEN}], "[0].port_guid", "0x0002c903000f0001 (mlx4_0/1)"),
     ([{"pci": "0000:04:00.0"}], "[0].pci", "0000:03:00.0"),
-    ([{"pci": "0000:03:00.0"}], "[0].pci", "the adapter has 2 ports"),
+    ([{"pci": "0000:03:00.0"}], "[0].pci", "0000:03:00.0/1 or 0000:03:00.0/2 (the adapter has 2 ports)"),
+    ([{"pci": "0000:03:00.0/3"}], "[0].pci", "0000:03:00.0"),
     ([{"port_guid": GUID0}, {"name": "x", "port_guid": GUID0.upper().replace("0X", "0x")}], "[1]", "each port once"),
     ([{"port_guid": GUID0}, {"name": "ibp3s0"}], "[1].name", "each interface once"),
     ([{"name": "bond0", "bond": {"ports": [GUID0, ALIEN]}}], "[0].bond.ports[1]", "InfiniBand port of this node"),
@@ -180,3 +181,5 @@ def test_ports_are_found_whatever_their_interfaces_are_called() -> None:
     assert found.interfaces[3]["bond"] == {"ports": ["ibp3s0", "storage"], "primary": "storage"}
     assert found.namings == (Naming("storage", GUID1, "ibp3s0d1"),)
     assert [item.get("name") for item in resolve(declared, FRESH).interfaces] == ["ib0", "storage", None, "bond0"]
+    by_place: list[tuple[str, t.Mapping[str, t.Any]]] = [("a", {"pci": "0000:03:00.0/1"}), ("b", {"pci": "03:00.0/2"})]
+    assert [item["name"] for item in resolve(by_place, FACTS).interfaces] == ["ibp3s0", "ibp3s0d1"]

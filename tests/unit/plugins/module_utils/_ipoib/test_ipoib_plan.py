@@ -108,7 +108,7 @@ def test_clamped_mtu_is_a_reason_and_no_change() -> None:
     second = decide(carried_out(node, first), [interface], NETWORKD)
     assert not second.plan
     assert len(second.reasons) == 1
-    assert "mtu=5" in second.reasons[0]
+    assert "mtu: 4096 in opensm_partitions" in second.reasons[0]
 
 
 def test_mtu_that_no_group_imposes_is_a_change() -> None:

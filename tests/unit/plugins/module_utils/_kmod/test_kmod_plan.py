@@ -18,12 +18,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     END,
     HOOK_PATH,
     LOAD_PATH,
+    NAMING_PATH,
     OPTIONS_PATH,
     RDMA_PATH,
     Directive,
     Entry,
     dracut_text,
     hook_text,
+    naming_rule,
+    naming_text,
     parse_list,
     without_block,
 )
@@ -36,11 +39,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     drivers_changed,
     pending,
     plan,
+    rule_changed,
     same_value,
     wanted_of,
     without_effect,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,14 +76,15 @@ FOUND = st.builds(
     initramfs_tools=st.booleans(),
     hook_text=st.sampled_from(("", hook_text({"ib_srp"}))),
     load_text=st.sampled_from(("", HEADER + "ib_srp\n")),
+    naming_text=st.sampled_from(("", naming_text("", "kernel"), naming_text("", "persistent"), "# of others\n")),
+    devices=st.sampled_from(((), ("mlx5_0", "ibp3s0"))),
     entries=st.sampled_from(((), ENTRIES)),
 )
 
 
 def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
-    return wanted_of(
-        {"state": "present", "load": list(load), "options": {}, "mechanism": "auto", "load_now": True, "initramfs_drivers": (), "initramfs_cmdline": (), **more}
-    )
+    defaults = {"state": "present", "options": {}, "mechanism": "auto", "load_now": True, "initramfs_drivers": (), "initramfs_cmdline": ()}
+    return wanted_of({**defaults, "load": list(load), "device_names": "unmanaged", **more})
 
 
 def applied(found: Found, todo: Plan) -> Found:
@@ -90,6 +95,7 @@ def applied(found: Found, todo: Plan) -> Found:
         HOOK_PATH: "hook_text",
         RDMA_PATH: "rdma_text",
         LOAD_PATH: "load_text",
+        NAMING_PATH: "naming_text",
     }
     for change in todo.changes:
         if change.kind == Kind.FILE:
@@ -316,3 +322,34 @@ def test_arguments_of_the_initramfs() -> None:
 def test_options_alone_are_written_for_dracut_as_before() -> None:
     assert dracut_text(True, ()) == DRACUT_TEXT
     assert dracut_text(False, ()) == hook_text(()) == ""
+
+
+@pytest.mark.parametrize(("policy", "rule", "wrong"), [("kernel", "NAME_KERNEL", "ibp3s0"), ("persistent", "NAME_FALLBACK", "mlx5_1")])
+def test_a_policy_for_the_names_of_devices(policy: str, rule: str, wrong: str) -> None:
+    wanted, node = declared((), device_names=policy), NODE._replace(devices=("ibp3s0", "mlx5_1"))
+    (change,) = plan(wanted, node).changes
+    assert change.is_about(Kind.FILE, NAMING_PATH)
+    assert change.after == HEADER + 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %%k %s"\n' % rule
+    after = applied(node, plan(wanted, node))
+    for state in (node, after):
+        (waiting,) = pending(wanted, state)
+        assert waiting.change == Change(Kind.RDMA_DEVICE, wrong, "name", wrong, policy, needs="reboot")
+    assert not plan(wanted, after)
+    (given_up,) = plan(declared(()), after).changes
+    assert (given_up.subject, given_up.after) == (NAMING_PATH, "")
+    assert pending(declared(()), node) == ()
+
+
+def test_the_rule_of_others_for_names_stays() -> None:
+    wanted = declared((), device_names="kernel")
+    same, other = NODE._replace(naming_text="# mine\n" + naming_rule("kernel")), NODE._replace(naming_text="# mine\n" + naming_rule("persistent"))
+    for node in (same, other):
+        assert not plan(wanted, node) and not plan(declared(()), node)
+    assert check(wanted, same) == []
+    assert ["of others with another rule" in problem.hint for problem in check(wanted, other)] == [True]
+
+
+def test_dracut_has_the_rule_in_every_image() -> None:
+    wanted = declared((), device_names="kernel")
+    assert rule_changed(wanted, NODE._replace(dracut=True)) and not rule_changed(wanted, NODE)
+    assert not rule_changed(wanted, NODE._replace(dracut=True, naming_text=naming_text("", "kernel")))

@@ -97,6 +97,34 @@ def test_secrets_are_hidden_and_still_seen_to_change() -> None:
     assert redact(new, "")[1] == ""
 
 
+def test_the_diff_shows_what_is_declared_or_changes() -> None:
+    """666 lines were shown by the run, and 10 by check mode before the package was there."""
+    declared = {"sm_priority": 13, "guid": "0x0000000000000001", "no_partition_enforcement": True, "sm_key": "0x5"}
+    path = "/etc/rdma-ofed/opensm/ib/opensm.conf"
+
+    def shown(before: str, after: str) -> tuple[str, str]:
+        (change,) = without_secrets(Plan((Change(Kind.FILE, path, "", before, after),)), {path: tuple(declared)}).changes
+        return change.before, change.after
+
+    first, foretold = shown("", render(TEMPLATE, declared)), shown("", render("", declared))
+    assert first[0] == foretold[0] == ""
+    assert (
+        sorted(first[1].splitlines())
+        == sorted(foretold[1].splitlines())
+        == [
+            "guid 0x0000000000000001",
+            "no_partition_enforcement TRUE",
+            "sm_key (hidden)",
+            "sm_priority 13",
+        ]
+    )
+    # A key of the package's defaults that is another one in a new release changes, too.
+    newer = render(TEMPLATE.replace("sweep_interval 10", "sweep_interval 11"), {**declared, "sm_priority": 12})
+    before, after = shown(render(TEMPLATE, declared), newer)
+    assert {*after.splitlines()} - {*before.splitlines()} == {"sm_priority 12", "sweep_interval 11"}
+    assert len(after.splitlines()) == len(declared) + 1
+
+
 def test_the_diff_of_other_files_stays() -> None:
     hidden, same = without_secrets(
         Plan((Change(Kind.FILE, "/etc/opensm/ib/opensm.conf", "", "", "sm_key 0x5\n"), Change(Kind.FILE, "/etc/other", "", "", "sm_key 0x5\n")))

@@ -42,7 +42,7 @@ def test_the_simple_case_is_one_fabric() -> None:
         ({"rdma_fabrics": {"a b": ["mlx5_0/1"]}}, "rdma_fabrics is 'a b'"),
         ({"rdma_fabrics": {"ib": []}}, "rdma_fabrics.ib is []; allowed: a list of at least one port"),
         ({"rdma_fabrics": {"ib": "mlx5_0/1"}}, "rdma_fabrics.ib is 'mlx5_0/1'; allowed: a list"),
-        ({"rdma_fabrics": {"ib": ["mlx5_0"]}}, "rdma_fabrics.ib[0] is 'mlx5_0'; allowed: a port in the form"),
+        ({"rdma_fabrics": {"ib": ["mlx5_0"]}}, "rdma_fabrics.ib[0] is 'mlx5_0'; allowed: a port by PCI address"),
         ({"rdma_fabrics": {"ib": ["mlx5_0/1"], "b": ["mlx5_0/1"]}}, "rdma_fabrics.b[0] is 'mlx5_0/1'; allowed: a port that is on no other fabric"),
         ({"rdma_fabrics": TWO, "fabric": "other"}, "fabric is 'other'; allowed: ib, storage"),
         ({"rdma_fabrics": TWO, "opensm_port": "mlx5_0/1"}, "opensm_port is 'mlx5_0/1'; allowed: not set"),
@@ -73,7 +73,7 @@ def test_two_fabrics_of_a_host_have_two_prefixes() -> None:
     (problem,) = settings_problems({"rdma_fabrics": TWO})
     assert "fabric ib has it, too" in str(problem)
     assert settings_problems({"rdma_fabrics": TWO, "opensm_fabrics": PREFIXES}) == []
-    assert settings_of({"opensm_fabrics": PREFIXES}, "storage") == Settings(14, "0xfe80000000000001", "")
+    assert settings_of({"opensm_fabrics": PREFIXES}, "storage") == Settings(13, "0xfe80000000000001", "")
 
 
 def test_a_host_is_a_member_of_each_of_its_fabrics() -> None:
@@ -122,8 +122,8 @@ def test_each_of_two_hosts_manages_a_fabric_and_stands_by_on_the_other(host: str
     assert [place.role for place in places] == roles
     instances = instances_of(places, hostvars[host], {"ib": {"peer": ["0x1", "0x9"]}, "storage": {"peer": ["0x2", "0x9"]}})
     assert [(item["port"], item["priority"], item["subnet_prefix"]) for item in instances] == [
-        ("mlx5_0/1", 14 if host == "node1" else 13, "0xfe80000000000000"),
-        ("mlx5_1/1", 13 if host == "node1" else 14, "0xfe80000000000001"),
+        ("mlx5_0/1", 13 if host == "node1" else 12, "0xfe80000000000000"),
+        ("mlx5_1/1", 12 if host == "node1" else 13, "0xfe80000000000001"),
     ]
     assert [(item["peer_guids"], item["other_guids"]) for item in instances] == [(["0x1", "0x9"], ["0x2"]), (["0x2", "0x9"], ["0x1"])]
 

@@ -111,6 +111,16 @@ def test_node_guids_of_a_host() -> None:
     assert node_guids({}) is None
 
 
+@pytest.mark.parametrize("devices", [("mlx5_0", "mlx5_1", "mlx4_0"), ("ibp3s0f0", "ibp131s0", "ibp65s0")], ids=["kernel", "persistent"])
+def test_names_stay_when_udev_renames_devices(devices: tuple[str, ...]) -> None:
+    cards = (("0000:03:00.0", "mlx5_core", ONE), ("0000:83:00.0", "mlx5_core", TWO), ("0000:41:00.0", "mlx4_core", SWITCH))
+    facts: dict[str, t.Any] = {
+        "hcas": [{"name": name, "pci": pci, "driver": driver, "node_guid": guid} for name, (pci, driver, guid) in zip(devices, cards)],
+        "ports": [{"device": name, "link_layer": "InfiniBand"} for name in devices],
+    }
+    assert node_guids({}, facts) == {"mlx5_0": ONE, "mlx5_1": TWO, "mlx4_0": SWITCH}
+
+
 def test_mistakes_are_named() -> None:
     assert problems({SWITCH: "leaf 1"}) == []
     assert problems(None) == []

@@ -56,6 +56,14 @@ def test_a_vendors_engines_and_secrets() -> None:
     assert _options.is_secret("key_mgr_seed")
 
 
+def test_the_template_of_a_vendor_is_read_whole() -> None:
+    options = parse_template((CORPUS / "mlnx_5_6_0.conf").read_text(encoding="utf-8"))
+    assert len(options) == 277
+    assert options["sm_priority"] == Option("sm_priority", "0", "number")
+    assert options["master_sm_priority"] == Option("master_sm_priority", "14", "number")
+    assert options["routing_engine"].kind == "choices"
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

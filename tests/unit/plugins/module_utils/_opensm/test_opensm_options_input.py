@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input i
 from hypothesis import given
 from hypothesis import strategies as st
 
+VENDOR = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/mlnx_5_6_0.conf").read_text(encoding="utf-8")
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
 
 EVERYTHING: dict[str, t.Any] = {
@@ -58,7 +59,7 @@ def test_what_has_a_variable_or_a_reason_is_no_option(key: str) -> None:
 
 
 def test_reserved_keys_exist() -> None:
-    assert set(RESERVED) <= set(_options.parse_template(TEMPLATE))
+    assert set(RESERVED) <= {*_options.parse_template(TEMPLATE), *_options.parse_template(VENDOR)}
     assert set(_options.FIRST_CLASS) <= set(RESERVED)
 
 

@@ -11,8 +11,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, recall
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, port_guids, problems, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, port_guids, problems, render
 from hypothesis import given
 from hypothesis import strategies as st
 from partition_file import parse
@@ -179,12 +180,65 @@ def test_default_is_the_name_of_one_partition() -> None:
     assert ["Default is the name" in str(problem) for problem in found] == [True]
 
 
-def test_hosts_without_known_ports() -> None:
-    blind = Inventory(GROUPS, {"node1": GUIDS["node1"], "node2": ()})
-    words = only([DEFAULT, entry()], blind)
-    assert "gather the facts of node2, node3 first" in words
-    assert "opensm_port_guids" in words
-    # Before anything is gathered, nobody can be missed.
+def without(*hosts: str) -> Inventory:
+    """The inventory in a run that does not reach these hosts."""
+    return Inventory(GROUPS, {host: guids for host, guids in GUIDS.items() if host not in hosts})
+
+
+def test_hosts_without_known_ports_are_absent_and_no_problem() -> None:
+    blind = without("node2", "nas1")
+    declared = [DEFAULT, entry(membership="limited", members=[{"group": "compute"}, {"host": "node2", "membership": "full"}, {"host": "nas1"}], isolate=True)]
+    assert problems(declared, blind) == []
+    assert GUIDS["node2"][0] not in render(declared, blind)
+    assert absentees(declared, blind) == [Absentee(1, "node2", "full"), Absentee(1, "nas1", "limited")]
+    assert absentees(declared, INVENTORY) == []
+
+
+def test_an_absent_host_still_counts_as_the_full_member() -> None:
+    declared = [DEFAULT, entry(isolate=True, membership="limited", members=[{"host": "node1"}, {"host": "nas1", "membership": "full"}])]
+    assert problems(declared, without("nas1")) == []
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("away", [[], ["node1"], ["node2", "nas1"], [*GUIDS]])
+def test_an_absent_host_keeps_the_ports_that_the_last_file_has(name: str, away: list[str]) -> None:
+    """The file stays as it is, to the byte, so that nothing is applied."""
+    whole, blind = render(GOLDEN[name], INVENTORY), without(*away)
+    found = recall(render(GOLDEN[name], blind), whole, absentees(GOLDEN[name], blind))
+    if "port_guid" not in str(GOLDEN[name]):
+        assert found.text == whole
+    assert effective(found.text) == effective(whole)
+    assert found.missing == ()
+
+
+def test_a_host_that_was_never_seen_is_missing() -> None:
+    declared, blind = [DEFAULT, entry()], without("node2", "node3")
+    text = render(declared, blind)
+    last = render(declared, without("node3"))
+    assert recall(text, last, absentees(declared, blind)) == (last, ("node2",), ("node3",))
+    assert recall(text, "", absentees(declared, blind)) == (text, (), ("node2", "node3"))
+
+
+def test_a_partition_of_absent_hosts_alone() -> None:
+    declared, blind = [DEFAULT, entry(members=[{"host": "nas1"}])], without("nas1")
+    assert "# p1=0x0001 has no members." in render(declared, blind)
+    whole = render(declared, INVENTORY)
+    assert recall(render(declared, blind), whole, absentees(declared, blind)).text == whole
+
+
+def test_a_port_that_has_moved_to_another_host_is_not_kept() -> None:
+    declared, blind = [DEFAULT, entry()], without("node3")
+    found = recall(render(declared, blind), render(declared, INVENTORY), absentees(declared, blind), owned=GUIDS["node3"])
+    assert found == (render(declared, blind), (), ("node3",))
+
+
+def test_an_absent_host_has_the_membership_that_is_declared_now() -> None:
+    blind, before = without("nas1"), render([DEFAULT, entry(members=[{"host": "nas1"}, {"host": "node1"}])], INVENTORY)
+    declared = [DEFAULT, entry(members=[{"host": "nas1", "membership": "limited"}, {"host": "node1"}])]
+    assert recall(render(declared, blind), before, absentees(declared, blind)).text == render(declared, INVENTORY)
+
+
+def test_before_facts_are_gathered_nothing_is_missing() -> None:
     assert problems([DEFAULT, entry()], Inventory(GROUPS)) == []
 
 

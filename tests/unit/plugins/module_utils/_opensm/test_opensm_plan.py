@@ -44,6 +44,53 @@ founds = st.builds(
 )
 
 
+DEFAULT = "Default=0x7fff,ipoib%s :\n    ALL=full;\n"
+STORAGE = "storage=0x0001,ipoib%s :\n    ALL=full;\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        (DEFAULT % "", DEFAULT % ",mtu=5", [("ib/Default", "mtu", "2048", "4096")]),
+        (
+            DEFAULT % "" + STORAGE % ",mtu=5,rate=3",
+            DEFAULT % "" + STORAGE % ",rate=16",
+            [("ib/storage", "mtu", "4096", "2048"), ("ib/storage", "rate", "10", "100")],
+        ),
+        (DEFAULT % ",sl=1", DEFAULT % "", [("ib/Default", "sl", "1", "0")]),
+        # The default rate is another one in each build.
+        (DEFAULT % "", DEFAULT % ",rate=3", [("ib/Default", "rate", "default", "10")]),
+        # Without a file there is a group for the default partition.
+        ("", DEFAULT % ",mtu=5", [("ib/Default", "mtu", "2048", "4096")]),
+        (DEFAULT % ",mtu=5", "", [("ib/Default", "mtu", "4096", "2048")]),
+        # A group that did not exist is made at the next sweep, and so are members.
+        (DEFAULT % "", DEFAULT % "" + STORAGE % ",mtu=5", []),
+        ("Default=0x7fff : ALL=full;\n", DEFAULT % ",mtu=5", []),
+        (DEFAULT % "", (DEFAULT % ",mtu=4").replace("ALL", "ALL=full, SELF"), []),
+    ],
+)
+def test_a_broadcast_group_gets_another_mtu_only_with_a_restart(before: str, after: str, changes: list[tuple[str, ...]]) -> None:
+    """opensm reads the file again and keeps the group as it was, and so does a standby that has been master."""
+    for role in ("master", "standby"):
+        old, new = (INSTANCE._replace(role=role, partitions=text) for text in (before, after))
+        found = applied(Found(), planned(Found(), old))
+        made = planned(found, new)
+        assert [tuple(change)[1:5] for change in made.about(Kind.BROADCAST_GROUP)] == changes
+        assert {change.needs for change in made.about(Kind.BROADCAST_GROUP)} <= {"restart"}
+        assert [change.before for change in made.about(Kind.UNIT, "state")] == ["restart" if changes else "reload"]
+        assert started(made) == ([new.unit] if changes else [])
+        # It is effective when the run ends.
+        assert made.late == ()
+        assert not planned(applied(found, made), new)
+
+
+def test_a_manager_that_does_not_run_has_no_groups() -> None:
+    old, new = (INSTANCE._replace(partitions=text) for text in (DEFAULT % "", DEFAULT % ",mtu=5"))
+    found = applied(Found(), planned(Found(), old))._replace(running=())
+    assert planned(found, new).about(Kind.BROADCAST_GROUP) == ()
+    assert planned(Found(), new).about(Kind.BROADCAST_GROUP) == ()
+
+
 def planned(found: Found, *instances: Instance, stay: t.Sequence[str] = ()) -> Plan:
     return plan(Wanted(instances), found, stay)
 
@@ -64,7 +111,7 @@ def applied(found: Found, plan: Plan) -> Found:
             texts.pop(name, None)
             if change.after:
                 texts[name] = change.after
-        elif change.kind == Kind.PARTITION:
+        elif change.kind in (Kind.PARTITION, Kind.BROADCAST_GROUP):
             continue
         elif change.kind == Kind.PROCESS:
             strays.discard(int(name))

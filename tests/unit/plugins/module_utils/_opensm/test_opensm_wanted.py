@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Ins
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
+VENDOR = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/mlnx_5_6_0.conf").read_text(encoding="utf-8")
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
 INSTANCE: dict[str, t.Any] = {
     "fabric": "ib",
@@ -91,6 +92,26 @@ def test_the_declared_keys_are_set_in_the_template() -> None:
     files = instance.files(TEMPLATE)
     assert files["/etc/rdma-ofed/opensm/ib/root-guids.conf"].splitlines()[1:] == ["0x0002c90300f00030"]
     assert files["/etc/rdma-ofed/opensm/ib/qos-policy.conf"].endswith("\nend-qos-ulps\n")
+
+
+def test_a_vendors_master_keeps_the_priority_by_which_it_was_elected() -> None:
+    """Otherwise it would announce 14, and hand over to no host with less."""
+    conf = parse_conf(only(wanted()).conf(VENDOR))
+    assert (conf["sm_priority"], conf["master_sm_priority"]) == ("14", "0")
+    assert "master_sm_priority" not in parse_conf(only(wanted()).conf(TEMPLATE))
+
+
+def test_that_key_is_not_declared_by_itself() -> None:
+    with pytest.raises(InvalidInput, match=r"opensm_options\.master_sm_priority .*opensm_priority"):
+        wanted(options={"master_sm_priority": 14})
+
+
+def test_a_vendors_master_that_announces_another_priority_is_restarted() -> None:
+    found = Found(running=(only(wanted()).unit,), template=VENDOR)
+    files = {change.subject: change.after for change in plan(wanted(), found).about(Kind.FILE)}
+    assert started(plan(wanted(), found._replace(files=files))) == []
+    files = {path: text.replace("master_sm_priority 0", "master_sm_priority 14") for path, text in files.items()}
+    assert started(plan(wanted(), found._replace(files=files))) == [only(wanted()).unit]
 
 
 def test_what_is_not_declared_stays_as_generated() -> None:

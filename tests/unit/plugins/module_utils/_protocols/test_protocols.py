@@ -98,7 +98,7 @@ def test_good_declarations(variables: dict[str, t.Any]) -> None:
         ({**DOCA, "ofed_ulps": ["rds"]}, "with ofed_source: inbox it can be had"),
         ({**INSTALLER, "ofed_ulps": ["nvmf"]}, "ofed_installer_options: [--with-nvmf]"),
         ({**INSTALLER, "ofed_ulps": ["nfsrdma"], "ofed_installer_options": ["--without-nfsrdma"]}, "contradict"),
-        ({**INSTALLER, "ofed_ulps": ["nfsrdma"], "ofed_bundle": "/srv/" + TGZ.replace("23.10-0.5.5.0", "4.9-0.1.7.0")}, "5.0 and later"),
+        ({**INSTALLER, "ofed_ulps": ["nfsrdma"], "ofed_bundle": "/srv/" + TGZ.replace("23.10-0.5.5.0", "4.1-1.0.2.0")}, "4.9 and later"),
         ({**INSTALLER, "ofed_ulps": ["srp"], "ofed_installer_options": ["--without-srp-dkms"]}, "without --without-srp-dkms in ofed_installer_options"),
         ({**INSTALLER, "ofed_ulps": ["srp"], "ofed_packages": "dpdk"}, "srp with ofed_installer_options: [--with-srptools, --with-srp-dkms]"),
         ({**INSTALLER, "ofed_ulps": ["iser"], "ofed_packages": "user-space-only"}, "user-space-only is without ib_iser"),

@@ -6,15 +6,18 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_codes as codes
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_help
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_options as options
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_help import parse_help
 from hypothesis import given
 from hypothesis import strategies as st
 
-OLD, MIDDLE, NEW = "4.1-1.0.2.0", "5.0-2.1.8.0", "23.10-0.5.5.0"
+OLD, LONG_TERM, MIDDLE, NEW = "4.1-1.0.2.0", "4.9-7.1.0.0", "5.0-2.1.8.0", "23.10-0.5.5.0"
 
 
 def complaints(*entries: t.Any, version: str = NEW, family: str = "deb", firmware: bool = False) -> list[str]:
@@ -103,14 +106,109 @@ HELP_OF_BOTH = """
 """
 HELP_OF_ONE = {
     OLD: "--net --vma-eth --vma-vpi --with-vma -n",
+    LONG_TERM: "--bluefield --enable-opensm --ovs-dpdk --upstream-libs --with-cx4lx-optimizations --with-libdisni --with-nfsrdma --without-nfsrdma",
     MIDDLE: "--bluefield --enable-opensm --mlnx-libs --ovs-dpdk --upstream-libs --with-libdisni --with-nfsrdma --without-nfsrdma",
 }
 
 
-@pytest.mark.parametrize("version", [OLD, MIDDLE])
+@pytest.mark.parametrize("version", [OLD, LONG_TERM, MIDDLE])
 def test_every_option_of_the_help_is_known(version: str) -> None:
     known = set(options.vocabulary(version, "deb")) | set(options._NOT_HERE) | {"--" + name for name in options.sets_of(version)}
     assert not set((HELP_OF_BOTH + HELP_OF_ONE[version]).split()) - known
+
+
+def test_the_long_term_release_is_newer_than_its_number() -> None:
+    """4.9 takes all that 5.0 takes, also what neither tells."""
+    entries = ["--upstream-libs", "--mlnx-libs", "--enable-opensm", "--with-nfsrdma", "--auto-add-kernel-support", "--msm"]
+    assert complaints(*entries, version=LONG_TERM) == complaints(*entries, version=MIDDLE) == []
+    assert complaints("--fw-dir /srv", "--enable-sriov", version=LONG_TERM, firmware=True) == []
+    assert {"bluefield", "ovs-dpdk"} <= set(options.sets_of(LONG_TERM)) & set(options.sets_of(MIDDLE))
+
+
+@pytest.mark.parametrize("entry", ["--update", "--fw-update", "--force-fw-updat", "--force-fwupdate", "--fw-dirs /srv", "--forced-dkms", "--enable-sriv"])
+def test_no_hint_proposes_what_burns_firmware_or_forces(entry: str) -> None:
+    text = " ".join(complaints(entry, version=MIDDLE, firmware=True))
+    assert text and not any("allowed: %s" % option in text for option in (*options.FIRMWARE, "--force"))
+
+
+HELP = """\033[32m
+Usage: ./mlnxofedinstall [-c <packages config_file>|--all|--hpc|--vma|--basic|--bluefield] [OPTIONS]
+
+Installation control:
+    --force              Force installation
+    -k|--kernel <version>
+                         Default on this system: 5.15.0 (relevant if --without-dkms is given)
+                         - This flag is ignored if it is not from a deb package (to override see --force-dkms)
+    --pre-install-<package> <path to script>
+    --kernel-extra-args '<args>'
+    --vma|--vma-vpi      Install minimum packages required by VMA
+    --copy-ifnames-udev  Copy compatibility udev rules
+    --without-<package>  Do not install package
+    -v|-vv|-vvv          Set verbosity level
+    --xlio
+    -c <config>
+\033[0m
+"""
+
+
+def test_the_help_of_a_bundle() -> None:
+    told = parse_help(HELP)
+    assert {name for name, value in told.items() if value} == {"-k", "--kernel", "--kernel-extra-args", "-c"}
+    assert told["--kernel"] == "version"
+    assert set(told) == {"--force", "-k", "--kernel", "--kernel-extra-args", "--vma", "--vma-vpi", "--copy-ifnames-udev", "-v", "-vv", "-vvv", "--xlio", "-c"}
+
+
+@given(st.text())
+def test_any_help_is_read(text: str) -> None:
+    parse_help(text)
+    parse_help("    -" + text)
+
+
+@pytest.mark.parametrize(
+    ("entry", "asked"),
+    [
+        ("--brand-new", True),
+        ("--with-brand-new", True),
+        ("--copy-ifnames-udev", True),
+        ("--without-dmks", False),
+        ("--kmp", False),
+        ("--force", False),
+        ("--hpc", False),
+        ("--without-dkms", False),
+        ("--without-opensm", False),
+    ],
+)
+def test_what_the_tables_lack_is_asked_of_the_bundle(entry: str, asked: bool) -> None:
+    told = options.option_problems("x", [entry], version=MIDDLE, family="deb", ask=True)
+    assert asked is (entry in options.doubts([entry], "all", version=MIDDLE, family="deb") and not told)
+    assert options.doubts([], "xlio", version=MIDDLE, family="deb") == options.doubts([], "xlio-user-only", version=MIDDLE, family="deb") == ["--xlio"]
+
+
+def test_a_step_of_a_job_asks_the_bundle(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    installer = tmp_path / "mlnxofedinstall"
+    installer.write_text("#!/bin/sh\n[ $1 = --help ] && echo '    --brand-new   Do it'\n", encoding="utf-8")
+    # What can't be started is told by the step that installs.
+    assert _installer_help.main([str(installer), "--bogus"]) == 0
+    installer.chmod(0o755)
+    assert _installer_help.main([str(installer), "--brand-new", "--bogus"]) == 1
+    assert capsys.readouterr().out == "--bogus\n"
+    assert _installer_help.main([str(installer), "--brand-new"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("packages", "argv"),
+    [
+        ("basic-user-only", ("--basic", "--user-space-only")),
+        ("all-user-only", ("--all", "--user-space-only")),
+        ("kernel-only-user-only", ("--kernel-only-user-only",)),
+    ],
+)
+def test_a_set_in_user_space_alone(packages: str, argv: tuple[str, ...]) -> None:
+    assert options.set_argv(packages) == argv
+
+
+def test_what_may_not_be_executed_is_not_for_want_of_perl() -> None:
+    assert "noexec" in codes.CODES[126].next_step and "perl" not in codes.CODES[126].next_step
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 22, 28, 30, 171, 172, 173, 174])

@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+import pathlib
+import subprocess
 import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import NOT_STARTED
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import interruption
@@ -101,6 +104,16 @@ def test_doca_on_red_hat_and_suse() -> None:
     ]
 
 
+@pytest.mark.parametrize("profile", [True, False])
+def test_what_is_added_to_doca_does_not_upgrade_it(profile: bool) -> None:
+    """The repository has a newer release, and none is declared. Without its profile, DOCA is the same stack."""
+    installed = {**OFED, **({"doca-ofed": Package("2.9.1-0.1.4")} if profile else {})}
+    wanted = Wanted(source="doca", method="repository", repository=SITE, firmware_update=True)
+    todo = plan(wanted, node(ROCKY, "doca", packages=installed, alternatives={"rdma-core": "2504mlnx1-1"}))
+    assert not todo.about(Kind.STACK)
+    assert script(argvs(todo)[-1]) == ["install doca-ofed-2.9.1[!0-9]* mlnx-fw-updater", "run"]
+
+
 def test_from_mlnx_ofed_to_doca_on_red_hat_is_one_transaction() -> None:
     wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE)
     todo = plan(wanted, node(ROCKY, "mlnx_ofed", alternatives={"rdma-core": "2410mlnx54-1.2410114"}))
@@ -118,11 +131,27 @@ def test_back_to_the_distribution_on_red_hat_and_suse() -> None:
     todo = plan(ABSENT, node(ROCKY, "doca", alternatives={"rdma-core": "48.0-1.el9"}))
     assert script(argvs(todo)[0]) == ["remove mlnx-ofa_kernel", "install rdma-core-48.0-1.el9", "run"]
     assert "'--disablerepo=rdma-ofed*'" in argvs(todo)[0][2]
-    assert argvs(todo)[1:] == [LEFTOVERS]
+    assert argvs(todo)[1] == LEFTOVERS
     assert [script(argv) for argv in todo.simulate] == [script(argvs(todo)[0])]
     todo = plan(ABSENT, node(SLES, "mlnx_ofed", alternatives={"rdma-core": "48.0-1"}))
     assert argvs(todo)[0][-4:] == ("--oldpackage", "--force-resolution", "rdma-core=48.0-1", "!mlnx-ofa_kernel")
     assert not plan(ABSENT, node(ROCKY))
+
+
+@pytest.mark.parametrize("system", [DEBIAN, ROCKY])
+def test_what_packages_leave_behind_goes_with_them(system: t.Any, tmp_path: pathlib.Path) -> None:
+    """After a removal, dangling boot links of openibd and the failure of ibacm were left."""
+    links, services = (step for step in plan(ABSENT, node(system, "doca")).steps if step.argv[0] in ("find", "systemctl"))
+    assert services.argv[1] == "reset-failed" and "ibacm.service" in services.argv and {1, NOT_STARTED} <= set(services.ok)
+    for path in ("init.d/ours", "rc3.d/K01openibd", "rc.d/rc5.d/S01opensmd", "rc3.d/K02ours"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "init.d/ours").touch()
+    (tmp_path / "rc3.d/K01openibd").symlink_to("../init.d/openibd")
+    (tmp_path / "rc.d/rc5.d/S01opensmd").symlink_to("../init.d/opensmd")
+    (tmp_path / "rc3.d/K02ours").symlink_to("../init.d/gone")
+    (tmp_path / "rc3.d/S01openibd").symlink_to("../init.d/ours")
+    subprocess.run([word.replace("/etc", str(tmp_path), 1) for word in links.argv], check=True)
+    assert sorted(path.name for path in tmp_path.rglob("rc*.d/*") if path.is_symlink()) == ["K02ours", "S01openibd"]
 
 
 def test_the_user_space_alone_needs_no_other_driver() -> None:

@@ -1,0 +1,158 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""How a port is named in an inventory, and which port of a node that is. Pure.
+
+The name of an RDMA device is another one after udev has renamed it. PCI address and port GUID stay. Names that udev gives:
+rdma_rename.c of rdma-core.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import guid
+
+Port = t.Mapping[str, t.Any]
+"""A port as the facts have it."""
+
+FORM = 'a port by PCI address and number ("0000:03:00.0/1"), by port GUID ("0x7cfe90030016aef1"), or by device and number ("mlx5_0/1")'
+QUOTE = "quote it: without quotes YAML reads a number"
+
+# Tools leave leading zeros out.
+_GUID = re.compile(r"0[xX][0-9a-fA-F]{1,16}\Z")
+_FUNCTION = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?:/([1-9][0-9]{0,2}))?\Z")
+_DEVICE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]{0,62})/([1-9][0-9]{0,2})\Z")
+_PERSISTENT = re.compile(
+    r"(?:ib|roce|iw|opa|rdma)(?:o[0-9]+|x(?P<guid>[0-9a-f]{16})"
+    r"|(?:P(?P<domain>[0-9]+))?(?:p(?P<bus>[0-9]+))?s(?P<slot>[0-9]+)(?:f(?P<function>[0-9]+)(?P<virtual>v[0-9]+)?)?)\Z"
+)
+_NUMBERED = re.compile(r"[a-z][a-z0-9]*(?:_[a-z]+)*_?([0-9]{1,3})\Z")
+
+
+class PortName(t.NamedTuple):
+    """One way to name a port: by GUID, else by number, and PCI function or device."""
+
+    guid: str = ""
+    pci: str = ""
+    device: str = ""
+    number: int = 0
+
+    def fits(self, port: Port) -> bool:
+        """Whether it is this port."""
+        if self.guid:
+            return bool(port.get("port_guid") == self.guid)
+        if self.pci:
+            return bool((port.get("pci"), port.get("port")) == (self.pci, self.number))
+        return bool(port.get("name") == "%s/%d" % (self.device, self.number))
+
+
+def full_address(pci: str) -> str:
+    """A PCI address with its domain, which people leave out where it is 0."""
+    pci = pci.lower()
+    return pci if pci.count(":") == 2 else "0000:" + pci
+
+
+def parse_function(text: t.Any) -> PortName | None:
+    """A PCI address, `0000:03:00.0` or `03:00.0`, alone (then the number is 0) or with the number of a port; None for anything else."""
+    match = _FUNCTION.match(text.lower()) if isinstance(text, str) else None
+    return None if match is None else PortName(pci=full_address(match.group(1)), number=int(match.group(2) or 0))
+
+
+def parse(text: t.Any) -> PortName | None:
+    """A port that is named in one of the ways of FORM; None for anything else."""
+    if not isinstance(text, str):
+        return None
+    if _GUID.match(text):
+        return PortName(guid=guid("%016x" % int(text, 16))) if int(text, 16) else None
+    if guid(text):
+        return PortName(guid=guid(text))
+    function = parse_function(text)
+    if function is not None:
+        return function if function.number else None
+    match = _DEVICE.match(text)
+    return PortName(device=match.group(1), number=int(match.group(2))) if match is not None else None
+
+
+def form_problems(where: str, value: t.Any) -> list[Problem]:
+    """A problem of what names no port."""
+    return [] if parse(value) else [Problem(where, value, FORM, QUOTE if isinstance(value, int) and not isinstance(value, bool) else "")]
+
+
+def find(text: t.Any, ports: t.Iterable[Port]) -> Port | None:
+    """The port that is meant; None where the node has no such port."""
+    name = parse(text)
+    return next((port for port in ports if name.fits(port)), None) if name is not None else None
+
+
+def is_named(port: Port, names: t.Iterable[t.Any]) -> bool:
+    """Whether one of the names means this port."""
+    return any(find(name, (port,)) is not None for name in names)
+
+
+def durable(port: Port) -> str:
+    """The name of a port that survives a renaming of its device."""
+    return "%s/%s" % (port["pci"], port["port"]) if port.get("pci") else str(port.get("port_guid") or port["name"])
+
+
+def describe(port: Port) -> str:
+    """A port by all of its names: `mlx5_0/1 (0000:03:00.0/1, port GUID 0x7cfe90030016aef1)`."""
+    others = [durable(port)] if port.get("pci") else []
+    others += ["port GUID %s" % port["port_guid"]] if port.get("port_guid") else []
+    return "%s (%s)" % (port["name"], ", ".join(others)) if others else str(port["name"])
+
+
+def describe_all(ports: t.Iterable[Port]) -> str:
+    return ", ".join(describe(port) for port in sorted(ports, key=lambda port: str(port["name"])))
+
+
+def is_persistent(device: str) -> bool:
+    """Whether rdma_rename gave a device this name, `ibp3s0`, as opposed to the driver, `mlx5_0`."""
+    return _PERSISTENT.match(device) is not None
+
+
+def renamed(text: t.Any, ports: t.Sequence[Port]) -> Port | None:
+    """The port that a name of a device probably meant, which no device has now; None where nothing tells.
+
+    A name of rdma_rename has the address or the GUID in it. The driver counts the devices in the order of their addresses.
+    """
+    name = parse(text)
+    if name is None or not name.device or any(port.get("device") == name.device for port in ports):
+        return None
+    match = _PERSISTENT.match(name.device)
+    if match is not None:
+        return next((port for port in ports if _is_meant(match, name.number, port)), None)
+    match = _NUMBERED.match(name.device)
+    devices = sorted({str(port["pci"]) for port in ports if port.get("pci")})
+    if match is None or int(match.group(1)) >= len(devices):
+        return None
+    found = PortName(pci=devices[int(match.group(1))], number=name.number)
+    return next((port for port in ports if found.fits(port) and is_persistent(str(port.get("device")))), None)
+
+
+def _is_meant(match: t.Match[str], number: int, port: Port) -> bool:
+    """Whether a name of rdma_rename is made of the address or the GUID of this port."""
+    if match["guid"]:
+        return bool(port.get("port_guid") == "0x" + match["guid"])
+    if match["bus"] is None or match["virtual"]:
+        return False
+    place = (int(match["domain"] or 0), int(match["bus"]), int(match["slot"]), int(match["function"] or 0))
+    return PortName(pci="%04x:%02x:%02x.%x" % place, number=number).fits(port)
+
+
+def renaming(text: t.Any, ports: t.Sequence[Port]) -> str:
+    """What a device is called now that has lost its declared name, and the name to declare, in words; "" where nothing tells."""
+    port = renamed(text, ports)
+    if port is None:
+        return ""
+    return "the device was renamed, and this port is probably %s now: write %s, which stays" % (port["name"], durable(port))
+
+
+def no_such_port(where: str, value: t.Any, ports: t.Sequence[Port]) -> Problem:
+    """A problem of a name that fits none of the ports; there are some."""
+    return Problem(where, value, "a port of this node: %s" % describe_all(ports), renaming(value, ports))
