@@ -109,8 +109,8 @@ class Gateway:
         self.dirty = False
         self.delay = 0.0
         """Seconds that every datagram of a client waits for."""
-        self.mtu = smp.MTU_CODES["2048"]
-        """What all ports can do, as a code."""
+        self.mtu = 0
+        """What all ports can do, as a code; 0: what ibsim says."""
         self.registrations: dict[int, int] = {}
         """By LID."""
         self.late: list[tuple[float, t.Callable[[], None]]] = []

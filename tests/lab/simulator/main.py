@@ -43,9 +43,9 @@ def command(line: str, ibsim: Ibsim, gateway: Gateway) -> str:
 
 
 def mtu(topology: str) -> int:
-    """What the comment '# lab fabric mtu=4096' says, as a code."""
+    """What the comment '# lab fabric mtu=4096' says, as a code; 0 without one."""
     found = re.search(r"^#\s*lab\s+fabric\s(?:.*\s)?mtu=(\d+)\b", topology, re.MULTILINE)
-    return smp.MTU_CODES[found[1] if found else "2048"]
+    return smp.MTU_CODES[found[1]] if found else 0
 
 
 def serve() -> None:

@@ -40,6 +40,8 @@ def lid(info: bytes) -> int:
 
 
 def info_with_mtu(info: bytes, code: int) -> bytes:
+    if not code:
+        return info
     changed = bytearray(info)
     changed[_NEIGHBOR_MTU] = code << 4 | changed[_NEIGHBOR_MTU] & 0x0F
     changed[_MTU_CAPABILITY] = changed[_MTU_CAPABILITY] & 0xF0 | code

@@ -144,6 +144,7 @@ def test_every_port_has_the_mtu_of_the_fabric() -> None:
     data = smp.with_mtu(port_info(0x81, 9), smp.MTU_CODES["4096"])[96:]
     assert (data[36], data[41]) == (0x51, 0x35)
     assert smp.with_mtu(port_info(2, 9), smp.MTU_CODES["4096"]) == port_info(2, 9)
+    assert smp.with_mtu(port_info(0x81, 9), 0) == port_info(0x81, 9)
 
 
 def test_datagrams_survive_any_cut_of_the_stream() -> None:
