@@ -31,7 +31,7 @@ suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1
 pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
 .PHONY: help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
-.PHONY: acceptance acceptance-quick acceptance-rest machine machine-tests machines bench stop clean venv collection
+.PHONY: acceptance acceptance-quick acceptance-rest machine machine-tests machines bench fuzz stop clean venv collection
 
 help:
 	@printf '%s\n' \
@@ -47,6 +47,7 @@ help:
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
 	  'make machine     IPoIB on one virtual machine with a real kernel' \
 	  'make machines    IPoIB and driver stacks on virtual machines (over an hour)' \
+	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run' \
 	  'make clean       remove what the other targets made'
 
@@ -92,6 +93,12 @@ lint: collection
 	@antsibull-changelog lint
 	$(call say,antsibull-docs)
 	@cd $(CHECKOUT)/$(COLLECTION) && ANSIBLE_COLLECTIONS_PATH=$(CURDIR)/build/collections antsibull-docs lint-collection-docs --plugin-docs .
+
+# The unit tests feed some texts to each parser. This feeds others for as long as it is told: the seed selects them.
+FUZZ_SECONDS ?= 60
+FUZZ_SEED ?= 0
+fuzz: collection
+	@$(PYTHON) tests/fuzz/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_ARGS)
 
 # quick: the oldest and the newest Python only. rest: what that leaves.
 sanity sanity-quick sanity-rest: venv

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Collects and prints; pure code makes the table."""
 
-    _requires_connection = False
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(OPTIONS)
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         # All hosts of the play: those that failed or were unreachable belong in the table too.
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         found = {host: plain(dict(task_vars["hostvars"][host].get(arguments["variable"]) or {})) for host in hosts}
         deviations = deviations_of(found)
         # Callbacks print results as JSON, so the table is printed here.
         Display().display("\n%s\n" % render(found, deviations))
-        result.update(changed=False, deviations=deviations)
-        return result
+        return {"deviations": deviations}

@@ -9,25 +9,21 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleActionFail
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Collects and prints; pure code makes the table."""
 
-    _requires_connection = False
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        self.validate_argument_spec(OPTIONS)
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         # All hosts of the play: what was set on one that failed later is pending as well.
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         # It ends the playbooks of the collection. Others that follow in the same run may change the nodes by any means.
@@ -39,5 +35,4 @@ class ActionModule(ActionBase):
         table = render(pending)
         if table:
             Display().display("\n%s\n" % table)
-        result.update(changed=False, pending={host: [entry.result() for entry in entries] for host, entries in pending.items() if entries})
-        return result
+        return {"pending": {host: [entry.result() for entry in entries] for host, entries in pending.items() if entries}}

@@ -2,35 +2,44 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fails with what the roles would refuse on the hosts of the play. The module of the same name has the documentation."""
+"""Fails with what is wrong with the input of the hosts, and with what the roles would refuse. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._refusal_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import message
+from ansible_collections.rdma.ofed.plugins.module_utils._site._addresses import Claim, shared
+from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import grouped, message
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Collects; pure code makes the message."""
 
-    _requires_connection = False
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(OPTIONS)
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
         if not arguments["keep_looks"]:
             _looks.forget(*hosts)
-        found = {host: plain((task_vars["hostvars"][host].get(arguments["variable"]) or {}).get("refusals") or []) for host in hosts}
-        refused = message(found)
-        result.update(changed=False, refusals={host: refusals for host, refusals in found.items() if refusals})
-        if refused:
-            result.update(failed=True, msg=refused)
-        return result
+        registered = {host: plain(dict(task_vars["hostvars"][host].get(arguments["variable"]) or {})) for host in hosts}
+        claims = {host: [Claim(**claim) for claim in own.get("addresses") or ()] for host, own in registered.items()}
+        found = {host: own.get("refusals") or [] for host, own in registered.items()}
+        wrong = {host: list(own.get("wrong") or ()) for host, own in registered.items()}
+        for host, problems in shared(claims).items():
+            wrong[host] += map(str, problems)
+        lines = [*grouped(wrong), *grouped(found)]
+        if len(lines) > 1:
+            # Callbacks print the message as JSON, in one line.
+            Display().display("\nWrong or refused:\n  %s\n" % "\n  ".join(lines))
+        invalid = "; ".join(grouped(wrong))
+        failures = ["invalid input, nothing was changed. %s" % invalid if invalid else "", message(found)]
+        result = {
+            "wrong": {host: problems for host, problems in wrong.items() if problems},
+            "refusals": {host: refusals for host, refusals in found.items() if refusals},
+        }
+        return {**result, "failed": True, "msg": "; ".join(filter(None, failures))} if any(failures) else result

@@ -8,45 +8,38 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_members
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rolling_batches import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import serial_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import batches, problems
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Collects and prints; pure code makes the batches."""
 
-    _requires_connection = False
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(OPTIONS)
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
         groups, hostvars = task_vars["groups"], task_vars["hostvars"]
         order, serial = plain(arguments["groups"]), plain(arguments["serial"])
         members, _faults = read_members(groups, hostvars)
         wrong = problems(order, groups=groups, hosts=hosts, members=members) + serial_problems({"rdma_serial": serial})
         if wrong:
-            result.update(failed=True, msg=InvalidInput(wrong).msg)
-            return result
+            return {"failed": True, "msg": InvalidInput(wrong).msg}
         due = [host for host in hosts if hostvars[host].get(arguments["due"])]
         names = {group: [str(host) for host in groups[group]] for group in order}
         found = batches(due, order=order, groups=names, members=members, serial=serial)
         lines = ["batch %d of %d (%s): %s" % (number, len(found), batch.label, fold(batch.hosts)) for number, batch in enumerate(found, 1)]
         lines.append("nothing to do on %d of %d hosts" % (len(hosts) - len(due), len(hosts)))
         Display().display("\n%s\n" % "\n".join(lines))
-        result.update(
-            changed=False,
-            batches=[{"number": number, "of": len(found), "label": batch.label, "hosts": list(batch.hosts)} for number, batch in enumerate(found, 1)],
-            hosts=[host for batch in found for host in batch.hosts],
-            sizes=[len(batch.hosts) for batch in found],
-        )
-        return result
+        return {
+            "batches": [{"number": number, "of": len(found), "label": batch.label, "hosts": list(batch.hosts)} for number, batch in enumerate(found, 1)],
+            "hosts": [host for batch in found for host in batch.hosts],
+            "sizes": [len(batch.hosts) for batch in found],
+        }

@@ -10,21 +10,26 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _concern as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern as opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as OpensmFound
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, SECRET
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import port_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER, RESTING
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._site._addresses import claims_of
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, takes_part
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import arguments as given
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, own_names
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks, _members
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
 def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], *, place: Placement) -> list[str]:
@@ -39,27 +44,29 @@ def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[
         # What is wrong with the variables is among the problems.
         if not checked.errors.errors:
             found += concern.refusals(checked.validated_parameters, decode(concern.seen, data))
+    if takes_part("gpudirect", tags, skipped):
+        found += gpudirect.foreseen(variables, facts_of(task_vars) or {})
     data = _looks.recall(host, "opensm") if takes_part("opensm", tags, skipped) else None
     if data is not None:
         manages = [each.fabric for each in place.places if each.role != RESTING]
         # What is declared for a fabric is with its designated host.
         found += opensm.foreseen(
-            decode(OpensmFound, data), variables, manages=manages, declared=lambda: plain(declared_for(host, task_vars["groups"], task_vars["hostvars"]))
+            decode(OpensmFound, data),
+            variables,
+            manages=manages,
+            declared=lambda: plain(declared_for(host, task_vars["groups"], task_vars["hostvars"])),
+            guids={each.fabric: port_guids({}, facts_of(task_vars), each.ports) for each in place.places if each.ports},
         )
     return found
 
 
-class ActionModule(ActionBase):
+class ActionModule(ControllerAction):
     """Evaluates the variables; pure code validates them."""
 
-    _requires_connection = False
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         host = str(task_vars["inventory_hostname"])
-        _checked, arguments = self.validate_argument_spec(OPTIONS)
         role = arguments["role"]
         facts = facts_of(task_vars)
         if role:
@@ -70,35 +77,54 @@ class ActionModule(ActionBase):
             beside = PUBLISHED | own_names(own.get(OWN))
             names = sorted(name for name in task_vars if concerns(name) and name not in beside)
         variables, problems = self._variables(task_vars, names)
-        result["changed"] = False
+        result: dict[str, t.Any] = {}
         if role:
             problems += ROLES[role](variables, facts)
         else:
             # One host reports what is wrong with all: a thousand hosts need not repeat it.
             playing = task_vars.get("ansible_play_hosts") or [host]
+            # Unique for the task, and other hosts play in another batch.
+            key = "%s %s" % (self._task._uuid, playing[0])
+            known = None if host == playing[0] else _members.recall(key)
             place = placement(
                 host,
                 groups=task_vars["groups"],
                 hostvars=task_vars["hostvars"],
                 variables=variables,
                 playing=playing if host == playing[0] else None,
+                known=known,
             )
+            if known is None:
+                _members.keep(key, place.members)
             problems += host_problems(variables, facts, place.part != RESTING) + place.own + place.common
             if arguments["foresee"] and not problems:
                 result["refusals"] = _refusals(host, variables, task_vars, place=place)
+                managers = _looks.recall(host, "opensm")
+                result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
+            if not problems:
+                result["addresses"] = [claim._asdict() for claim in claims_of(variables)]
+            notes = distribution_notes(variables, facts)
+            if notes:
+                result["warnings"] = notes
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
-        if problems:
+        if not arguments["fail"]:
+            result["wrong"] = list(dict.fromkeys(str(problem) for problem in problems))
+        elif problems:
             lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)
         return result
 
     def _variables(self, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> tuple[dict[str, t.Any], list[Problem]]:
-        """The named variables of this host, evaluated, and those that can't be."""
+        """The named variables of this host, evaluated, and those that can't be. Of unknown names, the names alone."""
         variables: dict[str, t.Any] = {}
         problems: list[Problem] = []
         for name in names:
+            if not is_known(name):
+                variables[str(name)] = None
+                continue
             try:
                 variables[str(name)] = plain(self._templar.template(task_vars[name]))
             except AnsibleError as exc:
-                problems.append(Problem(str(name), plain(task_vars[name]), "what can be evaluated on the controller", str(exc)))
+                shown = HIDDEN if name in SECRET else plain(task_vars[name])
+                problems.append(Problem(str(name), shown, "what can be evaluated on the controller", str(exc)))
         return variables, problems

@@ -11,6 +11,13 @@ from __future__ import annotations
 import typing as t
 
 
+class Unshown(str):
+    """Stands in a message for a value that must not be shown, and has no quotes there."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Problem(t.NamedTuple):
     """One thing that is wrong with the input, worded so that its author can correct it."""
 

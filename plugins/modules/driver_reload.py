@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: driver_reload
-short_description: Load the installed RDMA driver in place of the loaded one, unless it is in use
+short_description: Load the installed RDMA driver in place of the loaded one, with consent and unless it is in use
 version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -20,8 +20,9 @@ description:
   - It first finds the users of RDMA, which are file systems, storage sessions, processes with an RDMA device open, other modules,
     virtual functions, a subnet manager, and the connection that manages the node over such an adapter. Ethernet ports of the
     same driver go with it, so connections (TCP, connected UDP, SCTP) over any interface of such an adapter are users too, in containers
-    as well, and so are bridges, Open vSwitch, macvlan and interfaces of containers on top of one. While there is any, the
-    driver stays loaded, and the module returns what is pending, with the way out for each user.
+    as well, and so are UDP sockets that are bound to an address of one, bridges, Open vSwitch, macvlan and interfaces of containers on top
+    of one. Clients of DHCP, and NTP, follow the interfaces, and are no users. While there is any user, the driver stays loaded, and the
+    module returns what is pending, with the way out for each.
   - Where the installed driver is for the kernel that boots next only, a reboot is required.
   - Where the kernel loads modules with a trusted signature only, as with UEFI secure boot, it fails before anything is unloaded if the installed
     driver is not signed, or with a key that is not enrolled. A reboot would not load such a driver either.
@@ -35,8 +36,8 @@ extends_documentation_fragment:
 options:
   policy:
     description:
-      - V(if_idle) loads the installed driver if the loaded one is idle.
-      - V(force) always loads it, and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
+      - V(if_idle) loads the installed driver if the loaded one is idle, with O(allow_reload).
+      - V(force) always loads it, with O(allow_reload), and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
         the adapter, where C(openib.conf) says C(ALLOW_STOP=no), and where the connection runs over the adapter without
         O(cut_ssh_connection). A module that the kernel does not release, for example because a process has a device open, stays.
       - V(reboot) unloads nothing, and reports that a reboot is required.
@@ -55,6 +56,11 @@ options:
         node. Whether the connection comes back depends on the network configuration of the node.
     type: bool
     default: false
+  allow_reload:
+    description:
+      - Consent to unloading the loaded driver. Without it, the module unloads nothing, whatever O(policy) is, and reports the new driver as pending.
+    type: bool
+    default: false
   allow_container:
     description: Whether to work from a container or chroot. The driver is shared by everything that runs on the same kernel.
     type: bool
@@ -68,7 +74,7 @@ options:
     type: bool
     default: false
 notes:
-  - A program that sends UDP without a connected socket, and a network namespace that no process is in, are not seen.
+  - A program whose UDP socket is neither connected nor bound to an address, and a network namespace that no process is in, are not seen.
   - It must run as root.
   - Addresses, bonds, P_Key children and software links are gone with the driver, unless the node makes them again by itself.
   - An attempt that failed is not repeated with V(if_idle) before the next boot or the next change of the driver.
@@ -82,6 +88,7 @@ seealso:
 EXAMPLES = r"""
 - name: Load the installed driver if the loaded one is not in use
   rdma.ofed.driver_reload:
+    allow_reload: true
   register: reload
 
 - name: Show what stands in the way
@@ -92,6 +99,7 @@ EXAMPLES = r"""
 - name: Reload the driver on a drained node
   rdma.ofed.driver_reload:
     policy: force
+    allow_reload: true
     because: [options of mlx5_core were changed]
 """
 

@@ -66,6 +66,12 @@ options:
     type: list
     elements: str
     default: []
+  kernel_modules_memlock:
+    description:
+      - See O(rdma.ofed.kernel_modules#module:memlock). With O(modules), a session and a service of their own are started, and their limits
+        compared.
+    type: str
+    default: unlimited
   kernel_modules_initramfs_cmdline:
     description: See O(rdma.ofed.kernel_modules#module:initramfs_cmdline).
     type: list
@@ -153,6 +159,10 @@ options:
         node description, which C(rdma-ndd) sets to the host name.
     type: str
     default: ""
+  designated_absent:
+    description: Whether O(designated_host) is outside of the hosts of this run, as with C(--limit). It is named as a cause then.
+    type: bool
+    default: false
   designated_names:
     description: Other names of O(designated_host) that its node description may contain.
     type: list
@@ -180,16 +190,16 @@ EXAMPLES = r"""
   rdma.ofed.fabric_check:
     ports: ["0000:03:00.0/1"]
     designated_host: node1
+    designated: "{{ inventory_hostname == 'node1' }}"
 
 - name: Check the interface within half a minute
   rdma.ofed.fabric_check:
     interfaces:
       - name: ib0
-        addresses: [10.20.0.2/24]
-        mode: datagram
-        mtu: 2044
+        addresses: ["{{ ib_address }}"]
     modules: [ib_ipoib, ib_umad]
     designated_host: node1
+    designated: "{{ inventory_hostname == 'node1' }}"
     wait: 30
 
 - name: Collect deviations, and go on

@@ -13,7 +13,7 @@ module: fabric_table
 short_description: Prints the outcomes of fabric_check on all hosts as one table
 version_added: 1.0.0
 description:
-  - Prints one table for all hosts of the play, and below it the deviations, host by host.
+  - Prints one table for all hosts of the play, and below it the deviations, each once with its hosts. What explains others comes first.
   - A host without a result, because it was unreachable or the check itself failed, counts as deviating.
   - Also compares the hosts with each other. This is the only way to find two masters that do not see each other, in a fabric that is split.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
@@ -35,13 +35,20 @@ EXAMPLES = r"""
 - name: Check the node
   rdma.ofed.fabric_check:
     ports: ["0000:03:00.0/1"]
+    designated_host: node1
+    designated: "{{ inventory_hostname == 'node1' }}"
     fail: false
   register: outcome
 
 - name: Print the table
   rdma.ofed.fabric_table:
     variable: outcome
+  register: report
   run_once: true
+
+- name: Fail where the node deviates
+  ansible.builtin.assert:
+    that: inventory_hostname not in report.deviations
 """
 
 RETURN = r"""

@@ -96,7 +96,9 @@ options:
         elements: str
         default: []
       mode:
-        description: V(auto) chooses connected where the port supports it, else datagram.
+        description:
+          - V(auto) is datagram, or the mode that the bond of the interface declares. A node never gets connected mode
+            undeclared.
         type: str
         choices: [auto, datagram, connected]
         default: auto
@@ -225,15 +227,15 @@ interfaces:
       returned: always
       sample: ib0
     mode:
-      description: The mode chosen; empty for an interface without modes.
+      description: The mode; empty for an interface without modes.
       type: str
       returned: always
       sample: datagram
     mode_reason:
-      description: Why this mode.
+      description: Why this mode, V(declared) or V(the default).
       type: str
       returned: always
-      sample: "auto: its hardware address starts with 00: the driver uses Enhanced IPoIB, which is datagram only"
+      sample: declared
     mtu:
       description: The effective MTU, in bytes.
       type: int

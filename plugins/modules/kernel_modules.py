@@ -77,6 +77,15 @@ options:
     type: list
     elements: str
     default: []
+  memlock:
+    description:
+      - The limit of locked memory of sessions (PAM) and services (systemd), V(unlimited) or a number of KiB. V(keep) leaves the limits of
+        the node alone.
+      - It is written to C(/etc/security/limits.d/rdma-ofed.conf) and C(/etc/systemd/system.conf.d/rdma-ofed.conf), and systemd reads its
+        configuration again. Services that run get it when they are restarted.
+      - A lower limit that others have set for everybody stays, with a warning.
+    type: str
+    default: unlimited
   load_now:
     description:
       - Whether to load modules into the running kernel. Set it to V(false) to build an image or to prepare a chroot.

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: refusal_table
-short_description: Ends the run where a role would refuse to do its work on any host
+short_description: Ends the run where the input of any host is wrong, or a role would refuse to do its work
 version_added: 1.0.0
 description:
-  - Fails if M(rdma.ofed.validate_site) has foreseen refusals on any host of the play. The message has each of them once, with its hosts.
+  - Fails if M(rdma.ofed.validate_site) has found wrong input or foreseen refusals on any host of the play, or if two hosts of the play declare
+    one address in the same network. Prints one list for all hosts, which has each problem once, with its hosts.
   - Runs on the controller. Use it with C(run_once), C(any_errors_fatal) and the C(linear) strategy, before the first change.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -43,16 +44,22 @@ EXAMPLES = r"""
 - name: Validate the input for the node, and foresee what would be refused
   rdma.ofed.validate_site:
     foresee: true
+    fail: false
   register: rdma_site
-  any_errors_fatal: true
 
-- name: End the run for all hosts where any role would refuse its work on any of them
+- name: End the run for all hosts where the input of any is wrong, or a role would refuse its work
   rdma.ofed.refusal_table:
   run_once: true
   any_errors_fatal: true
 """
 
 RETURN = r"""
+wrong:
+  description: The input that is wrong, by host. Hosts without are left out.
+  returned: always
+  type: dict
+  sample:
+    node2: ["ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
 refusals:
   description: What would be refused, by host. Hosts with nothing to refuse are left out.
   returned: always

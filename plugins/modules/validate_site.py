@@ -29,6 +29,11 @@ options:
       - M(rdma.ofed.refusal_table) ends the run for what is found.
     type: bool
     default: false
+  fail:
+    description:
+      - Whether the task fails where the input is wrong. With V(false), M(rdma.ofed.refusal_table) ends the run with one list for all hosts.
+    type: bool
+    default: true
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
@@ -43,9 +48,14 @@ EXAMPLES = r"""
 - name: Look at the node
   rdma.ofed.rdma_facts:
 
-- name: Validate all input, and end the run for all hosts where that of any is wrong
+- name: Validate all input
   rdma.ofed.validate_site:
+    fail: false
   register: rdma_site
+
+- name: End the run for all hosts where the input of any is wrong
+  rdma.ofed.refusal_table:
+  run_once: true
   any_errors_fatal: true
 
 - name: Validate the variables of one role on this node
@@ -62,12 +72,31 @@ refusals:
   sample:
     - >-
       /etc/network/interfaces.d/ib configures ib0; take the interface out of the file, or remove the file, or do not declare the interface
+ask_fabric:
+  description:
+    - Whether refusals depend on the live fabric, because a subnet manager of the host starts, or the only one of the site ends. The entry point
+      C(refusals) of the role C(opensm) asks it before the first change.
+  returned: with O(foresee)
+  type: bool
+  sample: false
 problems:
   description: Everything that is wrong, each with host, variable, value and what is allowed.
   returned: failure
   type: list
   elements: str
   sample: ["node2: ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
+wrong:
+  description: Everything that is wrong, each with variable, value and what is allowed.
+  returned: with O(fail=false)
+  type: list
+  elements: str
+  sample: ["ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
+addresses:
+  description: The addresses of IPoIB interfaces that the host declares. M(rdma.ofed.refusal_table) compares them with those of the other hosts.
+  returned: without O(role), where nothing is wrong
+  type: list
+  elements: dict
+  sample: [{"address": "10.20.0.2/24", "variable": "ipoib_interfaces[0].addresses[0]", "network": "ib/0"}]
 fabric:
   description: The fabric of the host, the first one where it is on several.
   returned: without O(role)

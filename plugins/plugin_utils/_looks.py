@@ -19,6 +19,7 @@ import time
 import typing as t
 
 from ansible import constants
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 
 _FOLDER = "rdma-ofed-looks"
 # Seconds. On a large site hours can pass between the look at a host and the last role; others may have changed the node by then.
@@ -45,7 +46,7 @@ def recall(host: str, concern: str) -> t.Any:
     try:
         with open(_path(host), encoding="utf-8") as stream:
             fresh = time.time() - os.fstat(stream.fileno()).st_mtime < _MAX_AGE
-            return json.load(stream).get(concern) if fresh else None
+            return read_table(stream.read()).get(concern) if fresh else None
     except FileNotFoundError:
         return None
 

@@ -27,7 +27,7 @@ def node(lab: Cluster) -> collections.abc.Iterator[Cluster]:
 
 
 def firmware(lab: Cluster, *arguments: str, **variables: t.Any) -> Run:
-    wanted = {"hca_firmware_allow_container": True, "hca_firmware_config": [{"all": True, "parameters": PARAMETERS}], **variables}
+    wanted = {"rdma_allow_container": True, "hca_firmware_config": [{"all": True, "parameters": PARAMETERS}], **variables}
     run = lab.play("firmware", "--limit", NODE, *arguments, "-e", json.dumps(wanted))
     assert run.status == 0, run.output
     return run

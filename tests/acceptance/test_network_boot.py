@@ -20,7 +20,7 @@ NODE, ADAPTER = "node2", "03:00.0"
 EXAMPLES = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/network_boot.md").read_text("utf-8"), re.M | re.S)]
 SECOND, SHOWN = "once more", "the tool shows"
 # The node is a container; the adapter is its own.
-ROLE = {"hca_firmware_allow_container": True, "hca_firmware_install_tools": False}
+ROLE = {"rdma_allow_container": True, "hca_firmware_install_tools": False}
 
 
 def title(example: dict[str, t.Any]) -> str:

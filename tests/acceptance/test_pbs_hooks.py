@@ -70,8 +70,8 @@ def test_out_of_service_and_back_and_check_mode_foresees_it(pbs: Pbs) -> None:
     done = pbs.play(hooks=(UNDRAIN,))
     assert done.status == 0, done.output
     assert pbs.node() == (False, "")
-    assert changed(predicted) == {"Take the node offline in PBS", "Bring the node back in PBS"}
-    assert changed(done) == {"Bring the node back in PBS"}
+    assert changed(predicted) == {"Drain the node in PBS", "Resume the node in PBS"}
+    assert changed(done) == {"Resume the node in PBS"}
 
 
 def test_a_job_that_does_not_end_stops_the_run(pbs: Pbs) -> None:
@@ -82,7 +82,7 @@ def test_a_job_that_does_not_end_stops_the_run(pbs: Pbs) -> None:
         assert word in failures(stopped)
     assert pbs.node() == (True, OURS)
     pbs.do("rm %s/jobs" % STATE)
-    assert changed(pbs.play()) == {"Bring the node back in PBS"}
+    assert changed(pbs.play()) == {"Resume the node in PBS"}
 
 
 def test_a_node_that_somebody_else_took_out_stays_out(pbs: Pbs) -> None:

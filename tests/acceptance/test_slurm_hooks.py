@@ -52,7 +52,8 @@ systemctl restart munge
 systemctl restart %s
 """
 POWERCYCLE = "cxemu-ctl 0000:03:00.0 powercycle"
-DRAIN, UNDRAIN = "slurm_drain", "slurm_undrain"
+DRAIN, UNDRAIN = "take_out_of_service", "bring_back_into_service"
+HOOKS = {"rdma_drain_tasks": "slurm", "rdma_undrain_tasks": "slurm"}
 
 
 class Slurm:
@@ -100,12 +101,14 @@ class Slurm:
         """The hooks alone, with nothing to reset between them."""
         tasks = [{"ansible.builtin.include_role": {"name": "rdma.ofed.node_service", "tasks_from": hook}} for hook in hooks]
         self.playbook.write_text(yaml.safe_dump([{"hosts": NODE, "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
-        return self.lab.play(str(self.playbook), *arguments, "-e", json.dumps(variables), inventory=self.inventory)
+        return self.lab.play(
+            str(self.playbook), *arguments, "-e", json.dumps({**HOOKS, "node_service_purpose": "firmware", **variables}), inventory=self.inventory
+        )
 
     def firmware(self, *arguments: str, **variables: t.Any) -> Run:
-        common = {"hca_firmware_allow_container": True, "hca_firmware_config": [{"all": True, "parameters": {"NUM_OF_VFS": 4}}]}
-        hooks = {"rdma_drain_tasks": "slurm", "rdma_undrain_tasks": "slurm", "rdma_allow_reboot": True}
-        return self.lab.play("firmware", "--limit", NODE, *arguments, "-e", json.dumps({**common, **hooks, **variables}), inventory=self.inventory)
+        common = {"rdma_allow_container": True, "hca_firmware_config": [{"all": True, "parameters": {"NUM_OF_VFS": 4}}]}
+        given = {**common, **HOOKS, "rdma_allow_reboot": True, **variables}
+        return self.lab.play("firmware", "--limit", NODE, *arguments, "-e", json.dumps(given), inventory=self.inventory)
 
 
 @pytest.fixture(scope="module")

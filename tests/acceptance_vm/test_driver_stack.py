@@ -95,7 +95,7 @@ def a_subnet_manager(node: Node) -> collections.abc.Iterator[tuple[tuple[str, st
 def test_it_stays_while_it_is_used(node: Node, user: t.Callable[[Node], contextlib.AbstractContextManager[tuple[tuple[str, str, str], ...]]]) -> None:
     before = node.loaded()
     with user(node) as expected:
-        results = [node.module("driver_reload", *check) for check in ((), ("--check",))]
+        results = [node.module("driver_reload", *check, allow_reload=True) for check in ((), ("--check",))]
     for result in results:
         assert not result["changed"], result
         assert [(found["kind"], found["name"], found["detail"]) for found in result["users"]] == list(expected)
@@ -110,8 +110,8 @@ def test_it_stays_while_it_is_used(node: Node, user: t.Callable[[Node], contextl
 def test_it_stays_while_the_connection_goes_over_it(node: Node, tmp_path: pathlib.Path) -> None:
     before = node.loaded()
     with node.over_ipoib(tmp_path) as inventory:
-        result = node.module("driver_reload", inventory=inventory)
-        forced = node.module("driver_reload", inventory=inventory, policy="force")
+        result = node.module("driver_reload", inventory=inventory, allow_reload=True)
+        forced = node.module("driver_reload", inventory=inventory, allow_reload=True, policy="force")
     assert not result["changed"], result
     # The other end is in a namespace of this machine, where it stands for another machine.
     relay, user = result["users"]
@@ -127,7 +127,7 @@ def test_it_stays_while_a_program_has_a_connection_over_it(node: Node) -> None:
     """A client of a service of the node itself: both ends are on ib0."""
     before = node.loaded()
     with node.process("standin-client", "exec 3<>/dev/tcp/%s/22; exec sleep 900" % ADDRESS) as pid:
-        result = node.module("driver_reload")
+        result = node.module("driver_reload", allow_reload=True)
     assert not result["changed"], result
     assert {user["kind"] for user in result["users"]} == {"connection"}
     (client,) = [user for user in result["users"] if user["name"] == "sleep"]
@@ -137,15 +137,15 @@ def test_it_stays_while_a_program_has_a_connection_over_it(node: Node) -> None:
 
 def test_an_idle_driver_is_replaced_and_the_network_comes_back(node: Node) -> None:
     built = node.built(node.run("uname -r"))
-    check = node.module("driver_reload", "--check")
+    check = node.module("driver_reload", "--check", allow_reload=True)
     assert node.loaded() == dict.fromkeys(IN_USE, "")
-    result = node.module("driver_reload")
+    result = node.module("driver_reload", allow_reload=True)
     assert not result["failed"], result
     assert result["changes"] == check["changes"] == [REPLACED]
     assert node.loaded() == {name: built[name] for name in IN_USE}
     assert set(COMPILED) <= set(node.run("lsmod | awk '{print $1}'").split())
     assert node.reachable(60), node.run("ip address")
-    again = node.module("driver_reload")
+    again = node.module("driver_reload", allow_reload=True)
     assert (again["changed"], again["pending"]) == (False, [])
 
 
@@ -159,7 +159,7 @@ def test_what_can_not_be_unloaded_is_loaded_again(node: Node) -> None:
     """A process that keeps a device open holds ib_umad and ib_core: the adapter's driver and IPoIB have gone by then."""
     before = node.loaded()
     with node.process("standin-job", UMAD):
-        result = node.module("driver_reload", policy="force", because=["an option was changed"])
+        result = node.module("driver_reload", allow_reload=True, policy="force", because=["an option was changed"])
     assert not result["failed"], result
     assert result["changes"] == ["driver: as loaded -> as loaded, after an attempt to unload it"]
     assert result["reboot_required"]
@@ -168,9 +168,9 @@ def test_what_can_not_be_unloaded_is_loaded_again(node: Node) -> None:
     assert node.loaded() == before
     assert node.reachable(60), node.run("ip address")
     # It is not tried again before the next boot, unless somebody says so.
-    again = node.module("driver_reload", because=["an option was changed"])
+    again = node.module("driver_reload", allow_reload=True, because=["an option was changed"])
     assert (again["changed"], again["reboot_required"]) == (False, True)
-    forced = node.module("driver_reload", policy="force", because=["an option was changed"])
+    forced = node.module("driver_reload", allow_reload=True, policy="force", because=["an option was changed"])
     assert forced["changes"] == [REPLACED]
     assert node.reachable(60), node.run("ip address")
 

@@ -120,7 +120,7 @@ def test_a_driver_from_before_the_stack_is_built_anew(node: Node) -> None:
 
 
 def test_the_reload_of_the_driver_loads_it(node: Node) -> None:
-    result = node.module("driver_reload")
+    result = node.module("driver_reload", allow_reload=True)
     assert not result["failed"], result
     assert result["changes"] == [REPLACED]
     wait_until_loaded(node)
@@ -132,7 +132,7 @@ def test_the_reload_of_the_driver_loads_it(node: Node) -> None:
 
 
 def test_it_goes_before_a_reload_and_comes_back_after_it(node: Node) -> None:
-    result = node.module("driver_reload", because=BECAUSE)
+    result = node.module("driver_reload", allow_reload=True, because=BECAUSE)
     assert not result["failed"], result
     assert result["changes"] == [REPLACED]
     assert loaded(node)
@@ -143,7 +143,7 @@ def test_it_goes_before_a_reload_and_comes_back_after_it(node: Node) -> None:
 def test_it_stays_while_a_process_uses_it(node: Node) -> None:
     node.run("echo 2 >/sys/module/nvidia_peermem/parameters/standin_users")
     try:
-        result = node.module("driver_reload", because=BECAUSE)
+        result = node.module("driver_reload", allow_reload=True, because=BECAUSE)
         assert not result["changed"]
         assert [(user["kind"], user["name"]) for user in result["users"]] == [("module", "nvidia_peermem")]
     finally:

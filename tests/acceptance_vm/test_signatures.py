@@ -28,7 +28,7 @@ def test_a_driver_that_the_kernel_would_refuse_replaces_none(node: Node, policy:
     before = node.loaded()
     assert before == dict.fromkeys(IN_USE, "")
     for check in ((), ("--check",)):
-        result = node.module("driver_reload", *check, policy=policy)
+        result = node.module("driver_reload", *check, allow_reload=True, policy=policy)
         assert result["failed"] and "mokutil --import" in result["msg"], result
         assert (node.run(_SIGNER) or "not signed") in result["msg"]
     assert node.loaded() == before

@@ -27,8 +27,8 @@ VARIABLES: dict[str, t.Any] = {
     "ofed_tools": False,
     "kernel_modules_options": {"ib_ipoib": {"send_queue_size": 256}},
     "ipoib_interfaces": [
-        {"name": "ib0", "addresses": ["10.20.0.1/24"]},
-        {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.21.0.1/24"]},
+        {"name": "ib0", "mode": "connected", "addresses": ["10.20.0.1/24"]},
+        {"parent": "ib0", "pkey": 0x8001, "mode": "connected", "addresses": ["10.21.0.1/24"]},
     ],
 }
 # The largest packets of connected mode, over the port and over its partition; the peer goes when the script ends.
@@ -87,6 +87,11 @@ def test_check_mode_predicts_the_run(machine: Cluster) -> None:
 def test_both_partitions_have_traffic(machine: Cluster) -> None:
     check_interfaces(machine)
     check_traffic(machine)
+
+
+def test_sessions_and_services_may_lock_all_memory(machine: Cluster) -> None:
+    assert run(machine, NODE, "su -l -s /bin/sh -c 'ulimit -l' nobody 2>/dev/null") == "unlimited"
+    assert run(machine, NODE, "systemd-run --quiet --wait --pipe --collect /bin/sh -c 'ulimit -l'") == "unlimited"
 
 
 def test_all_of_it_is_there_after_a_reboot(machine: Cluster) -> None:

@@ -17,6 +17,8 @@ import threading
 import time
 import typing as t
 
+import yaml
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 
 import budget
@@ -25,6 +27,9 @@ from cluster import BIN, Cluster, environment
 from common import BUILD, ROOT, SetupError, main, say
 
 PREFIX = "rdma-bench"
+ALIASES = (10, 110)
+LOOK = {"name": "Look at the node", "rdma.ofed.rdma_facts": {"keep_look": True}}
+KB_PER_HOST = 60
 
 
 class Cost(t.NamedTuple):
@@ -75,25 +80,58 @@ def _field(path: pathlib.Path, name: str) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)
 
 
+class Ended(t.NamedTuple):
+    """A run that ended well."""
+
+    seconds: float
+    memory: Memory
+
+
+def run(argv: t.Sequence[str], folder: pathlib.Path) -> Ended:
+    """An ansible-playbook in a session of its own. Records of its events are written into `folder`."""
+    start = time.monotonic()
+    log = BUILD / "bench.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [str(BIN / "ansible-playbook"), *argv],
+            cwd=ROOT,
+            env=environment(folder),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        memory = Memory(process.pid)
+        memory.start()
+        status = process.wait()
+    memory.stop.set()
+    if status:
+        raise SetupError("%s exited %d; see %s" % (argv[0], status, log))
+    return Ended(time.monotonic() - start, memory)
+
+
 def measure(cluster: Cluster, *arguments: str) -> Cost:
-    """One run of site.yml in a session of its own."""
+    """One run of site.yml."""
     with tempfile.TemporaryDirectory() as folder:
-        argv = [str(BIN / "ansible-playbook"), "-i", str(cluster.inventory), "rdma.ofed.site", *arguments]
-        start = time.monotonic()
-        log = BUILD / "bench.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                argv, cwd=ROOT, env=environment(pathlib.Path(folder)), stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-            )
-            memory = Memory(process.pid)
-            memory.start()
-            status = process.wait()
-        memory.stop.set()
-        seconds = time.monotonic() - start
-        if status:
-            raise SetupError("site.yml exited %d; see %s" % (status, log))
+        ended = run(["rdma.ofed.site", "-i", str(cluster.inventory), *arguments], pathlib.Path(folder))
         events = records.find(pathlib.Path(folder), "*site*", "check" if "--check" in arguments else "run")[0]
-    return Cost(records.executions(events), seconds, len(records.changes(events)), memory.main_kb / 1024, memory.all_kb / 1024)
+    return Cost(records.executions(events), ended.seconds, len(records.changes(events)), ended.memory.main_kb / 1024, ended.memory.all_kb / 1024)
+
+
+def kb_per_host(cluster: Cluster) -> float:
+    """By how much the process that the user started grows with each node that it looks at: one node under few names, and under many."""
+    found = yaml.safe_load(cluster.inventory.read_text(encoding="utf-8"))["all"]
+    node = next(iter(found["children"]["rdma"]["hosts"].values()))
+    peaks = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "look.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": [LOOK]}]), encoding="utf-8")
+        for count in ALIASES:
+            inventory = folder / ("%d.json" % count)
+            hosts = {"alias%d" % number: node for number in range(count)}
+            inventory.write_text(json.dumps({"all": {"vars": found["vars"], "hosts": hosts}}), encoding="utf-8")
+            peaks.append(run([str(folder / "look.yml"), "-i", str(inventory)], folder).memory.main_kb)
+    return (peaks[1] - peaks[0]) / (ALIASES[1] - ALIASES[0])
 
 
 def table(cost: Cost, managers: t.Collection[str]) -> str:
@@ -123,16 +161,21 @@ def bench() -> None:
         say("check mode, nothing to change")
         predicted = measure(cluster, "--check", "--diff")
         managers = budget.managers(cluster.inventory)
+        say("the look at %d nodes" % ALIASES[1])
+        growth = kb_per_host(cluster)
     finally:
         if not arguments.keep:
             cluster.show("down")
     BUILD.mkdir(exist_ok=True)
-    result = {"nodes": arguments.nodes, "first": first._asdict(), "unchanged": cost._asdict(), "check_mode": predicted._asdict()}
+    result = {"nodes": arguments.nodes, "first": first._asdict(), "unchanged": cost._asdict(), "check_mode": predicted._asdict(), "kb_per_host": growth}
     over = ["%s: %s" % (what, line) for what, each in (("run", cost), ("check mode", predicted)) for line in budget.exceeded(each.executions, managers)]
     (BUILD / "bench.json").write_text(json.dumps({**result, "over_budget": over}, indent=2) + "\n", encoding="utf-8")
-    print("\nunchanged run\n%s\n\ncheck mode\n%s\nwritten to build/bench.json" % (table(cost, managers), table(predicted, managers)), flush=True)
+    print("\nunchanged run\n%s\n\ncheck mode\n%s\n\nwritten to build/bench.json" % (table(cost, managers), table(predicted, managers)))
+    print("memory of the main process for each further host: %.0f kB, %d are allowed" % (growth, KB_PER_HOST), flush=True)
     if cost.changed or predicted.changed:
         raise SetupError("the second run changed something")
+    if growth > KB_PER_HOST:
+        over.append("%.0f kB of memory for each host, %d are allowed" % (growth, KB_PER_HOST))
     if over:
         raise SetupError("over budget: %s" % "; ".join(over))
 

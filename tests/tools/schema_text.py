@@ -126,6 +126,10 @@ def markdown(text: str) -> str:
     return _MARKUP.sub(word, text).replace("|", "\\|")
 
 
+def _kind(option: Option) -> str:
+    return "%s of %s" % (option["type"], option["elements"]) if "elements" in option else str(option["type"])
+
+
 def _default(option: Option) -> str:
     if option.get("required"):
         return "required"
@@ -159,9 +163,9 @@ def table(options: Options) -> str:
     """The table in the README of a role: the first paragraph of each description."""
 
     def cells(option: Option) -> list[str]:
-        return [_default(option), _meaning(option, paragraphs(option)[:1])]
+        return [_kind(option), _default(option), _meaning(option, paragraphs(option)[:1])]
 
-    title = "variable | default | meaning"
+    title = "variable | type | default | meaning"
     return _table(title, options, cells) + _nested("", options, title, cells)
 
 
@@ -174,8 +178,7 @@ def reference(owners: t.Mapping[str, Options], readers: t.Mapping[str, t.Sequenc
     """docs/variables.md: all variables, those of the site with their readers."""
 
     def cells(option: Option) -> list[str]:
-        kind = "%s of %s" % (option["type"], option["elements"]) if "elements" in option else option["type"]
-        return [kind, _default(option), _meaning(option, paragraphs(option))]
+        return [_kind(option), _default(option), _meaning(option, paragraphs(option))]
 
     title = "variable | type | default | meaning"
     text = "# Variables\n\n" + _INTRODUCTION

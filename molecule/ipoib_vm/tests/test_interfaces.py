@@ -12,14 +12,15 @@ from kernel import Host, Interface, interface, number, others, reaches
 testinfra_hosts = ["ansible://rdma"]
 
 
-def test_the_largest_mode_and_mtu_that_the_port_can(host: Host) -> None:
+def test_connected_mode_where_it_is_declared(host: Host) -> None:
     own = number(host)
     assert interface(host, "ib0") == Interface("connected", 65520, True, True, "", ("10.20.0.%s/24" % own, "fd20::%s/64" % own))
-    assert interface(host, "ib2") == Interface("datagram", 2044, True, True, "", ("10.23.0.%s/24" % own,))
 
 
-def test_datagram_mode_where_it_is_declared(host: Host) -> None:
+def test_datagram_mode_is_the_default(host: Host) -> None:
+    """Also on ib1, a port that can do connected mode."""
     assert interface(host, "ib1") == Interface("datagram", 2044, True, True, "", ("10.22.0.%s/24" % number(host),))
+    assert interface(host, "ib2") == Interface("datagram", 2044, True, True, "", ("10.23.0.%s/24" % number(host),))
 
 
 def test_a_partition(host: Host) -> None:

@@ -16,6 +16,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import active_ports
 
@@ -32,11 +33,7 @@ Ports = t.Mapping[str, str]
 
 def read_record(text: str) -> dict[str, str]:
     """The recorded ports; empty where there is no readable record."""
-    try:
-        record = json.loads(text)
-    except ValueError:
-        return {}
-    return {str(guid): str(name) for guid, name in record.items()} if isinstance(record, dict) else {}
+    return {str(guid): str(name) for guid, name in read_table(text).items()}
 
 
 def record_text(ports: Ports) -> str:

@@ -14,7 +14,22 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import ANY, DESIGNATED, Code, Finding, Topic, of_change
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import (
+    ABSENT_CHILD,
+    ABSENT_DRIVER,
+    ABSENT_NAME,
+    ABSENT_PARENT,
+    ABSENT_PORT,
+    ANY,
+    DESIGNATED,
+    SERVICE,
+    SESSION,
+    Code,
+    Finding,
+    Topic,
+    of_change,
+    rank_of,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, find, is_named, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
@@ -26,6 +41,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references impor
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED, parse_list, without_block
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import others as limits_of_others
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
@@ -78,7 +95,7 @@ def fabric_port(wanted: Wanted, found: Found) -> Port | None:
 
 
 def findings(wanted: Wanted, found: Found) -> list[Finding]:
-    """Everything that is not as declared, in the order stack, ports, subnet manager, interfaces, modules, GPU memory."""
+    """Everything that is not as declared; what explains others comes before them."""
     result = _stack(wanted.stack, found.stack) if wanted.stack is not None and found.stack is not None else []
     result += [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
     if wanted.subnet_manager:
@@ -87,9 +104,10 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
         result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
     if wanted.kmod is not None and found.kmod is not None:
         result += _modules(wanted.kmod, found.kmod)
+        result += _limits(wanted.kmod.memlock, found.kmod, found.limits)
     if wanted.gpus is not None and found.gpus is not None:
         result += _gpus(wanted.gpus, found.gpus)
-    return result
+    return sorted(result, key=lambda finding: rank_of(finding.code.value, finding.kind.value))
 
 
 def _stack(wanted: WantedStack, found: Stack) -> list[Finding]:
@@ -123,6 +141,8 @@ def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
     own = any(port.port_guid == master.guid for port in found.ports)
     if own or wanted.designated:
         return own and wanted.designated
+    if not master.answers and not wanted.designated_guids:
+        return None
     names = (wanted.designated_host, *wanted.designated_names)
     return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names)
 
@@ -134,6 +154,10 @@ def short(master: Master) -> str:
     return master.guid
 
 
+# The run has left out the host that could have told more.
+_ELSEWHERE = "; the designated host %s is not among the hosts of this run: run rdma.ofed.site for it, too"
+
+
 def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
     def finding(code: Code, master: str, detail: str = "") -> Finding:
         return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", wanted.designated_host or (DESIGNATED if wanted.designated else ANY), master, detail)
@@ -141,9 +165,11 @@ def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
     result = []
     master = found.master
     if master is None:
-        result.append(finding(Code.NO_MASTER, "", found.master_error))
+        result.append(finding(Code.NO_MASTER, "", "%s%s" % (found.master_error, _ELSEWHERE % wanted.designated_host if wanted.designated_absent else "")))
     elif master.state != MASTER:
         result.append(finding(Code.NOT_MASTER, short(master), STATES.get(master.state, str(master.state))))
+    elif wanted.designated_host and not wanted.designated and not master.answers and is_designated(wanted, found, master) is None:
+        result.append(finding(Code.UNNAMED_MASTER, master.guid))
     elif is_designated(wanted, found, master) is False:
         result.append(finding(Code.OTHER_MASTER, short(master)))
     if found.masters is not None and len(found.masters) > 1:
@@ -162,20 +188,32 @@ def _opensm(wanted: Wanted, found: Found) -> list[Finding]:
         if bool(there) != runs:
             shown = "%s (%s)" % (yes, ", ".join(map(str, there))) if there else no
             ended = runs and aspect == "state" and bool(found.opensm.enabled)
+            if ended and found.opensm.stopped:
+                result.append(Finding(Code.OPENSM_STOPPED, Topic.OPENSM, "", aspect, yes, shown, wanted.fabric))
+                continue
             result.append(Finding(Code.OPENSM_ENDED if ended else code, Topic.OPENSM, "", aspect, yes if runs else no, shown, wanted.designated_host))
     return result
+
+
+def _why_absent(item: Interface, found: Ipoib) -> str:
+    if item.is_child:
+        return ABSENT_CHILD if item.parent in found.netdevs else ABSENT_PARENT
+    if not found.loaded:
+        return ABSENT_DRIVER
+    return ABSENT_NAME if any(port.link_layer == "InfiniBand" for port in found.ports) else ABSENT_PORT
 
 
 def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interface]) -> list[Finding]:
     """What the planner would change, or why it refuses; then what no plan changes."""
     absent = {item.name for item in declared if item.present and item.name not in found.netdevs}
+    reasons = {item.name: _why_absent(item, found) for item in declared}
     try:
         todo = ipoib.plan(ipoib_wanted(options, found), found)
     except RdmaError as exc:
-        missing = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent") for name in sorted(absent)]
+        missing = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent", reasons.get(name, ABSENT_NAME)) for name in sorted(absent)]
         return [*missing, Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
     absent -= {*todo.deferred, *(naming.name for naming in todo.renames)}
-    result = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent") for name in sorted(absent)]
+    result = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent", reasons.get(name, ABSENT_NAME)) for name in sorted(absent)]
     gone = {record.name for record in todo.removed} - {item.name for item in declared}
     for change in todo.plan.changes:
         # The check may be for a part of what the role declares: what is there besides is no finding, nor are files that both share.
@@ -189,7 +227,7 @@ def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interf
             result += _mtu(item, found.netdevs[item.name])
     for item in declared:
         if item.is_child and item.name in found.netdevs and not todo.touches(item.name, ("device",)):
-            result += _child(item, found.netdevs[item.name])
+            result += _child(item, found.netdevs[item.name], found.ports)
     return result
 
 
@@ -216,6 +254,16 @@ def _device_names(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
     return [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
 
 
+def _limits(limit: str, found: Modules, live: t.Mapping[str, str]) -> list[Finding]:
+    """The limit of locked memory, as a session and a service have it. What may not be raised is no finding."""
+    result = []
+    for name, lines in ((SESSION, found.session_limits), (SERVICE, found.service_limits)):
+        if found.may_raise and name in live and not reaches(live[name], limit):
+            others = ["%s line %d" % (line.path, line.line) for line in limits_of_others(lines, limit)]
+            result.append(Finding(Code.LOW_LIMIT, Topic.LIMIT, name, "", limit, live[name], ", ".join(others)))
+    return result
+
+
 def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
     if not item.mtu or netdev.mtu == item.mtu:
         return []
@@ -225,12 +273,14 @@ def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
     return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "4096" if item.mtu > KERNEL_MTU else "2048")]
 
 
-def _child(item: Interface, netdev: Netdev) -> list[Finding]:
+def _child(item: Interface, netdev: Netdev, ports: t.Sequence[Port]) -> list[Finding]:
     """A P_Key child that was created by other means."""
     if not item.present:
         return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "device", "absent", "present")]
     if same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):
-        return []
+        active = any(port.name == netdev.port and port.state == "ACTIVE" for port in ports)
+        silent = active and netdev.up and not netdev.carrier
+        return [Finding(Code.NO_CARRIER, Kind.INTERFACE, item.name, "carrier", "present", "none", "0x%04x" % item.pkey)] if silent else []
     return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "pkey", "0x%04x" % item.pkey, netdev.pkey or "unknown")]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import fabric_port
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
@@ -21,11 +22,20 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole as look_at_interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import KEEP, is_limit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look as look_at_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import is_masked
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
+
+_SHELL = ("/bin/sh", "-c", "ulimit -l")
+# The limits of root are not those of everybody.
+_PROBES: t.Mapping[str, tuple[str, ...]] = {
+    SESSION: ("su", "-l", "-s", _SHELL[0], *_SHELL[1:], "nobody"),
+    SERVICE: ("systemd-run", "--quiet", "--wait", "--pipe", "--collect", *_SHELL),
+}
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -43,7 +53,8 @@ def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, s
         kmod=look_at_modules(run, release, load_now=wanted.kmod.load_now, root=root) if wanted.kmod is not None else None,
         gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
         stack=read_stack(run, root) if wanted.stack is not None else None,
-        opensm=read_opensm(root),
+        opensm=_with_state(run, wanted, read_opensm(root)) if wanted.subnet_manager else read_opensm(root),
+        limits=read_limits(run) if wanted.kmod is not None and wanted.kmod.memlock != KEEP else {},
     )
     return _with_master(run, wanted, found) if wanted.subnet_manager else found
 
@@ -62,6 +73,17 @@ def read_opensm(root: str = "/") -> Opensm:
     return Opensm(tuple(pids), tuple(sorted(enabled)))
 
 
+def read_limits(run: Runner) -> dict[str, str]:
+    """The limit of locked memory in a session and in a service, each begun for this."""
+    found = {}
+    for name, argv in _PROBES.items():
+        output = run(argv, ok=None, timeout=20) if run.has(argv[0]) else None
+        value = output.stdout.strip() if output is not None and output.rc == 0 else ""
+        if is_limit(value):
+            found[name] = value
+    return found
+
+
 def _with_master(run: Runner, wanted: Wanted, found: Found) -> Found:
     port = fabric_port(wanted, found)
     reason = _why_not(run, port)
@@ -70,16 +92,39 @@ def _with_master(run: Runner, wanted: Wanted, found: Found) -> Found:
     try:
         answer = _sminfo.query(run, port.device, port.port)
         if answer is None:
-            return found._replace(master_error="no subnet manager answers on port %s" % port.name)
+            return found._replace(master_error=_silence(run, port))
         master = Master(answer.guid, answer.state)
         if wanted.designated:
             records = _saquery.sm_records(run, port.device, port.port)
             masters = tuple(record.guid for record in records if record.is_master) if records is not None else None
             return found._replace(master=master, masters=masters)
-        return found._replace(master=master._replace(description=_smpquery.node_description(run, port.device, port.port, lid=answer.lid)))
+        name = _smpquery.answer(run, port.device, port.port, lid=answer.lid)
+        return found._replace(master=master._replace(description=name or "", answers=name is not None))
     except RdmaError as exc:
         # The tools of infiniband-diags explain themselves over several lines; a deviation is one.
         return found._replace(master_error="; ".join(exc.msg.splitlines()))
+
+
+def _silence(run: Runner, port: Port) -> str:
+    """Why no subnet manager answers: its host answers without it, or does not answer either."""
+    words = "no subnet manager answers on port %s" % port.name
+    if not port.sm_lid:
+        return words
+    name = _smpquery.answer(run, port.device, port.port, lid=port.sm_lid)
+    if name is not None:
+        return "%s: its host, %s at LID %d, answers without one: start opensm there" % (words, name or "without a name", port.sm_lid)
+    return (
+        "%s, nor does its host at LID %d: it is off, its cable is pulled, or the fabric is slow or loses packets; see ibqueryerrors, and 'sminfo -t 10000'"
+        % (words, port.sm_lid)
+    )
+
+
+def _with_state(run: Runner, wanted: Wanted, opensm: Opensm) -> Opensm:
+    """What systemd knows of an opensm that shall run here, and does not."""
+    if opensm.pids or not (wanted.designated or wanted.standby) or not run.has("systemctl"):
+        return opensm
+    shown = run(["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", unit_name(wanted.fabric)], ok=None, timeout=20).stdout
+    return opensm._replace(stopped=shown.strip() == "ActiveState=inactive")
 
 
 def _why_not(run: Runner, port: Port | None) -> str:

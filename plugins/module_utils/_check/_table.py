@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
+
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -17,6 +20,9 @@ TITLES = ("host", "port", "state", "LID", "SM LID", "rate", "interface", "mode",
 # The cells of a row by their titles: `sm_lid` is below "SM LID".
 KEYS = tuple(title.lower().replace(" ", "_") for title in TITLES)
 UNKNOWN = "-"
+_SPLIT = (
+    "fabric %s: this node's master is %s, that of most others %s: the fabric is split ('iblinkinfo' on both sides shows the links that are down between them)"
+)
 
 
 def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
@@ -57,12 +63,12 @@ def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str
         by_size = sorted(masters, key=lambda guid: (-len(masters[guid]), guid))
         for guid in by_size[1:]:
             for host in masters[guid]:
-                lines.append((host, "fabric %s: this node's master is %s, that of most others %s: the fabric is split" % (fabric, guid, by_size[0])))
+                lines.append((host, _SPLIT % (fabric, guid, by_size[0])))
     return lines
 
 
 def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> str:
-    """The table, then the deviations host by host, then one line of outcome."""
+    """The table, then the deviations, each once with its hosts and causes first, then one line of outcome."""
     table: list[tuple[str, ...]] = [TITLES]
     for host, result in results.items():
         rows = result.get("rows") or [{"result": "BAD"}]
@@ -76,9 +82,22 @@ def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, 
     lines.insert(1, "  ".join("-" * width for width in widths))
     if deviations:
         lines += ["", "Deviations:"]
-        lines += ["  %s: %s" % (host, text) for host, texts in deviations.items() for text in texts]
+        lines += ["  " + line for line in _grouped(results, deviations)]
     lines += ["", _outcome(len(results), len(deviations))]
     return "\n".join(lines)
+
+
+def _grouped(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each deviation with the hosts that have it. A host with what explains the deviations of others comes before these."""
+
+    def rank(host: str) -> int:
+        return min((rank_of(str(each.get("code")), str(each.get("kind"))) for each in results.get(host, {}).get("deviations") or ()), default=0)
+
+    hosts: dict[str, list[str]] = {}
+    for host in sorted(deviations, key=rank):
+        for text in deviations[host]:
+            hosts.setdefault(text, []).append(host)
+    return ["%s: %s" % (fold(names), text) for text, names in hosts.items()]
 
 
 def _outcome(hosts: int, bad: int) -> str:

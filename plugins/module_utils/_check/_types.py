@@ -50,6 +50,8 @@ class Wanted(t.NamedTuple):
     fabric_ports: tuple[str, ...] = ()
     """The ports on the fabric, where the node is on several; empty means any of them."""
     designated_host: str = ""
+    designated_absent: bool = False
+    """Whether the designated host is outside of the hosts of this run."""
     designated_names: tuple[str, ...] = ()
     """Other names that the designated host goes by."""
     designated_guids: tuple[str, ...] = ()
@@ -63,7 +65,9 @@ class Master(t.NamedTuple):
     state: int
     """0 not active, 1 discovering, 2 standby, 3 master."""
     description: str = ""
-    """Node description of the HCA that it runs on; "" where it can't be read."""
+    """Node description of the HCA that it runs on."""
+    answers: bool = True
+    """Whether its node has told the description."""
 
 
 class Opensm(t.NamedTuple):
@@ -72,6 +76,8 @@ class Opensm(t.NamedTuple):
     pids: tuple[int, ...] = ()
     enabled: tuple[str, ...] = ()
     """Units that would start it at boot."""
+    stopped: bool = False
+    """None of our units failed: what does not run was stopped."""
 
 
 class Found(t.NamedTuple):
@@ -89,3 +95,5 @@ class Found(t.NamedTuple):
     masters: tuple[str, ...] | None = None
     """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
     opensm: Opensm = Opensm()
+    limits: t.Mapping[str, str] = {}
+    """The limit of locked memory that a session and a service have, in KiB or `unlimited`; without those that could not be started."""

@@ -11,7 +11,19 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import ANY, DECLARED, DESIGNATED, OTHER, Code, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import (
+    ABSENT_CHILD,
+    ABSENT_DRIVER,
+    ABSENT_NAME,
+    ABSENT_PARENT,
+    ABSENT_PORT,
+    ANY,
+    DECLARED,
+    DESIGNATED,
+    OTHER,
+    Code,
+    Topic,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -22,6 +34,7 @@ _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.SUBNET_MANAGER: "subnet manager of fabric {subject}",
     Topic.OPENSM: "opensm",
     Topic.IPOIB: "IPoIB",
+    Topic.LIMIT: "locked memory of a {subject}",
     Topic.GPU_MEMORY: "GPU memory",
     Kind.INTERFACE: "interface {subject}",
     Kind.MODULE: "kernel module {subject}",
@@ -50,35 +63,70 @@ class _Form(t.NamedTuple):
 
 _MASTER = "one master on {wanted}"
 _FORMS: t.Mapping[Code, _Form] = {
-    Code.DIFFERS: _Form(),
+    Code.DIFFERS: _Form(hint="{next}"),
     Code.NO_PORT: _Form(found="no such port", hint="ports of this node: {detail}"),
-    Code.LINK_DOWN: _Form(hint="look at the cable and the switch port"),
-    Code.PORT_NOT_CONFIGURED: _Form(hint="the link is up: no subnet manager has configured the port yet"),
-    Code.NO_SM_LID: _Form("the LID of the subnet manager", "0", "no subnet manager has introduced itself to the port"),
+    Code.LINK_DOWN: _Form(hint="look at the cable and the switch port: 'iblinkinfo' on another node shows its side"),
+    Code.PORT_NOT_CONFIGURED: _Form(hint="the link is up: no subnet manager has configured the port yet; see 'sminfo', and opensm on the designated host"),
+    Code.NO_SM_LID: _Form("the LID of the subnet manager", "0", "no subnet manager has introduced itself to the port; see opensm on the designated host"),
     Code.NO_MASTER: _Form(_MASTER, hint="{detail}"),
-    Code.NOT_MASTER: _Form(_MASTER, "{found} in state {detail}"),
+    Code.NOT_MASTER: _Form(
+        _MASTER, "{found} in state {detail}", "it is taking over, or has lost the master: check again, then see journalctl -u 'rdma-opensm@*' on its host"
+    ),
+    Code.UNNAMED_MASTER: _Form(
+        _MASTER, "the master is {found}, whose node does not tell its name", "the fabric is slow or loses packets: see ibqueryerrors, and 'sminfo -t 10000'"
+    ),
     Code.OTHER_MASTER: _Form(
         _MASTER,
         "the master is {found}",
-        "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks",
+        "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks: see 'saquery SMIR'",
     ),
-    Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}"),
-    Code.OPENSM_DESIGNATED: _Form(hint="this is the designated host"),
+    Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}", "'saquery SMIR' lists them: stop those that are not on the designated host"),
+    Code.OPENSM_DESIGNATED: _Form(hint="this is the designated host: run rdma.ofed.site for it"),
     Code.OPENSM_ENDED: _Form(
         hint="it has ended, and one that ends again and again stays down, so that a standby remains master: see journalctl -u 'rdma-opensm@*'"
     ),
-    Code.OPENSM_STANDBY: _Form(hint="this host stands by for the designated host: {detail}"),
-    Code.OPENSM_SURPLUS: _Form(hint="designated host: {detail}"),
-    Code.NO_INTERFACE: _Form(hint="is ib_ipoib loaded, and is the port there?"),
+    Code.OPENSM_STOPPED: _Form(hint="it was stopped, and did not fail: 'systemctl start rdma-opensm@{detail}', or run rdma.ofed.site"),
+    Code.OPENSM_STANDBY: _Form(hint="this host stands by for the designated host {detail}: run rdma.ofed.site for it"),
+    Code.OPENSM_SURPLUS: _Form(hint="the designated host is {detail}: rdma.ofed.site stops it here"),
+    Code.NO_INTERFACE: _Form(hint="{detail}"),
+    Code.NO_CARRIER: _Form(
+        hint="the port has no P_Key {detail}, or the partition has no broadcast group: see opensm_partitions, then run rdma.ofed.site --tags opensm"
+    ),
     Code.REFUSED: _Form("as declared", "not possible", "{detail}"),
     Code.MTU_CLAMPED: _Form(
         hint="the broadcast group of the partition allows {found}: give the partition mtu: {detail} in opensm_partitions, or where others manage the fabric"
     ),
+    Code.LOW_LIMIT: _Form(hint="{detail}"),
     Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
     Code.OTHER_STACK: _Form(hint="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
     Code.HALF_STACK: _Form("{wanted}", "{found}", "its installation did not come to its end: rdma.ofed.upgrade installs it again"),
     Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", hint="the module is loaded: see the kernel log"),
 }
+
+
+# What brings the declared state back, by kind.
+_NEXT: t.Mapping[t.Any, str] = {
+    Kind.MODULE: "run rdma.ofed.site",
+    Kind.INTERFACE: "run rdma.ofed.site --tags ipoib",
+    Kind.FILE: "run rdma.ofed.site",
+    Kind.UNIT: "run rdma.ofed.site",
+    Kind.INITRAMFS: "run rdma.ofed.site",
+    Kind.RDMA_DEVICE: "udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot",
+    Topic.PORT: "see mlxconfig for LINK_TYPE",
+}
+_RUN_IPOIB = "run rdma.ofed.site --tags ipoib"
+_ABSENT: t.Mapping[str, str] = {
+    ABSENT_DRIVER: "ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib",
+    ABSENT_PORT: "this node has no InfiniBand port: see 'rdma link' and 'lspci -d 15b3:'",
+    ABSENT_PARENT: "its parent is absent, too",
+    ABSENT_CHILD: "nothing has made this P_Key child: " + _RUN_IPOIB,
+    ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
+}
+# Without and with a line of others.
+_LIMITS = (
+    "run rdma.ofed.site; where it has nothing to do, 'systemctl daemon-reexec', and see pam_limits in /etc/pam.d/su",
+    "{detail} sets it: take the line out, or declare kernel_modules_memlock: keep",
+)
 
 
 def subject(finding: Finding) -> str:
@@ -96,6 +144,11 @@ def _values(finding: Finding) -> tuple[str, str, str]:
     """Wanted, found and hint."""
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
+    words["next"] = _NEXT.get(finding.kind, "")
+    if finding.code == Code.NO_INTERFACE:
+        words["detail"] = _ABSENT.get(finding.detail, "")
+    if finding.code == Code.LOW_LIMIT:
+        words["detail"] = _LIMITS[bool(finding.detail)].format(**fields)
     wanted, found, hint = (form.format(**words) for form in _FORMS[finding.code])
     return wanted, found, hint
 

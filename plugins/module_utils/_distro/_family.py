@@ -31,7 +31,10 @@ PEER_MEMORY = "nv_peer_mem"
 
 
 class Distribution(t.NamedTuple):
-    """A distribution of a family. The role ofed supports the versions from `first` up to, but not including, `after`; none without them."""
+    """A distribution of a family. The role ofed supports the versions from `first` up to, but not including, `after`.
+
+    Without `after`, it serves the versions from `first` on with the stack of the distribution, and says that this was not tested.
+    """
 
     id: str
     """ID of os-release."""

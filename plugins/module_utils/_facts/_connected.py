@@ -30,7 +30,7 @@ class Capability(t.NamedTuple):
     reason: str
 
 
-def predict(driver: str, hca_type: str, refused: str = "") -> Capability:
+def of_driver(driver: str, hca_type: str, refused: str = "") -> Capability:
     """What the driver of an InfiniBand port is known to do. `refused` is `_stack.connected_refused`."""
     if refused:
         return Capability(False, refused)
@@ -48,7 +48,7 @@ def port_capability(port: Port, netdevs: t.Sequence[Netdev], *, driver: str, hca
     for netdev in netdevs:
         if netdev.kind == "ipoib" and netdev.port == port.name:
             return Capability(netdev.connected_capable, "%s: %s" % (netdev.name, netdev.connected_reason))
-    return predict(driver, hca_type, refused)
+    return of_driver(driver, hca_type, refused)
 
 
 def with_capability(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev], *, refused: str = "", root: str = "/") -> tuple[Port, ...]:

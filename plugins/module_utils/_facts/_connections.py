@@ -12,6 +12,7 @@ import ipaddress
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import Table
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
@@ -24,7 +25,7 @@ _KERNEL = "kernel"
 
 
 class Connections(t.NamedTuple):
-    """The connections of one program over one interface."""
+    """The connections of one program over one interface, or its sockets that are bound to an address of it and have no peer."""
 
     program: str
     interface: str
@@ -32,6 +33,7 @@ class Connections(t.NamedTuple):
     """A process in the network namespace; "" for that of the host."""
     protocols: tuple[str, ...]
     peers: tuple[str, ...]
+    """None of sockets that are bound."""
     ports: tuple[int, ...]
     """Of the side that offers the service."""
     pids: tuple[int, ...]
@@ -50,7 +52,7 @@ class _Ways:
         self._known: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
 
     def interface(self, socket: Socket) -> str:
-        """The interface of an RDMA adapter that a connection needs; "" for none."""
+        """The interface of an RDMA adapter that a connection, or an address that is bound, needs; "" for none."""
         ends = socket.local, socket.remote
         if ends not in self._known:
             self._known[ends] = self._look_up(*ends)
@@ -58,7 +60,7 @@ class _Ways:
 
     def _look_up(self, local: tuple[str, ...], remote: tuple[str, ...]) -> str:
         namespace = self._namespace
-        if all(ipaddress.ip_address(address).is_loopback for address in remote):
+        if remote and all(ipaddress.ip_address(address).is_loopback for address in remote):
             return ""
         own = [namespace.addresses.get(address) or self._networks.device_of(address) for address in local]
         # Link-local addresses are the same on every interface.
@@ -75,9 +77,10 @@ class _Ways:
 def own_ends(variable: str) -> tuple[tuple[str, int, str, int], ...]:
     """`SSH_CONNECTION`, "client port server port", as the ends of a socket on this node. The client's is one where it is this node, as with a relay."""
     words = variable.split()
-    if len(words) != 4 or not (words[1].isdecimal() and words[3].isdecimal()):
+    ports = [decimal(word) for word in words[1::2]]
+    if len(words) != 4 or ports[0] is None or ports[1] is None:
         return ()
-    client, server = (words[0].partition("%")[0], int(words[1])), (words[2].partition("%")[0], int(words[3]))
+    client, server = (words[0].partition("%")[0], ports[0]), (words[2].partition("%")[0], ports[1])
     return (*server, *client), (*client, *server)
 
 
@@ -88,19 +91,19 @@ def find_connections(namespaces: t.Sequence[Namespace], holders: t.Mapping[str, 
     """
     own = own_ends(ssh)
     ways_of_host = Table(namespaces[0].routes)
-    groups: dict[tuple[str, str, str], list[tuple[Socket, int, int]]] = {}
+    groups: dict[tuple[str, str, str, bool], list[tuple[Socket, int, int]]] = {}
     for namespace in namespaces:
         ways = _Ways(namespace, namespaces[0], ways_of_host)
-        for socket in namespace.sockets.connected:
+        for socket in (*namespace.sockets.connected, *namespace.sockets.bound):
             interface = ways.interface(socket)
-            if not interface or (socket.local[0], socket.local_port, socket.remote[0], socket.remote_port) in own:
+            if not interface or (socket.local[0], socket.local_port, *socket.remote[:1], socket.remote_port) in own:
                 continue
             holder = holders.get(socket.inode)
             program = holder.comm if holder else _KERNEL
-            offered = (socket.protocol, socket.local_port) in namespace.sockets.listening
+            offered = not socket.remote or (socket.protocol, socket.local_port) in namespace.sockets.listening
             row = (socket, socket.local_port if offered else socket.remote_port, holder.pid if holder else 0)
-            groups.setdefault((program, interface, namespace.pid), []).append(row)
-    return tuple(_grouped(*key, rows=rows) for key, rows in sorted(groups.items()))
+            groups.setdefault((program, interface, namespace.pid, not socket.remote), []).append(row)
+    return tuple(_grouped(*key[:3], rows=rows) for key, rows in sorted(groups.items()))
 
 
 def _grouped(program: str, interface: str, place: str, *, rows: t.Sequence[tuple[Socket, int, int]]) -> Connections:
@@ -109,7 +112,7 @@ def _grouped(program: str, interface: str, place: str, *, rows: t.Sequence[tuple
         interface=interface,
         place=place,
         protocols=tuple(sorted({socket.protocol for socket, _port, _pid in rows})),
-        peers=tuple(sorted({socket.remote[0] for socket, _port, _pid in rows})),
+        peers=tuple(sorted({address for socket, _port, _pid in rows for address in socket.remote[:1]})),
         ports=tuple(sorted({port for _socket, port, _pid in rows})),
         pids=tuple(sorted({pid for _socket, _port, pid in rows} - {0})),
         number=len(rows),
@@ -123,8 +126,9 @@ def _some(items: t.Sequence[t.Any]) -> str:
 
 def detail(found: Connections) -> str:
     """One group for people, as long with ten thousand connections as with four."""
-    what = "%d %s connection%s over %s" % (found.number, " and ".join(found.protocols), "s" if found.number != 1 else "", found.interface)
-    parts = [what, "with %s" % _some(found.peers), "port %s" % _some(found.ports)]
+    kind = "connection%s over" if found.peers else "socket%s bound to an address of"
+    what = "%d %s %s %s" % (found.number, " and ".join(found.protocols), kind % ("s" if found.number != 1 else ""), found.interface)
+    parts = [what, *(["with %s" % _some(found.peers)] if found.peers else []), "port %s" % _some(found.ports)]
     parts += ["pid %s" % _some(found.pids)] if found.pids else []
     parts += ["in the network namespace of pid %s" % found.place] if found.place else []
     return ", ".join(parts)

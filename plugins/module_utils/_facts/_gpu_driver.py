@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 
@@ -23,7 +23,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-_NVRM = re.compile(r"^NVRM version:\s+(?P<words>.*?)\s+(?P<version>[0-9]+(?:\.[0-9]+)+)\b", re.MULTILINE)
+_NVRM = "NVRM version:"
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\b")
 # What comes with the driver's main module. Debian puts another word between, as in nvidia-current-peermem.
 _COMPANIONS = ("_peermem", "_uvm", "_modeset")
 
@@ -46,10 +47,11 @@ class Driver(t.NamedTuple):
 
 def parse_version(text: str) -> tuple[str, str]:
     """/proc/driver/nvidia/version -> version and flavour; two empty texts for anything else."""
-    match = _NVRM.search(text)
-    if not match:
+    line = next((line for line in text.splitlines() if line.startswith(_NVRM)), "")
+    version = next(filter(None, map(_VERSION.match, line[len(_NVRM) :].split())), None)
+    if not version:
         return "", ""
-    return match.group("version"), "open" if "Open Kernel Module" in match.group("words") else "proprietary"
+    return version.group(0), "open" if "Open Kernel Module" in " ".join(line.split()) else "proprietary"
 
 
 def flavour_of(fields: t.Mapping[str, str]) -> tuple[str, str]:
@@ -86,10 +88,8 @@ def source_folder(root: str, version: str) -> str:
 
 
 def _read_cuda(root: str) -> str:
-    try:
-        return str(json.loads(read_text(os.path.join(root, "usr/local/cuda/version.json")) or "{}")["cuda"]["version"])
-    except (ValueError, TypeError, KeyError):
-        return ""
+    cuda = read_table(read_text(os.path.join(root, "usr/local/cuda/version.json"))).get("cuda")
+    return str(cuda.get("version", "")) if isinstance(cuda, dict) else ""
 
 
 def read_driver(run: Runner, *, root: str, release: str, main: str) -> Driver:

@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+
 _HEAD = re.compile(r"""^\s*(menuentry|submenu)\s+(?:'((?:[^']|'\\'')*)'|"((?:[^"\\]|\\.)*)"|(\S+))(.*)$""")
 _ID = re.compile(r"""(?:\$\{?menuentry_id_option\}?|--id)[\s=]+(?:'([^']*)'|"([^"]*)"|(\S+))""")
 _IMAGE = re.compile(r"""^\s*(?:linux(?:16|efi)?|module2?)\s+(?:\([^)\s]*\))?["']?([^\s"']+)""")
@@ -122,7 +124,7 @@ def select(menu: t.Sequence[Entry], path: str) -> Entry | None:
         if not entries:
             return None
         if re.match(r"^[0-9]+\Z", word.strip()):
-            number = int(word) if len(word) < 6 else len(entries)
+            number = decimal(word.strip(), len(entries))
             entry = entries[number] if number < len(entries) else entries[0]
         else:
             entry = next((item for item in entries if word in (item.title, item.id)), entries[0])

@@ -14,7 +14,9 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._grub import release_of
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
+_DIGITS = "0123456789"
 _PIECE = re.compile(r"[0-9]+|[A-Za-z]+|~|\^")
 # systemd counts boots in the name: +TRIES-LEFT-DONE.
 _TRIES = re.compile(r"\+\d+(-\d+)?\Z")
@@ -49,6 +51,12 @@ def parse_entry(name: str, text: str) -> Entry:
     )
 
 
+def _weight(piece: str) -> tuple[bool, int, str]:
+    """A number is newer than letters, and larger without its leading zeros, whatever their length."""
+    digits = piece.lstrip("0")
+    return (True, len(digits), digits) if piece[0] in _DIGITS else (False, 0, piece)
+
+
 def compare(one: str, other: str) -> int:
     """Which of two versions is newer, by the rules of rpm, which both loaders follow in what matters here: -1, 0, 1."""
     left, right = _PIECE.findall(one), _PIECE.findall(other)
@@ -57,13 +65,8 @@ def compare(one: str, other: str) -> int:
             continue
         if "~" in (mine, theirs):
             return -1 if mine == "~" else 1
-        if mine.isdigit() != theirs.isdigit():
-            # A number is newer than letters.
-            return 1 if mine.isdigit() else -1
-        if mine.isdigit() and int(mine) != int(theirs):
-            return 1 if int(mine) > int(theirs) else -1
-        if not mine.isdigit():
-            return 1 if mine > theirs else -1
+        if _weight(mine) != _weight(theirs):
+            return 1 if _weight(mine) > _weight(theirs) else -1
     rest = left[len(right) :] or right[len(left) :]
     if not rest:
         return 0
@@ -96,8 +99,9 @@ def in_systemd_order(entries: t.Iterable[Entry]) -> list[Entry]:
 def grub_choice(entries: t.Iterable[Entry], choice: str) -> Entry | None:
     """What Red Hat's GRUB boots: an entry by its id, title or number, and the newest one for what means none."""
     ordered = in_grub_order(entries)
-    if re.match(r"^[0-9]{1,5}\Z", choice) and int(choice) < len(ordered):
-        return ordered[int(choice)]
+    number = decimal(choice)
+    if number is not None and number < len(ordered):
+        return ordered[number]
     return next((entry for entry in ordered if choice and choice in (entry.id, entry.title)), ordered[0] if ordered else None)
 
 

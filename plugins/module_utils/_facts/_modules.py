@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 
 if t.TYPE_CHECKING:
@@ -72,9 +73,9 @@ def parse_proc_modules(text: str) -> tuple[Module, ...]:
     for line in text.splitlines():
         fields = line.split()
         # A kernel without module unloading prints "-" for the refcount.
-        if len(fields) >= 4 and (fields[2] == "-" or (fields[2].isdigit() and fields[2].isascii() and len(fields[2]) < 10)):
+        if len(fields) >= 4 and (fields[2] == "-" or decimal(fields[2]) is not None):
             users = tuple(sorted(user for user in fields[3].split(",") if user and user != "-"))
-            found.append(Module(fields[0], 0 if fields[2] == "-" else int(fields[2]), users))
+            found.append(Module(fields[0], decimal(fields[2], 0), users))
     return tuple(sorted(found))
 
 

@@ -15,6 +15,7 @@ import os
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
 if t.TYPE_CHECKING:
@@ -57,4 +58,4 @@ def built_on_other(run: Runner, *, root: str, release: str, path: str, symbol: s
         return False
     file = os.path.join(root, "lib/modules", release, path)
     needed = parse_versions(run(["modprobe", "--dump-modversions", file], ok=None, timeout=20).stdout).get(symbol, "")
-    return bool(needed) and int(needed, 16) != int(offered, 16)
+    return hexadecimal(needed) not in (None, hexadecimal(offered))

@@ -13,8 +13,10 @@ import re
 import typing as t
 
 # The kernel escapes tab, newline, blank, number sign and backslash only.
-_ESCAPE = re.compile(r"\\(011|012|040|043|134)")
-_LUSTRE = re.compile(r"(?:^|[:,])\[?([0-9A-Fa-f.:]+)\]?@(o2ib|tcp)")
+_ESCAPED = {"011": "\t", "012": "\n", "040": " ", "043": "#", "134": "\\"}
+_ESCAPE = re.compile(r"\\(%s)" % "|".join(_ESCAPED))
+_NETWORKS = ("o2ib", "tcp")
+_OF_ADDRESS = "0123456789ABCDEFabcdef.:"
 _PORT = re.compile(r"^(\[[^]]*\]|[^:]*):[0-9]+\Z")
 
 
@@ -32,7 +34,7 @@ class Mount(t.NamedTuple):
 
 
 def _plain(field: str) -> str:
-    return _ESCAPE.sub(lambda match: chr(int(match.group(1), 8)), field)
+    return _ESCAPE.sub(lambda match: _ESCAPED[match.group(1)], field)
 
 
 def parse_mounts(text: str) -> tuple[Mount, ...]:
@@ -50,8 +52,9 @@ def parse_hosts(text: str) -> dict[str, str]:
     """/etc/hosts: the first address of each name."""
     found: dict[str, str] = {}
     for line in text.splitlines():
-        for name in line.partition("#")[0].split()[1:]:
-            found.setdefault(name, line.split()[0])
+        fields = line.partition("#")[0].split()
+        for name in fields[1:]:
+            found.setdefault(name, fields[0])
     return found
 
 
@@ -88,7 +91,18 @@ _SERVERS: t.Mapping[str, t.Callable[[Mount], t.List[str]]] = {"ceph": _ceph, "fu
 
 def lustre_servers(mount: Mount) -> list[tuple[str, str]]:
     """Addresses and networks, `o2ib` or `tcp`, in `10.9.0.1@o2ib:10.9.0.2@o2ib:/name`."""
-    return _LUSTRE.findall(mount.source)
+    found = []
+    parts = mount.source.split("@")
+    for before, behind in zip(parts, parts[1:]):
+        network = next((name for name in _NETWORKS if behind.startswith(name)), "")
+        plain = before[:-1] if before.endswith("]") else before
+        head = plain.rstrip(_OF_ADDRESS)
+        address = plain[len(head) :]
+        # What stands before it may end in letters that an address has, too: o2ib:10.9.0.2.
+        address = address.partition(":")[2] if head and head[-1] not in "[," else address
+        if network and address:
+            found.append((address, network))
+    return found
 
 
 def servers(mount: Mount, hosts: t.Mapping[str, str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, INFINIBAND, over_rdma
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import Route, parse_route4, parse_route6
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Sockets, parse_inet, parse_sctp, plain_address
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, process_ids
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -68,7 +68,8 @@ def parse_dev_mcast(text: str) -> frozenset[str]:
 def _sockets(net: str) -> Sockets:
     found = [parse_inet(protocol, attribute(net, name)) for protocol, name in _TABLES]
     connected = [socket for part in found for socket in part.connected]
-    return Sockets((*connected, *parse_sctp(attribute(net, "sctp/assocs"))), frozenset().union(*(part.listening for part in found)))
+    bound = tuple(socket for part in found for socket in part.bound)
+    return Sockets((*connected, *parse_sctp(attribute(net, "sctp/assocs"))), frozenset().union(*(part.listening for part in found)), bound)
 
 
 def _routes(net: str) -> tuple[Route, ...]:
@@ -104,7 +105,7 @@ def _others(root: str) -> list[str]:
     """One process of each other network namespace."""
     seen = {link_name(root, "proc/self/ns/net")}
     found = []
-    for pid in sorted((name for name in entries(root, "proc") if name.isdecimal()), key=int):
+    for pid in process_ids(root):
         namespace = link_name(root, "proc", pid, "ns/net")
         if namespace and namespace not in seen:
             seen.add(namespace)

@@ -17,6 +17,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, number
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link
 
 if t.TYPE_CHECKING:
@@ -79,7 +80,7 @@ def connected_capability(hwaddr: str, mode: str, refused: str = "") -> tuple[boo
     hwaddr = hwaddr.strip().lower()
     if not _HWADDR.match(hwaddr):
         return False, "its hardware address can't be read, which would tell whether the port is capable of it"
-    if int(hwaddr[:2], 16) & _RC_CAPABLE:
+    if hexadecimal(hwaddr[:2], 0) & _RC_CAPABLE:
         return True, "its hardware address starts with %s: the port announces connected mode" % hwaddr[:2]
     return False, "its hardware address starts with %s: the driver uses Enhanced IPoIB, which is datagram only" % hwaddr[:2]
 

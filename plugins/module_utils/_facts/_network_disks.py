@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 UNKNOWN = "%s, whose peer is unknown"
 _MINOR = re.compile(r"(?:\bminor\s+|/dev/drbd)([0-9]{1,7})\b")
 _ADDRESS = re.compile(r"\baddress\s+(?:[a-z0-9]+\s+)?(\[[0-9A-Fa-f:.]+\]|[0-9.]+):[0-9]+")
-_CONNECTED = re.compile(r"^\s*([0-9]{1,7}): cs:(\w+)", re.MULTILINE)
+_CONNECTED = re.compile(r"^[^\S\n]*([0-9]{1,7}): cs:(\w+)", re.MULTILINE)
 _DRBD9 = re.compile(r"^version:\s*(?:[1-9][0-9]|9)\.")
 # Without a connection: `drbd_conn_str` in drivers/block/drbd/drbd_strings.c, and what drbd_seq_show prints for a device that is not set up.
 _ALONE = ("Unconfigured", "StandAlone")
@@ -34,7 +34,7 @@ def parse_drbd(text: str) -> tuple[str, ...]:
 def parse_drbd_configuration(text: str) -> dict[str, tuple[str, ...]]:
     """The addresses of each device, by its number, of all resources."""
     found: dict[str, tuple[str, ...]] = {}
-    for resource in re.split(r"(?m)^\s*resource\s", text)[1:]:
+    for resource in re.split(r"(?m)^[^\S\n]*resource\s", text)[1:]:
         addresses = tuple(dict.fromkeys(address.strip("[]") for address in _ADDRESS.findall(resource)))
         for minor in _MINOR.findall(resource):
             found[minor] = tuple(dict.fromkeys((*found.get(minor, ()), *addresses)))

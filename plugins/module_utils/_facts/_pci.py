@@ -16,6 +16,7 @@ import os
 import re
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 DEVICES = "sys/bus/pci/devices"
 
@@ -102,5 +103,4 @@ def read_acs(root: str, bridges: tuple[str, ...]) -> tuple[str, ...]:
 
 def numa_node(root: str, pci: str) -> int | None:
     """The NUMA node of a function; None where the firmware does not tell, which the kernel writes as -1."""
-    text = attribute(root, DEVICES, pci, "numa_node")
-    return int(text) if text.isdigit() else None
+    return decimal(attribute(root, DEVICES, pci, "numa_node"))

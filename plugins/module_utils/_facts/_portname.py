@@ -17,6 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import guid
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 
 Port = t.Mapping[str, t.Any]
 """A port as the facts have it."""
@@ -61,7 +62,7 @@ def full_address(pci: str) -> str:
 def parse_function(text: t.Any) -> PortName | None:
     """A PCI address, `0000:03:00.0` or `03:00.0`, alone (then the number is 0) or with the number of a port; None for anything else."""
     match = _FUNCTION.match(text.lower()) if isinstance(text, str) else None
-    return None if match is None else PortName(pci=full_address(match.group(1)), number=int(match.group(2) or 0))
+    return None if match is None else PortName(pci=full_address(match.group(1)), number=decimal(match.group(2) or "", 0))
 
 
 def parse(text: t.Any) -> PortName | None:
@@ -69,14 +70,14 @@ def parse(text: t.Any) -> PortName | None:
     if not isinstance(text, str):
         return None
     if _GUID.match(text):
-        return PortName(guid=guid("%016x" % int(text, 16))) if int(text, 16) else None
+        return PortName(guid=guid("%016x" % hexadecimal(text, 0))) if hexadecimal(text) else None
     if guid(text):
         return PortName(guid=guid(text))
     function = parse_function(text)
     if function is not None:
         return function if function.number else None
     match = _DEVICE.match(text)
-    return PortName(device=match.group(1), number=int(match.group(2))) if match is not None else None
+    return PortName(device=match.group(1), number=decimal(match.group(2), 0)) if match is not None else None
 
 
 def form_problems(where: str, value: t.Any) -> list[Problem]:
@@ -129,9 +130,10 @@ def renamed(text: t.Any, ports: t.Sequence[Port]) -> Port | None:
         return next((port for port in ports if _is_meant(match, name.number, port)), None)
     match = _NUMBERED.match(name.device)
     devices = sorted({str(port["pci"]) for port in ports if port.get("pci")})
-    if match is None or int(match.group(1)) >= len(devices):
+    place = decimal(match.group(1), 0) if match is not None else len(devices)
+    if place >= len(devices):
         return None
-    found = PortName(pci=devices[int(match.group(1))], number=name.number)
+    found = PortName(pci=devices[place], number=name.number)
     return next((port for port in ports if found.fits(port) and is_persistent(str(port.get("device")))), None)
 
 
@@ -141,8 +143,8 @@ def _is_meant(match: t.Match[str], number: int, port: Port) -> bool:
         return bool(port.get("port_guid") == "0x" + match["guid"])
     if match["bus"] is None or match["virtual"]:
         return False
-    place = (int(match["domain"] or 0), int(match["bus"]), int(match["slot"]), int(match["function"] or 0))
-    return PortName(pci="%04x:%02x:%02x.%x" % place, number=number).fits(port)
+    place = (decimal(match[part] or "", 0) for part in ("domain", "bus", "slot", "function"))
+    return PortName(pci="%04x:%02x:%02x.%x" % tuple(place), number=number).fits(port)
 
 
 def renaming(text: t.Any, ports: t.Sequence[Port]) -> str:

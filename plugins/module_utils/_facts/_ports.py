@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 
 _NUMBERED = re.compile(r"^\d+: (.+)$")
 _RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec \((\d+X)(?: ([A-Z0-9]+))?\)$")
@@ -75,8 +76,8 @@ def parse_rate(text: str) -> Rate:
     match = _RATE.match(text.strip())
     if match is None:
         return Rate()
-    gbps = float(match.group(1))
-    return Rate(int(gbps) if gbps == int(gbps) else gbps, match.group(2), match.group(3) or "")
+    gbps = real(match.group(1)) or 0.0
+    return Rate(round(gbps) if gbps.is_integer() else gbps, match.group(2), match.group(3) or "")
 
 
 def gid_guid(gid: str) -> str:

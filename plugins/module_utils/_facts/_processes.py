@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, process_ids
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 _DEVICES = "/dev/infiniband/"
 _SOCKET = "socket:["
@@ -56,9 +57,9 @@ def scan_processes(root: str = "/") -> Scan:
     """Every process is looked at once."""
     found: list[Process] = []
     holders: dict[str, Process] = {}
-    for name in sorted((name for name in entries(root, "proc") if name.isdecimal()), key=int):
+    for name in process_ids(root):
         devices, sockets = _open(root, name)
-        process = Process(int(name), attribute(root, "proc", name, "comm"), devices)
+        process = Process(decimal(name, 0), attribute(root, "proc", name, "comm"), devices)
         if devices or process.comm == "opensm":
             found.append(process)
         for inode in sockets:

@@ -13,6 +13,7 @@ import sys
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 
 _UP = 0x0001
 _REJECT = 0x0200
@@ -51,7 +52,7 @@ def parse_route4(text: str, byteorder: str = sys.byteorder) -> tuple[Route, ...]
 
     def parse(fields: list[str]) -> tuple[Route, int]:
         network = ipaddress.IPv4Network("%s/%s" % (address(fields[1]), address(fields[7])), strict=False)
-        return Route(network, fields[0], int(fields[6])), int(fields[3], 16)
+        return Route(network, fields[0], decimal(fields[6], 0)), hexadecimal(fields[3], 0)
 
     return _usable(text, parse)
 
@@ -60,8 +61,8 @@ def parse_route6(text: str) -> tuple[Route, ...]:
     """/proc/net/ipv6_route."""
 
     def parse(fields: list[str]) -> tuple[Route, int]:
-        network = ipaddress.IPv6Network((int(fields[0], 16), int(fields[1], 16)), strict=False)
-        return Route(network, fields[9], int(fields[5], 16)), int(fields[8], 16)
+        network = ipaddress.IPv6Network((bytes.fromhex(fields[0]), hexadecimal(fields[1], 0)), strict=False)
+        return Route(network, fields[9], hexadecimal(fields[5], 0)), hexadecimal(fields[8], 0)
 
     return _usable(text, parse)
 

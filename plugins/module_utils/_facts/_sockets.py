@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The connected sockets of one network namespace, as the kernel lists them in procfs. Pure.
+"""The sockets of one network namespace that depend on its interfaces, as the kernel lists them in procfs. Pure.
 
 /proc/net/tcp, tcp6: `get_tcp4_sock` in net/ipv4/tcp_ipv4.c, `get_tcp6_sock` in net/ipv6/tcp_ipv6.c.
 /proc/net/udp, udp6: `udp4_format_sock` in net/ipv4/udp.c, `__ip6_dgram_sock_seq_show` in net/ipv6/datagram.c.
@@ -19,6 +19,8 @@ import ipaddress
 import sys
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+
 # include/net/tcp_states.h. A connection that the peer has closed may still be read from, one that is being closed may have data under way.
 _ESTABLISHED = "01"
 _TCP = (_ESTABLISHED, "04", "08")
@@ -27,7 +29,10 @@ _TCP_LISTEN = "0A"
 _UDP_CLOSE = "07"
 # `enum sctp_state` in include/net/sctp/constants.h: established, and the four of a shutdown, in which data is still delivered.
 _SCTP = ("3", "4", "5", "6", "7")
+_HIGHEST_PORT = 65535
 _FIELDS = 10
+# Clients of DHCP and DHCPv6, and NTP: these bind to each address of the node by themselves, and follow the interfaces.
+_FOLLOWING = (68, 123, 546)
 
 
 class Socket(t.NamedTuple):
@@ -39,6 +44,7 @@ class Socket(t.NamedTuple):
     """Its addresses. Only SCTP has several."""
     local_port: int
     remote: tuple[str, ...]
+    """Empty where it is bound and has no peer."""
     remote_port: int
     inode: str = ""
     """By which a process is found that has it open. The kernel's own are open in none."""
@@ -50,6 +56,8 @@ class Sockets(t.NamedTuple):
     connected: tuple[Socket, ...] = ()
     listening: frozenset[tuple[str, int]] = frozenset()
     """Protocols and ports with a listening socket."""
+    bound: tuple[Socket, ...] = ()
+    """UDP sockets without a peer that are bound to an address: their programs take part in any exchange with it."""
 
 
 def plain_address(text: str) -> str:
@@ -72,13 +80,19 @@ def _address(word: str, byteorder: str) -> str:
 
 def _end(field: str, byteorder: str) -> tuple[str, int]:
     address, _colon, port = field.partition(":")
-    return _address(address, byteorder), int(port, 16)
+    return _address(address, byteorder), hexadecimal(port, 0)
+
+
+def _is_of_interface(address: str) -> bool:
+    found = ipaddress.ip_address(address)
+    return not (found.is_unspecified or found.is_loopback or found.is_multicast)
 
 
 def parse_inet(protocol: str, text: str, byteorder: str = sys.byteorder) -> Sockets:
     """/proc/net/tcp, tcp6, udp or udp6; `protocol` is `tcp` or `udp`."""
     connected: list[Socket] = []
     listening: set[tuple[str, int]] = set()
+    bound: list[Socket] = []
     states, waiting = (_TCP, _TCP_LISTEN) if protocol == "tcp" else ((_ESTABLISHED,), _UDP_CLOSE)
     for line in text.splitlines():
         fields = line.split()
@@ -90,9 +104,11 @@ def parse_inet(protocol: str, text: str, byteorder: str = sys.byteorder) -> Sock
             continue
         if fields[3] == waiting:
             listening.add((protocol, port))
+            if protocol == "udp" and port not in _FOLLOWING and _is_of_interface(local):
+                bound.append(Socket(protocol, (local,), port, (), 0, fields[9]))
         else:
             connected.append(Socket(protocol, (local,), port, (remote,), remote_port, fields[9]))
-    return Sockets(tuple(connected), frozenset(listening))
+    return Sockets(tuple(connected), frozenset(listening), tuple(bound))
 
 
 def _addresses(words: t.Iterable[str]) -> tuple[str, ...]:
@@ -113,9 +129,10 @@ def parse_sctp(text: str) -> tuple[Socket, ...]:
     for line in text.splitlines():
         left, arrow, right = line.partition("<->")
         fields = left.split()
-        if not arrow or len(fields) < 14 or fields[4] not in _SCTP or not (fields[11].isdecimal() and fields[12].isdecimal()):
+        if not arrow or len(fields) < 14 or fields[4] not in _SCTP:
             continue
         ends = _addresses(fields[13:]), _addresses(right.split())
-        if all(ends) and max(len(fields[11]), len(fields[12])) <= 5:
-            found.append(Socket("sctp", ends[0], int(fields[11]), ends[1], int(fields[12]), fields[10]))
+        local, remote = decimal(fields[11]), decimal(fields[12])
+        if all(ends) and local is not None and remote is not None and max(local, remote) <= _HIGHEST_PORT:
+            found.append(Socket("sctp", ends[0], local, ends[1], remote, fields[10]))
     return tuple(found)

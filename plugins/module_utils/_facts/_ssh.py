@@ -14,6 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, over_rdma
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import route_device
 
 if t.TYPE_CHECKING:
@@ -56,8 +57,8 @@ def parent_pid(status: str) -> int:
     """PPid of /proc/PID/status; 0 where there is none."""
     for line in status.splitlines():
         key, _colon, value = line.partition(":")
-        if key == "PPid" and value.strip().isdigit():
-            return int(value.strip())
+        if key == "PPid":
+            return decimal(value.strip(), 0)
     return 0
 
 

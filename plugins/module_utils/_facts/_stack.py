@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import typing as t
@@ -18,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ofed_info
 
@@ -95,16 +95,12 @@ def _upstream(version: str) -> str:
 
 def _release(version: str) -> tuple[int, ...]:
     match = _RELEASE.match(version)
-    return (int(match.group(1)), int(match.group(2))) if match else ()
+    return (decimal(match.group(1), 0), decimal(match.group(2), 0)) if match else ()
 
 
 def parse_record(text: str) -> dict[str, t.Any]:
     """The selection of the last run that succeeded; empty where there was none."""
-    try:
-        found = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+    return read_table(text)
 
 
 def read_selection(root: str = "/") -> dict[str, t.Any]:

@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 import re
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer
+
 PCI_ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 
@@ -35,6 +37,11 @@ def entries(*parts: str) -> list[str]:
         return []
 
 
+def process_ids(root: str) -> list[str]:
+    """The names of the folders of processes, lowest first."""
+    return sorted((name for name in entries(root, "proc") if decimal(name) is not None), key=lambda name: decimal(name, 0))
+
+
 def link_name(*parts: str) -> str:
     """The last part of what a symbolic link points to: `driver` -> `mlx5_core`. "" where there is no link."""
     try:
@@ -45,10 +52,7 @@ def link_name(*parts: str) -> str:
 
 def number(text: str) -> int | None:
     """`12` and `0xc` alike; None for anything else."""
-    try:
-        return int(text, 16 if text.lower().startswith("0x") else 10)
-    except ValueError:
-        return None
+    return integer(text)
 
 
 def guid(text: str) -> str:

@@ -28,7 +28,9 @@ if t.TYPE_CHECKING:
 _SITES_OWN = "etc/rdma-ofed/certificates"
 _CERTIFICATES = (_SITES_OWN + "/*.der", "var/lib/dkms/*.pub", "var/lib/dkms/*.der", "var/lib/shim-signed/mok/*.der", "etc/dkms/*.der", "etc/dkms/*.pub")
 # proc_keys_show in security/keys/proc.c cuts the type to nine characters.
-_KEY = re.compile(r"^\S+ (?P<flags>\S+) .* asymmetri (?P<name>.*): (?P<id>[0-9a-f]+): \S+ [^:]*\Z")
+_TYPE = " asymmetri "
+_FLAGS = re.compile(r"\S+ (?P<flags>\S+) ")
+_DESCRIPTION = re.compile(r"(?P<name>.*): (?P<id>[0-9a-f]+): \S+ [^:]*\Z")
 # Revoked, dead, invalidated; and Q for those that a user has added, which are in no keyring of the kernel.
 _UNUSABLE = frozenset("RDiQ")
 
@@ -61,8 +63,13 @@ class Untrusted(t.NamedTuple):
 
 def parse_keys(text: str) -> tuple[Key, ...]:
     """/proc/keys: the certificates in the kernel's own keyrings, `NAME: ID: X509.rsa SHORT []` (asymmetric_key_describe in crypto/asymmetric_keys)."""
-    found = [match for match in map(_KEY.match, text.splitlines()) if match and not _UNUSABLE & set(match.group("flags"))]
-    return tuple(Key(match.group("name"), match.group("id").lstrip("0")) for match in found)
+    found = []
+    for line in text.splitlines():
+        head, _type, description = line.rpartition(_TYPE)
+        flags, match = _FLAGS.match(head), _DESCRIPTION.match(description)
+        if flags and match and not _UNUSABLE & set(flags.group("flags")):
+            found.append(Key(match.group("name"), match.group("id").lstrip("0")))
+    return tuple(found)
 
 
 def is_enforced(sig_enforce: str, lockdown: str, secure_boot: bool) -> bool:

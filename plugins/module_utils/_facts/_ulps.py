@@ -12,6 +12,7 @@ import json
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
 RECORD = "var/lib/rdma.ofed/ulps.json"
@@ -34,13 +35,17 @@ class Record(t.NamedTuple):
     protocols: t.Mapping[str, Kept] = {}
 
 
+def _kept(row: t.Mapping[str, t.Any]) -> Kept:
+    return Kept(tuple(map(str, row["units"])), {str(key): str(value) for key, value in row["conf"].items()})
+
+
 def parse_record(text: str) -> Record:
     """The file's content; an empty record for anything that is not of its form."""
     try:
-        found = json.loads(text or "{}")
-        rows = {name: Kept(tuple(row["units"]), dict(row["conf"])) for name, row in found.get("protocols", {}).items()}
+        found = read_table(text)
+        rows = {name: _kept(row) for name, row in found.get("protocols", {}).items()}
         return Record(str(found.get("source", "")), rows)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (TypeError, KeyError, AttributeError):
         return Record()
 
 

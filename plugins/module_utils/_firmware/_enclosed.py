@@ -18,5 +18,5 @@ def need_host(parameters: t.Mapping[str, t.Any], root: str) -> None:
     """Refuse to change cards from a container or chroot, unless the option `allow_container` is set."""
     kind = read_machine(root).kind
     if kind in ("container", "chroot") and not parameters["allow_container"]:
-        way_out = "run it there (allow_container: true, of the role hca_firmware_allow_container: true, overrides this)"
+        way_out = "run it there (allow_container: true, of the roles rdma_allow_container: true, overrides this)"
         raise Refused("this is a %s: its adapters belong to the host, which may be using them; %s" % (kind, way_out))

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
 if t.TYPE_CHECKING:
@@ -52,9 +53,9 @@ def rank(speed: str) -> tuple[int, float] | None:
     """Where a speed stands among those of its kind: `EDR` and `IB-EDR`, or `100G_4X` and `100GbE`; None for others."""
     name = speed[3:] if speed.startswith("IB-") else speed
     if name in _GENERATIONS:
-        return 0, float(_GENERATIONS.index(name))
+        return 0, _GENERATIONS.index(name)
     match = _ETHERNET.match(name)
-    return (1, float(match.group(1))) if match else None
+    return (1, real(match.group(1)) or 0.0) if match else None
 
 
 def fastest(speeds: t.Iterable[str], kind: int) -> str:

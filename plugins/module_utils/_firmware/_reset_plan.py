@@ -137,7 +137,7 @@ def _lasting(card: Card, host: Host, wanted: Wanted, *, level: int) -> tuple[str
     """Why a reset that is possible is refused, users aside. A live patch leaves driver and links up, so it disturbs none of them."""
     found = []
     if host.enclosed and not wanted.allow_container:
-        way_out = "allow_container: true, of the role hca_firmware_allow_container, overrides this"
+        way_out = "allow_container: true, of the roles rdma_allow_container: true, overrides this"
         found.append("this is a %s, and the card belongs to all that run on this kernel (%s)" % (host.enclosed, way_out))
     if host.missing:
         found.append("%s not installed, without which the tool stops half-way" % (" and ".join(host.missing) + (" is" if len(host.missing) == 1 else " are")))

@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+
 _NAMED = re.compile(r"^(?P<text>[^\s()]+)\((?P<number>[0-9]{1,20})\)\Z")
 _ARRAY = re.compile(r"^Array\[([0-9]{1,6})\.\.([0-9]{1,6})\]\Z")
 _DECIMAL = re.compile(r"^[0-9]{1,20}\Z")
@@ -36,7 +38,7 @@ def elements_of(key: str) -> list[str]:
     if match is None:
         return []
     name, first, last = match.group("name", "first", "last")
-    return [name] if first is None else ["%s[%d]" % (name, index) for index in range(int(first), int(last or first) + 1)]
+    return [name] if first is None else ["%s[%d]" % (name, index) for index in range(decimal(first, 0), decimal(last or first, 0) + 1)]
 
 
 def base_name(element: str) -> str:
@@ -47,7 +49,7 @@ def base_name(element: str) -> str:
 def bounds(shown: str) -> tuple[int, int] | None:
     """The indices of `Array[0..7]`; None for a value that is no array."""
     match = _ARRAY.match(shown)
-    return (int(match.group(1)), int(match.group(2))) if match else None
+    return (decimal(match.group(1), 0), decimal(match.group(2), 0)) if match else None
 
 
 def readable(shown: str) -> bool:
@@ -58,10 +60,10 @@ def number_of(text: str) -> int | None:
     """The number in `2`, `0x2`, `ETH(2)` or `0x2(2)`; None where there is none."""
     match = _NAMED.match(text)
     if match:
-        return int(match.group("number"))
+        return decimal(match.group("number"))
     if _DECIMAL.match(text):
-        return int(text)
-    return int(text, 16) if _HEX_NUMBER.match(text) else None
+        return decimal(text)
+    return hexadecimal(text) if _HEX_NUMBER.match(text) else None
 
 
 def name_of(text: str) -> str:

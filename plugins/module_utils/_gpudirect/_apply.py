@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legac
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import assume
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
@@ -108,8 +109,7 @@ def _method(parameters: t.Mapping[str, t.Any], found: Found) -> Method:
 
 def _need_host(found: Found, method: Method, allow_container: bool) -> None:
     if found.enclosed and not allow_container:
-        words = "this is a %s: the modules belong to the kernel of its host; run the role there (gpudirect_allow_container: true overrides this)"
-        raise Unsupported(words % found.enclosed)
+        raise Unsupported(words_of_enclosure(found.enclosed))
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: a unit of it loads the modules at boot, after openibd")
     unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)

@@ -11,15 +11,14 @@ perftest names its options for GPUs in `--help` only where it was built with CUD
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, obstacles
 
 _DISTANCES = ("PIX", "PXB", "PHB", "NODE", "SYS")
-_ROW = re.compile(r"^\s*(\d+)\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)(?:\s+\d+\.\d+)?\s*$", re.MULTILINE)
 _BUILD = "take the package of MLNX_OFED or DOCA-OFED that has it, or build perftest with CUDA (configure CUDA_H_PATH=...)"
 
 
@@ -102,8 +101,10 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, d
 
 def bandwidth(output: str) -> float | None:
     """The average in Gb/s that ib_write_bw says with `--report_gbits`; None where it says none."""
-    rows = _ROW.findall(output)
-    return float(rows[-1][3]) if rows else None
+    # Bytes, iterations, peak, average, and the rate of messages where it is asked to tell.
+    rows = [line.split() for line in output.splitlines()]
+    averages = [real(row[3]) for row in rows if len(row) in (4, 5) and decimal(row[0]) is not None and decimal(row[1]) is not None]
+    return next((average for average in reversed(averages) if average is not None), None)
 
 
 def table(rows: t.Sequence[tuple[str, Endpoint]], gbps: float, size: int) -> list[str]:

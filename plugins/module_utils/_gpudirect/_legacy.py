@@ -16,6 +16,7 @@ import json
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 
@@ -60,9 +61,9 @@ class Stamp(t.NamedTuple):
 def parse_stamp(text: str) -> Stamp:
     """The file's content; what is not of its form counts as nothing."""
     try:
-        found = json.loads(text or "{}")
+        found = read_table(text)
         return Stamp(str(found["source"]), str(found["kernel"]), str(found["ofed"]), str(found.get("driver", "")))
-    except (ValueError, TypeError, KeyError):
+    except KeyError:
         return Stamp()
 
 

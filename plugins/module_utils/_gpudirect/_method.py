@@ -17,6 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 
@@ -66,8 +67,7 @@ class Method(t.NamedTuple):
 
 def branch_of(version: str) -> int:
     """`535.104.05` -> 535; 0 where it is unknown."""
-    head = version.partition(".")[0]
-    return int(head) if head.isdigit() else 0
+    return decimal(version.partition(".")[0], 0)
 
 
 def _no_driver(method: str, found: Found) -> list[Obstacle]:

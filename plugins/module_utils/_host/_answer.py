@@ -49,7 +49,8 @@ def answer(
             require_root()
         result = work(module, runner(module))
     except RdmaError as exc:
-        module.fail_json(msg=exc.msg, **exc.details)
+        refused = {"refused": True} if isinstance(exc, Refused) else {}
+        module.fail_json(msg=exc.msg, **refused, **exc.details)
     except Exception as exc:
         module.fail_json(msg=_BUG % (type(exc).__name__, exc, _place(exc)), exception=traceback.format_exc())
     module.exit_json(**{"changed": False, **result})

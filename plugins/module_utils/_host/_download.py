@@ -103,16 +103,21 @@ def _size(path: str) -> int:
 
 def _total(response: t.Any, offset: int) -> int:
     """The size of the whole file; 0 if unknown. A server without support for ranges sends the file from its beginning."""
-    length = int(response.headers.get("Content-Length") or 0)
+    length = _number(response.headers.get("Content-Length"))
     return offset + length if length else 0
+
+
+def _number(text: str | None) -> int:
+    """A number of bytes in a header; 0 for anything else."""
+    return int(text or 0) if re.match(r"[0-9]{0,18}\Z", text or "") else 0
 
 
 def _begins(response: t.Any) -> int:
     """The offset of the first byte in the answer."""
     if response.status != 206:
         return 0
-    match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range") or "")
-    return int(match.group(1)) if match else 0
+    match = re.match(r"bytes ([0-9]+)-", response.headers.get("Content-Range") or "")
+    return _number(match.group(1)) if match else 0
 
 
 def _check_room(path: str, missing: int) -> None:

@@ -79,6 +79,17 @@ def images_with(run: Runner, builder: Builder, *, images: t.Iterable[Image], mod
     return tuple(image for image in images if holds(run([builder.lister, image.path], timeout=LIST_TIMEOUT).stdout, modules))
 
 
+def build_argv(builder: Builder, image: Image) -> tuple[str, ...]:
+    """The process that rebuilds an image."""
+    return tuple(part.format(release=image.release, path=image.path) for part in builder.build)
+
+
+def kernels(root: str = "/") -> list[str]:
+    """The releases that have modules on the disk."""
+    base = os.path.join(root, "lib/modules")
+    return sorted(os.listdir(base)) if os.path.isdir(base) else []
+
+
 def rebuild(run: Runner, builder: Builder, image: Image) -> None:
     """Rebuild the image from the configuration that is on disk now."""
-    run([part.format(release=image.release, path=image.path) for part in builder.build], timeout=BUILD_TIMEOUT)
+    run(build_argv(builder, image), timeout=BUILD_TIMEOUT)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import inspect
-import json
+import math
 import os
 import re
 import sys
@@ -20,6 +20,7 @@ import typing as t
 import uuid
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job_runner as runner
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
@@ -37,6 +38,13 @@ ENVIRONMENT: t.Mapping[str, str] = {
     "TERM": "dumb",
 }
 SCRIPTS = "{job}/"
+# What of the two files is read back.
+_JOB: t.Mapping[str, tuple[type, ...]] = {"id": (str,), "steps": (list,), "memo": (dict,)}
+_STATE: t.Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("id", "stage", "failed"), (str,)),
+    **dict.fromkeys(("step", "rc"), (int,)),
+    **dict.fromkeys(("started", "finished"), (int, float)),
+}
 _LOOK_EVERY = 0.5
 _START_PATIENCE = 20.0
 _TAIL_BYTES = 20000
@@ -93,14 +101,14 @@ class State(t.NamedTuple):
             "detail": self.detail,
             "step": self.step,
             "steps": self.steps,
-            "elapsed": int(self.elapsed),
+            "elapsed": math.floor(self.elapsed),
             "log": self.log,
         }
 
 
 def clock(seconds: float) -> str:
     """`2:10`, `1:02:10`."""
-    minutes, rest = divmod(int(max(seconds, 0)), 60)
+    minutes, rest = divmod(math.floor(max(seconds, 0)), 60)
     hours, minutes = divmod(minutes, 60)
     return "%d:%02d:%02d" % (hours, minutes, rest) if hours else "%d:%02d" % (minutes, rest)
 
@@ -125,12 +133,12 @@ def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any],
 
 
 def _content(path: str) -> dict[str, t.Any]:
-    try:
-        found = json.loads(read_text(path) or "{}")
-    except ValueError:
-        # Damaged by a power cut during the first write, or by an editor.
-        return {}
-    return found if isinstance(found, dict) else {}
+    # A power cut during the first write, or an editor, may have damaged it.
+    return read_table(read_text(path))
+
+
+def _has_form(content: t.Mapping[str, t.Any], form: t.Mapping[str, tuple[type, ...]]) -> bool:
+    return all(isinstance(content.get(key), types) and not isinstance(content.get(key), bool) for key, types in form.items())
 
 
 def _locked(directory: str) -> bool:
@@ -145,16 +153,16 @@ def _locked(directory: str) -> bool:
 
 
 def state_of(job: t.Mapping[str, t.Any], state: t.Mapping[str, t.Any], *, running: bool, log: str, now: float) -> State | None:
-    """The state that the two files describe; None if there never was a job. Pure."""
-    if "id" not in job:
+    """The state that the two files describe; None if there never was a job, or its record is damaged. Pure."""
+    if not _has_form(job, _JOB):
         return None
-    if state.get("id") != job["id"]:
+    if not _has_form(state, _STATE) or state["id"] != job["id"]:
         # Recorded, and not started yet or never.
-        return State(str(job["id"]), running, "", 0, len(job["steps"]), 0, False, 0, "", log, job["memo"])
+        return State(job["id"], running, "", 0, len(job["steps"]), 0, False, 0, "", log, job["memo"])
     finished = bool(state["finished"])
     elapsed = (state["finished"] or now) - state["started"]
     running = running and not finished
-    return State(str(job["id"]), running, state["stage"], state["step"], len(job["steps"]), elapsed, finished, state["rc"], state["failed"], log, job["memo"])
+    return State(job["id"], running, state["stage"], state["step"], len(job["steps"]), elapsed, finished, state["rc"], state["failed"], log, job["memo"])
 
 
 def read_job(name: str, root: str = "/") -> State | None:

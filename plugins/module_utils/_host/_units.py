@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -50,7 +52,7 @@ def parse_show(stdout: str) -> dict[str, Unit]:
             sub=fields.get("SubState", "dead"),
             enabled=fields.get("UnitFileState", ""),
             path=fields.get("FragmentPath", ""),
-            main_pid=int(fields.get("MainPID") or 0),
+            main_pid=decimal(fields.get("MainPID", ""), 0),
         )
     return units
 

@@ -165,7 +165,9 @@ class Applier:
             found = self.look()
         if not driver.kernel_first:
             return found
-        if self._leave(todo, found) or (not driver.makes_bonds and self._children(todo, found)):
+        left = self._leave(todo, found)
+        came = not driver.makes_bonds and self._children(todo, found)
+        if left or came:
             found = self.look()
         # Ports before bonds: a bond can have the MTU that all of its ports can have.
         for interface in todo.live:

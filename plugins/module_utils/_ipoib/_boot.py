@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, is_name
 
 UNIT = "rdma-ofed-ipoib-mode.service"
 UNIT_PATH = "/etc/systemd/system/" + UNIT
@@ -115,4 +116,4 @@ def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
 def recorded_mtus(files: t.Mapping[str, str]) -> dict[str, int]:
     """The interfaces of our unit with their MTUs."""
     line = re.search(r"^ExecStart=%s (.*)$" % re.escape(SCRIPT_PATH), files.get(UNIT_PATH, ""), re.MULTILINE)
-    return {name: int(mtu) for name, mtu in re.findall(r"(\S+)=(\d+)", line.group(1))} if line else {}
+    return {name: decimal(mtu, 0) for name, _sign, mtu in (word.partition("=") for word in line.group(1).split()) if is_name(name)} if line else {}

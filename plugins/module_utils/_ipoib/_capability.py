@@ -8,35 +8,11 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import KERNEL_MTU, MTU_MAX, Interface
-
-# Drivers that have the classic IPoIB data path. mlx5 uses enhanced IPoIB, which is datagram only.
-CAPABLE_DRIVERS = ("mlx4_core", "mlx4_ib", "ib_qib", "qib", "ib_mthca")
-
-# Connect-IB is driven by mlx5_core, but its firmware has no enhanced IPoIB.
-CONNECT_IB = ("MT4113",)
-
-
-class Capability(t.NamedTuple):
-    """Whether a port can do connected mode, and how that is known."""
-
-    capable: bool
-    reason: str
-
-
-def by_driver(driver: str, hca_type: str) -> Capability:
-    """The capability on a port whose netdev is not there yet."""
-    if hca_type in CONNECT_IB:
-        return Capability(True, "Connect-IB (%s) does connected mode" % hca_type)
-    if driver in CAPABLE_DRIVERS:
-        return Capability(True, "the driver %s does connected mode" % driver)
-    if driver.startswith("mlx5"):
-        return Capability(False, "the driver %s uses enhanced IPoIB, which is datagram only" % driver)
-    return Capability(False, "the driver %s is not known to do connected mode" % (driver or "of this port"))
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 
 def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
@@ -53,14 +29,14 @@ def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
     ports = infiniband_ports(facts)
     stack = facts.get("stack") or {}
     refused = connected_refused(Stack(str(stack.get("kind") or ""), ofed_version=str(stack.get("ofed_version") or "")))
-    if refused or not ports:
-        return Capability(False, refused or "the node has no InfiniBand port")
+    if not ports:
+        return Capability(False, "the node has no InfiniBand port")
     hcas = {hca.get("name"): hca for hca in facts.get("hcas") or ()}
     cards = [hcas.get(port.get("device"), {}) for port in ports]
-    capabilities = [by_driver(str(hca.get("driver") or ""), str(hca.get("type") or "")) for hca in cards]
-    numbered = re.match(r"^ib(\d+)$", name)
-    if numbered and int(numbered.group(1)) < len(capabilities):
-        return capabilities[int(numbered.group(1))]
+    capabilities = [of_driver(str(hca.get("driver") or ""), str(hca.get("type") or ""), refused) for hca in cards]
+    position = decimal(name[2:]) if name.startswith("ib") else None
+    if position is not None and position < len(capabilities):
+        return capabilities[position]
     return next((capability for capability in capabilities if not capability.capable), capabilities[0])
 
 
@@ -72,31 +48,3 @@ def capability_of(name: str, parent: str, facts: t.Mapping[str, t.Any]) -> Capab
         if candidate and netdev is not None:
             return Capability(bool(netdev.get("connected_capable")), str(netdev.get("connected_reason") or ""))
     return predict(parent or name, facts)
-
-
-def settled(declared: t.Sequence[Interface], facts: t.Mapping[str, t.Any]) -> tuple[Interface, ...]:
-    """The declared interfaces with their open choices made: `auto` is connected where the port can; a connected interface gets the largest MTU.
-
-    `auto` of a bond is connected where each of its ports can. A bond always gets an MTU, which is that of its ports too: the kernel
-    would make it with Ethernet's 1500 and force that on them.
-    """
-    by_name = {item.name: item for item in declared}
-    ports = {item.name: tuple(by_name[port] for port in item.bond.ports) for item in declared if item.bond is not None}
-    return tuple(_settled(item, _of_ports(ports.get(item.name) or ports.get(item.master) or (item,), facts)) for item in declared)
-
-
-def _of_ports(ports: t.Sequence[Interface], facts: t.Mapping[str, t.Any]) -> Capability:
-    """Of all ports together: what one can't do, the others must not."""
-    capabilities = [(port.name, capability_of(port.name, port.parent, facts)) for port in ports]
-    name, capability = next(((name, capability) for name, capability in capabilities if not capability.capable), capabilities[0])
-    return capability if len(ports) == 1 else Capability(capability.capable, "%s: %s" % (name, capability.reason))
-
-
-def _settled(item: Interface, capability: Capability) -> Interface:
-    if item.mode == "auto":
-        mode, reason = ("connected" if capability.capable else "datagram"), "auto: " + capability.reason
-    else:
-        mode, reason = item.mode, "declared"
-    bonded = item.bond is not None or bool(item.master)
-    mtu = MTU_MAX["connected"] if mode == "connected" else (KERNEL_MTU if bonded else 0)
-    return item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or mtu)

@@ -10,14 +10,22 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unborn
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import choose
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, child_name, interfaces_of, is_guid, is_name, parse_pkey
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import (
+    Interface,
+    Wanted,
+    child_name,
+    interfaces_of,
+    is_guid,
+    is_name,
+    parse_pkey,
+    settled,
+)
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -70,7 +78,7 @@ def wanted_of(options: Options, found: Found) -> Wanted:
     declared = [item for item in entries if item.present]
     everything = options.state == "absent" or options.allow_removal
     dismissed = None if everything else frozenset(item.name for item in entries if not item.present)
-    interfaces = settled(declared, facts)
+    interfaces = settled(declared)
     # Removing needs no back-end, and must work where the one that was used is gone.
     backend = choose(options.backend, found.backends).name if interfaces else ""
     return Wanted(interfaces, backend, resolution.namings, rollback=options.rollback_timeout > 0, dismissed=dismissed)

@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import parse_function
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_bond import bond_problems, listed, route_problems, unknown_keys
@@ -71,7 +72,7 @@ def _address_fault(address: t.Any) -> str | None:
     if "/" not in address:
         return "the prefix length is missing"
     # Netmasks behind the slash would be understood by the library and by nothing else here.
-    if not address.split("/", 1)[1].isdigit():
+    if decimal(address.split("/", 1)[1]) is None:
         return "behind the slash stands the number of network bits"
     try:
         interface = ipaddress.ip_interface(address)

@@ -12,6 +12,7 @@ import ipaddress
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 
 BOND_FORM = "a mapping with ports, for example {ports: [ib0, ib1], primary: ib0}"
@@ -96,7 +97,7 @@ def _route_problems(path: str, route: t.Any, addresses: t.Any) -> list[Problem]:
 
 def _network(to: t.Any) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     """Raises ValueError, with the reason where that is not plain."""
-    if not isinstance(to, str) or ("/" in to and not to.split("/", 1)[1].isdigit()):
+    if not isinstance(to, str) or ("/" in to and decimal(to.split("/", 1)[1]) is None):
         raise ValueError
     return ipaddress.ip_network(to)
 

@@ -12,7 +12,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ipv6, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of, infiniband_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import is_ipv6, mtu_range
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import is_ipv6
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry
 
 # Kinds of netdev (see rdma_facts) that this module configures.
@@ -94,13 +94,7 @@ def _missing_fault(count: int, existing: t.Sequence[str], *, loaded: bool, ports
 
 
 def _mode_problems(path: str, wanted: _wanted.Interface, facts: t.Mapping[str, t.Any]) -> list[Problem]:
-    if wanted.mode == "datagram":
+    if wanted.mode != "connected":
         return []
     capability = capability_of(wanted.name, wanted.parent, facts)
-    if capability.capable:
-        return []
-    if wanted.mode == "connected":
-        return [Problem(path + ".mode", "connected", "datagram or auto on this port", capability.reason)]
-    if wanted.mtu > _wanted.MTU_MAX["datagram"]:
-        return [Problem(path + ".mtu", wanted.mtu, mtu_range("datagram"), "mode auto means datagram on this port: " + capability.reason)]
-    return []
+    return [] if capability.capable else [Problem(path + ".mode", "connected", "datagram on this port", capability.reason)]

@@ -14,8 +14,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import Hca
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import BOND_MIIMON, BOND_MODE, BOND_POLICY, KERNEL_MODE, KERNEL_MTU, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import (
+    BOND_MIIMON,
+    BOND_MODE,
+    BOND_POLICY,
+    KERNEL_MODE,
+    KERNEL_MTU,
+    Route,
+    is_address,
+    is_name,
+)
 
 # A netdev that ib_ipoib, or the bonding driver, has not made yet.
 UNBORN = Netdev("", "ipoib", mode=KERNEL_MODE, mtu=KERNEL_MTU)
@@ -37,6 +47,17 @@ class Record(t.NamedTuple):
     name: str
     addresses: tuple[str, ...] = ()
     mtu: int = 0
+
+
+def records_of(rows: t.Iterable[tuple[str, t.Iterable[str], str]]) -> dict[str, Record]:
+    """Records from the names, addresses and MTUs that files of ours have. An editor may have been there: what is none of these is left out."""
+    found = {}
+    for name, addresses, mtu in rows:
+        if is_name(name):
+            # A gateway may follow.
+            plain = (address.partition(",")[0].strip() for address in addresses)
+            found[name] = Record(name, tuple(address for address in plain if is_address(address)), decimal(mtu, 0))
+    return found
 
 
 class Claim(t.NamedTuple):

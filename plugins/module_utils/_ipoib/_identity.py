@@ -15,6 +15,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import hwaddr_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_pkey, same_partition
 
@@ -50,8 +51,7 @@ class Identity(t.NamedTuple):
 
     def is_child(self, pkey: str) -> bool:
         """Whether it is the child for a P_Key as files of others have it, in decimal or in hexadecimal digits."""
-        numbers = [int(pkey, base) for base, form in ((10, r"\d+"), (16, r"(0[xX])?[0-9a-fA-F]+")) if re.fullmatch(form, pkey)]
-        return any(same_partition(number, self.pkey) for number in numbers if self.pkey and number)
+        return any(same_partition(number, self.pkey) for number in (decimal(pkey), hexadecimal(pkey)) if self.pkey and number)
 
 
 def coming(found: Found) -> dict[str, str]:
@@ -68,7 +68,7 @@ def identify(name: str, found: Found, guids: t.Mapping[str, str] | None = None) 
         return Identity(name, netdev.port_guid, (parse_pkey(netdev.pkey) or 0) if netdev.parent else 0)
     match = _CHILD.match(name)
     if match is not None:
-        return Identity(name, identify(match.group("parent"), found, guids).guid, int(match.group("pkey"), 16))
+        return Identity(name, identify(match.group("parent"), found, guids).guid, hexadecimal(match.group("pkey"), 0))
     # An interface that is there has its port: the kernel's next name is for another one.
     taken = {netdev.port_guid for netdev in found.netdevs.values() if netdev.kind == "ipoib"}
     guid = (guids or {}).get(name) or coming(found).get(name, "")

@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import entry_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import entry_problems, mtu_range
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_node import node_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry, bond_problems, duplicates, family_problems, together
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
@@ -44,9 +44,21 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     found += [*faults, *duplicates(entries), *family_problems(entries, [item.get("name") for item in interfaces if isinstance(item, t.Mapping)])]
     of_bonds = bond_problems(entries)
     found += of_bonds
+    family = entries if of_bonds else together(entries)
+    found += [] if of_bonds else _mtu_problems(family)
     if node is not None:
-        found += node_problems(entries if of_bonds else together(entries), node)
+        found += node_problems(family, node)
     return found
+
+
+def _mtu_problems(entries: t.Sequence[Entry]) -> list[Problem]:
+    """MTUs of connected mode on interfaces for which neither their entry nor their bond declares that mode."""
+    hint = "datagram is the default; mode: connected allows more on ports that can do it"
+    return [
+        Problem(entry.path + ".mtu", entry.wanted.mtu, mtu_range("datagram"), hint)
+        for entry in entries
+        if entry.item.get("mtu") and entry.wanted.mode != "connected" and entry.wanted.mtu > _wanted.MTU_MAX["datagram"]
+    ]
 
 
 def _scalars(variables: t.Mapping[str, t.Any]) -> list[Problem]:

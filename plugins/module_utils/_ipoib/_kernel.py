@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState
@@ -66,7 +67,7 @@ class Kernel:
             self._delete(netdev.name)
             return
         path = self._attribute(netdev.parent, "delete_child")
-        self._write(path, "0x%04x\n" % int(netdev.pkey, 16), "delete the child %s" % netdev.name)
+        self._write(path, "0x%04x\n" % hexadecimal(netdev.pkey, 0), "delete the child %s" % netdev.name)
 
     def _delete(self, name: str) -> None:
         """A back-end that was told to let go of it may be faster."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import UNBORN, UNBORN_BOND, BondState, Found, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
@@ -121,7 +122,7 @@ def _unassigned(interface: Interface, found: Found) -> str:
     """A child on a partition that the subnet manager has not given to the port: it is made, and waits for a carrier."""
     port = found.netdevs[interface.parent].port if interface.parent in found.netdevs else ""
     table = found.pkeys(port)
-    if not table or any(_wanted.same_partition(int(pkey, 16), interface.pkey) for pkey in table):
+    if not table or any(_wanted.same_partition(hexadecimal(pkey, 0), interface.pkey) for pkey in table):
         return ""
     text = "%s: the P_Key 0x%04x is not in the table of port %s (%s): no carrier until the subnet manager assigns it"
     return text % (interface.name, interface.pkey, port, ", ".join(table))
@@ -148,7 +149,7 @@ def removal_changes(record: Record, netdev: Netdev | None) -> tuple[Change, ...]
     if netdev.kind == "bond":
         return (_change(record.name, "device", before="bond of %s" % (", ".join(sorted(netdev.members)) or "nothing"), after=""),)
     if netdev.parent:
-        return (_change(record.name, "device", before=child_text(netdev.parent, int(netdev.pkey or "0", 16)), after=""),)
+        return (_change(record.name, "device", before=child_text(netdev.parent, hexadecimal(netdev.pkey, 0)), after=""),)
     stay = [address for address in canonical(netdev.addresses) if address not in canonical(record.addresses)]
     found: list[Change | None] = [_change(record.name, "addresses", before=", ".join(canonical(netdev.addresses)), after=", ".join(stay))]
     if netdev.mode == "connected":

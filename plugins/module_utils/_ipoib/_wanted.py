@@ -12,6 +12,8 @@ import ipaddress
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+
 MODES = ("auto", "datagram", "connected")
 STATES = ("present", "absent")
 KEYS = ("addresses", "bond", "mode", "mtu", "name", "parent", "pci", "pkey", "port_guid", "routes", "state")
@@ -93,7 +95,7 @@ class Interface(t.NamedTuple):
 
     name: str
     mode: str = KERNEL_MODE
-    """`auto` as declared; after _capability.settled, `datagram` or `connected`. Of a bond: that of its ports."""
+    """`auto` as declared; after `settled`, `datagram` or `connected`. Of a bond: that of its ports."""
     mode_reason: str = ""
     """Why this mode; empty as declared."""
     mtu: int = 0
@@ -150,7 +152,7 @@ def parse_pkey(value: t.Any) -> int | None:
     if isinstance(value, int):
         return value
     if isinstance(value, str) and re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}\Z", value):
-        return int(value, 16)
+        return hexadecimal(value)
     return None
 
 
@@ -160,12 +162,20 @@ def parse_number(value: t.Any) -> int | None:
         return None
     if isinstance(value, int):
         return value
-    return int(value) if isinstance(value, str) and re.match(r"^[0-9]{1,10}\Z", value) else None
+    return decimal(value) if isinstance(value, str) and len(value) <= 10 else None
 
 
 def parse_address(value: str) -> str:
     """`ADDRESS/PREFIX` in canonical spelling. Raises ValueError for anything else."""
     return str(ipaddress.ip_interface(value))
+
+
+def is_address(value: str) -> bool:
+    """Whether `parse_address` takes it."""
+    try:
+        return bool(parse_address(value))
+    except ValueError:
+        return False
 
 
 def version(value: str) -> int:
@@ -203,7 +213,7 @@ def parse_route(item: t.Mapping[str, t.Any]) -> Route:
     via = str(ipaddress.ip_address(item["via"])) if item.get("via") else ""
     default = "::/0" if ":" in via else "0.0.0.0/0"
     to = default if item["to"] == "default" else str(ipaddress.ip_network(item["to"]))
-    return Route(to, via, int(item.get("metric") or 0))
+    return Route(to, via, parse_number(item.get("metric")) or 0)
 
 
 def parse_bond(item: t.Mapping[str, t.Any]) -> Bond:
@@ -250,3 +260,19 @@ def together(entries: t.Sequence[Interface]) -> tuple[Interface, ...]:
         found[bond.name] = bond._replace(mode=mode, mtu=mtu)
         found.update((port.name, port._replace(mode=mode, mtu=mtu, master=bond.name)) for port in ports)
     return tuple(sorted(found.values(), key=lambda each: (each.bond is not None, each.is_child, each.name)))
+
+
+def settled(declared: t.Sequence[Interface]) -> tuple[Interface, ...]:
+    """The declared interfaces with their open choices made: `auto` is datagram; a connected interface gets the largest MTU.
+
+    Connected mode is never chosen here. ConnectX-4 and later can't do it, and on a fabric with two MTUs large packets are lost.
+    A bond always gets an MTU, which is that of its ports too: the kernel would make it with Ethernet's 1500 and force that on them.
+    """
+    return tuple(_settled(item) for item in declared)
+
+
+def _settled(item: Interface) -> Interface:
+    mode, reason = (KERNEL_MODE, "the default") if item.mode == "auto" else (item.mode, "declared")
+    bonded = item.bond is not None or bool(item.master)
+    mtu = MTU_MAX[mode] if mode == "connected" else (KERNEL_MTU if bonded else 0)
+    return item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or mtu)

@@ -44,7 +44,7 @@ def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
     if builder is None:
         return ()
     images = initramfs.images_with(run, builder, images=initramfs.installed_images([found.target], root), modules=CHECKED)
-    return tuple(Step("rebuilding %s" % image.path, tuple(part.format(release=image.release, path=image.path) for part in builder.build)) for image in images)
+    return tuple(Step("rebuilding %s" % image.path, initramfs.build_argv(builder, image)) for image in images)
 
 
 def _check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *, check_mode: bool) -> list[str]:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
@@ -15,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import appl
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, installed_images, rebuild
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import HOOK_PATH, IMAGE_PATHS, RDMA_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
@@ -79,6 +81,9 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
             backups.append(saved)
         if change.subject in IMAGE_PATHS:
             written.append(change)
+    if any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) and os.path.isdir(os.path.join(root, "run/systemd/system")):
+        # systemd reads its own configuration again. Services that run keep their limits until they are restarted.
+        run(["systemctl", "daemon-reexec"])
     modules = [change.subject for change in todo.about(Kind.MODULE)]
     if modules:
         load(run, modules, found, root=root)

@@ -79,7 +79,7 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
     if check(wanted, found) or planner.plan(wanted, found):
         return None
     result = planner.plan(wanted, found).result(planner.pending(wanted, found))
-    return {**result, "modules": describe(wanted, found), "warnings": planner.conflicts(wanted, found) + planner.without_effect(wanted, found)}
+    return {**result, "modules": describe(wanted, found), "warnings": planner.warnings(wanted, found)}
 
 
 def refusals(options: t.Mapping[str, t.Any], seen: Seen) -> list[str]:

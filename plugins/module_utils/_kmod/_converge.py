@@ -51,7 +51,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     wrong = check(wanted, found)
     if wrong:
         raise InvalidInput(wrong)
-    for text in planner.conflicts(wanted, found) + planner.without_effect(wanted, found):
+    for text in planner.warnings(wanted, found):
         module.warn(text)
     changed = planner.changed_options(wanted, found)
     everywhere = planner.drivers_changed(wanted, found) or planner.rule_changed(wanted, found)

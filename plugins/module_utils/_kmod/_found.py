@@ -11,6 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive, Entry
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical
 
 
@@ -46,6 +47,14 @@ class Found(t.NamedTuple):
     directives: tuple[Directive, ...] = ()
     """The lines of others in modprobe.d."""
     container: bool = False
+    sessions_text: str = ""
+    services_text: str = ""
+    """Our files about the limit of locked memory."""
+    session_limits: tuple[Line, ...] = ()
+    service_limits: tuple[Line, ...] = ()
+    """What others say about it."""
+    may_raise: bool = False
+    """Whether this system may raise limits. pam_limits fails where it may not, and no session begins any longer."""
     naming_text: str = ""
     """The file that replaces rdma-core's rule for the names of RDMA devices."""
     devices: tuple[str, ...] = ()

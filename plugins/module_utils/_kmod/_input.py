@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import NAME, canonical
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
@@ -90,6 +91,10 @@ def _cmdline_problems(variable: str, arguments: t.Any) -> list[Problem]:
     ]
 
 
+def _memlock_problems(variable: str, value: t.Any) -> list[Problem]:
+    return [] if is_limit(value) else [Problem(variable, value, "unlimited, keep, or a number of KiB")]
+
+
 def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role kernel_modules.
 
@@ -101,6 +106,7 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
         "kernel_modules_initramfs_drivers": _load_problems,
         "kernel_modules_initramfs_cmdline": _cmdline_problems,
         "kernel_modules_options": _options_problems,
+        "kernel_modules_memlock": _memlock_problems,
     }
     found = [problem for variable, check in checks.items() if variable in variables for problem in check(variable, variables[variable])]
     return found + value_problems(VARIABLES, variables)

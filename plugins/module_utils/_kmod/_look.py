@@ -17,9 +17,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries as entries_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _limits as limits
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, narrowed
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
@@ -35,6 +37,11 @@ _LOAD_DIRS = ("etc/modules-load.d", "run/modules-load.d", "usr/local/lib/modules
 
 # The number in its name was 40 in older releases.
 _DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
+
+_LIMITS = ("etc/security/limits.conf", "etc/security/limits.d/*.conf")
+_SYSTEM = ("etc/systemd/system.conf", "usr/lib/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf")
+# CAP_SYS_RESOURCE
+_RESOURCE = 1 << 24
 
 _RDMA_UNIT = "rdma-load-modules@.service"
 
@@ -131,6 +138,20 @@ def _has_rdma_core(root: str) -> bool:
     return any(os.path.isfile(_at(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
 
 
+def _limits(root: str, patterns: t.Iterable[str], read: t.Callable[[str, str], list[limits.Line]]) -> tuple[limits.Line, ...]:
+    """What files of others say about the limit of locked memory, as far as it counts."""
+    paths = [path for pattern in patterns for path in sorted(glob.glob(_at(root, pattern)))]
+    shown = [(path, "/" + os.path.relpath(path, root)) for path in paths]
+    return limits.effective(line for path, name in shown if name not in limits.PATHS for line in read(name, read_text(path)))
+
+
+def may_raise_limits(root: str) -> bool:
+    """Whether the first process has the capability. Containers are often without it."""
+    lines = read_text(_at(root, "proc/1/status")).splitlines()
+    capabilities = next((line.partition(":")[2].strip() for line in lines if line.startswith("CapEff:")), "")
+    return bool(hexadecimal(capabilities, 0) & _RESOURCE)
+
+
 def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:
     """The state of the node; `release` is the running kernel, `options` are the modules whose parameters are of interest.
 
@@ -185,6 +206,11 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
             directive for path, text in _configuration(root, _MODPROBE_DIRS, config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
         container=in_container(root),
+        sessions_text=read_text(_at(root, limits.SESSIONS_PATH)),
+        services_text=read_text(_at(root, limits.SERVICES_PATH)),
+        session_limits=_limits(root, _LIMITS, limits.read_sessions),
+        service_limits=_limits(root, _SYSTEM, limits.read_services),
+        may_raise=may_raise_limits(root),
         naming_text=read_text(_at(root, config.NAMING_PATH)),
         devices=tuple(name for name in entries_of(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),
     )

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import re
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+
 # Bits, and whether it is signed. long is that of a 64 bit kernel.
 _INTEGERS = {
     "byte": (8, False),
@@ -29,10 +31,6 @@ _INTEGERS = {
 }
 _BOOLEANS = ("bool", "invbool", "bint")
 _BOOLEAN = re.compile(r"^(?:[01]|y|yes|n|no|on|off)$", re.IGNORECASE)
-# What a leading zero means to C: 010 is eight, and 08 is no number.
-_NUMBER = re.compile(r"^[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\Z")
-# A sign, a prefix and 64 bits in octal digits, with room for leading zeros.
-_LONGEST = 64
 _ARRAY = "array of "
 
 
@@ -40,7 +38,8 @@ def allowed(kind: str, value: str) -> str:
     """What the kernel takes for a parameter of that type; "" where `value` is good, or where nothing is known about the type."""
     if kind.startswith(_ARRAY):
         element = kind[len(_ARRAY) :]
-        wrong = [words for words in (allowed(element, part) for part in value.split(",")) if words]
+        # The kernel has no arrays of arrays.
+        wrong = [] if element.startswith(_ARRAY) else [words for words in (allowed(element, part) for part in value.split(",")) if words]
         return "a list with commas and without blanks, each entry %s" % wrong[0] if wrong else ""
     if kind in _BOOLEANS:
         return "" if _BOOLEAN.match(value) else "1 or 0, y or n, on or off"
@@ -48,13 +47,7 @@ def allowed(kind: str, value: str) -> str:
         return ""
     bits, signed = _INTEGERS[kind]
     least, largest = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    found = number(value)
+    found = integer(value)
     if found is None or not least <= found <= largest or (value.startswith("-") and not signed):
         return "a number from %d to %d" % (least, largest)
     return ""
-
-
-def number(value: str) -> int | None:
-    """What the kernel reads as a number, octal and hexadecimal ones included; None for anything else."""
-    # To Python, the octal 010 is 0o10. More digits than that fit no type of the kernel, and Python refuses thousands of them.
-    return int(re.sub(r"^([+-]?)0(?=[0-7])", r"\g<1>0o", value), 0) if len(value) <= _LONGEST and _NUMBER.match(value) else None

@@ -11,11 +11,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _limits as limits
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import value_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import number
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 
 if t.TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Wanted(t.NamedTuple):
     """The modules that every initramfs shall hold and load early."""
     initramfs_cmdline: tuple[str, ...] = ()
     """The arguments of the kernel command line that every initramfs shall hold."""
+    memlock: str = limits.KEEP
+    """The limit of locked memory, in KiB."""
     device_names: str = config.UNMANAGED
     """The policy for the names of RDMA devices: `unmanaged`, `kernel` or `persistent`."""
 
@@ -55,6 +58,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
         load_now=parameters["load_now"],
         initramfs_drivers=frozenset(canonical(name) for name in parameters["initramfs_drivers"]),
         initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
+        memlock=str(parameters["memlock"]),
         device_names=parameters["device_names"],
     )
 
@@ -151,9 +155,36 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
             *(Change(Kind.INITRAMFS, image.path, "", stale_words(wanted, found), "rebuilt") for image in images),
             file_change(config.RDMA_PATH, found.rdma_text, config.with_block(found.rdma_text, in_lists)),
             file_change(config.LOAD_PATH, found.load_text, config.load_text(elsewhere)),
+            *_limit_changes(wanted, found),
             *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
         )
     )
+
+
+def _limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
+    """Our files about the limit of locked memory. A lower limit of others stays alone: the site has chosen it."""
+
+    def text(render: t.Callable[[str], str], lines: t.Sequence[limits.Line]) -> str:
+        return "" if not found.may_raise or limits.others(lines, wanted.memlock) else render(wanted.memlock)
+
+    return [
+        file_change(limits.SESSIONS_PATH, found.sessions_text, text(limits.sessions_text, found.session_limits)),
+        file_change(limits.SERVICES_PATH, found.services_text, text(limits.services_text, found.service_limits)),
+    ]
+
+
+def lower_limits(wanted: Wanted, found: Found) -> list[str]:
+    """Limits of locked memory that others have set below the declared one."""
+    return [
+        "%s line %d limits locked memory to %s, and %s is declared: take the line out, or declare kernel_modules_memlock: keep"
+        % (line.path, line.line, line.value, wanted.memlock)
+        for line in limits.others((*found.session_limits, *found.service_limits), wanted.memlock)
+    ]
+
+
+def warnings(wanted: Wanted, found: Found) -> list[str]:
+    """What has no effect, or not the declared one, because of what others have written."""
+    return [*conflicts(wanted, found), *without_effect(wanted, found), *lower_limits(wanted, found)]
 
 
 def same_value(declared: str, live: str) -> bool:
@@ -166,7 +197,7 @@ def _normal(text: str) -> int | str:
     low = text.strip().lower()
     if low in booleans:
         return booleans[low]
-    value = number(low)
+    value = integer(low)
     return low if value is None else value
 
 

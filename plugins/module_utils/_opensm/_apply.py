@@ -14,6 +14,7 @@ import signal
 import time
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD
@@ -104,7 +105,7 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan, *, before_end: BeforeE
             continue
         elif change.kind == Kind.PROCESS:
             before_end(change.subject)
-            _kill(int(change.subject))
+            _kill(decimal(change.subject, 0))
         elif change.aspect == MASKED:
             _mask(run, change.subject, wanted=change.after == YES, systemd=systemd)
             stale = True

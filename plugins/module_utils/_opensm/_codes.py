@@ -15,6 +15,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal, real
 
 # Bytes.
 MTUS: t.Mapping[int, int] = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
@@ -39,7 +40,9 @@ _GUID = re.compile(r"(0x)?[0-9a-fA-F]{1,16}\Z")
 def number(value: t.Any, form: str = NUMBER) -> int | None:
     """A whole number as YAML gives it, or as a text of this form; None for others."""
     if isinstance(value, str):
-        return int(value, 16 if "x" in value.lower() else 10) if re.fullmatch(form, value) else None
+        if not re.fullmatch(form, value):
+            return None
+        return hexadecimal(value) if "x" in value.lower() else decimal(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -47,7 +50,7 @@ def rate_code(value: t.Any) -> int | None:
     """The code of a rate in Gb/s; None where there is no such rate."""
     if isinstance(value, str):
         match = _RATE.match(value)
-        return RATES.get(float(match.group(1))) if match else None
+        return RATES.get(real(match.group(1)) or 0) if match else None
     return None if isinstance(value, bool) or not isinstance(value, (int, float)) else RATES.get(value)
 
 
@@ -74,7 +77,13 @@ def pkey_base(value: t.Any) -> int | None:
 
 def is_guid(value: t.Any) -> bool:
     """Whether it is the text of a GUID. Without quotes YAML makes a number of it, which has lost its leading zeros."""
-    return isinstance(value, str) and _GUID.match(value) is not None and int(value, 16) != 0
+    return isinstance(value, str) and _GUID.match(value) is not None and hexadecimal(value, 0) != 0
+
+
+def rows_of(facts: t.Mapping[str, t.Any] | None, key: str) -> list[t.Mapping[str, t.Any]]:
+    """The rows of a table in the facts, which may come from a cache that others have written."""
+    rows = (facts or {}).get(key)
+    return [row for row in rows if isinstance(row, t.Mapping)] if isinstance(rows, (list, tuple)) else []
 
 
 def guid_problems(where: str, value: t.Any, what: str, *, hint: str = "") -> list[Problem]:
@@ -86,4 +95,4 @@ def guid_problems(where: str, value: t.Any, what: str, *, hint: str = "") -> lis
 
 def normal_guid(text: str) -> str:
     """`7cfe90030016aef1` or `0x7CFE90030016AEF1` -> `0x7cfe90030016aef1`."""
-    return "0x%016x" % int(text, 16)
+    return "0x%016x" % hexadecimal(text, 0)

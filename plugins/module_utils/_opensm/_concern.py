@@ -7,24 +7,28 @@
 """What the rest of the collection may ask of this concern. Pure.
 
 A host that runs subnet managers has to ask the live fabric, so the module always runs there. Of all others, a look tells whether
-there is anything to do.
+there is anything to do. Where a refusal depends on the fabric, `asks` says so, and the module runs in check mode before the first change, too.
 """
 
 from __future__ import annotations
 
 import typing as t
+from types import MappingProxyType
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, without_secrets
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted, read_wanted
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Place
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
 
@@ -41,16 +45,31 @@ def result(
     return {**without_secrets(planned, declared).result(reasons=reasons), "package_recorded": PACKAGE in recorded, "fabrics": list(fabrics)}
 
 
-def foreseen(found: Found, variables: t.Mapping[str, t.Any], *, manages: t.Collection[str], declared: t.Callable[[], t.Mapping[str, t.Any]]) -> list[str]:
+def foreseen(
+    found: Found,
+    variables: t.Mapping[str, t.Any],
+    *,
+    manages: t.Collection[str],
+    declared: t.Callable[[], t.Mapping[str, t.Any]],
+    guids: t.Mapping[str, t.Sequence[str]] = MappingProxyType({}),
+) -> list[str]:
     """What the module would refuse on a host, as far as a look tells, in words. `found` may be `Found.public()`.
 
-    `variables` are those of the host, without problems; `manages` the fabrics whose subnet manager it runs; `declared` gives what `declared_for` returns.
+    `variables` are those of the host, without problems; `manages` the fabrics whose subnet manager it runs; `declared` gives what `declared_for` returns;
+    `guids` are those of the ports of the host by fabric, where it has several.
     """
     if variables.get("opensm_state", "present") != "present" or not (found.predecessors or found.fabrics or found.unmaskable):
         return []
+
+    def bound(fabric: str) -> str:
+        return next(iter(guids.get(fabric, ())), "")
+
+    def beyond(fabric: str) -> frozenset[str]:
+        return frozenset(guid for other, own in guids.items() if other != fabric for guid in own)
+
     site = declared()
     wanted = Wanted(
-        tuple(Instance(fabric, "", 0, partitions=site["partitions"].get(fabric, "")) for fabric in manages),
+        tuple(Instance(fabric, bound(fabric), 0, partitions=site["partitions"].get(fabric, ""), known=Known(elsewhere=beyond(fabric))) for fabric in manages),
         declared=frozenset(site["keys"]),
         partitions="\n".join(site["partitions"].values()),
         give_up=frozenset(variables.get("opensm_give_up") or ()),
@@ -65,6 +84,19 @@ def foreseen(found: Found, variables: t.Mapping[str, t.Any], *, manages: t.Colle
         except Refused as exc:
             refused.append(exc.msg)
     return refused
+
+
+def asks(found: Found, variables: t.Mapping[str, t.Any], *, host: str, places: t.Sequence[Place]) -> bool:
+    """Whether the live fabric decides about a refusal, so that it is asked before the first change: a subnet manager of the host starts, or the only
+    one of the site ends. `found` may be `Found.public()`.
+    """
+    state = variables.get("opensm_state", "present")
+    if state == "present":
+        units = [unit_name(place.fabric) for place in places if place.role != RESTING]
+        return any(unit not in found.running or unit in found.replaced for unit in units)
+    # One that another host of the inventory is designated for gets its successor in this run.
+    followed = any(place.designated not in ("", host) for place in places)
+    return state == "absent" and not followed and not is_true(variables.get("rdma_allow_removal")) and any(map(fabric_of, found.running))
 
 
 def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] | None:

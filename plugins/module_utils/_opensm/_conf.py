@@ -12,6 +12,7 @@ import os
 import typing as t
 from types import MappingProxyType
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, split
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
@@ -65,10 +66,8 @@ def with_key(text: str, key: str, value: t.Any) -> str:
 
 def _normal(value: str) -> str:
     """0x0a, 0x0A and 10 are the same to opensm."""
-    try:
-        return str(int(value, 0))
-    except ValueError:
-        return value
+    found = integer(value)
+    return value if found is None else str(found)
 
 
 def same(one: t.Sequence[str], other: t.Sequence[str]) -> bool:
@@ -78,12 +77,12 @@ def same(one: t.Sequence[str], other: t.Sequence[str]) -> bool:
 
 def values(text: str) -> dict[str, tuple[str, ...]]:
     """The values of each key. There are several only where the key stands several times."""
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[str]] = {}
     for line in text.splitlines():
         pair = split(line)
         if pair is not None:
-            found[pair[0]] = (*found.get(pair[0], ()), _normal(pair[1]))
-    return found
+            found.setdefault(pair[0], []).append(_normal(pair[1]))
+    return {key: tuple(texts) for key, texts in found.items()}
 
 
 def changed_keys(old: str, new: str) -> list[str]:

@@ -38,20 +38,25 @@ Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
 Groups = t.Mapping[str, t.Sequence[str]]
 
 
-def facts_of(hostvars: Hostvars, host: str) -> t.Mapping[str, t.Any] | None:
-    """The `rdma` fact of a host, None where it was not gathered."""
-    facts = hostvars[host].get("ansible_facts") or {}
-    return facts.get("rdma")
+Facts = t.Callable[[str], t.Optional[t.Mapping[str, t.Any]]]
+"""The `rdma` facts of a host; None where this run has gathered none."""
 
 
-def guids_of(fabric: str, host: str, hostvars: Hostvars) -> list[str]:
+def _settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> t.Mapping[str, t.Any]:
+    """What is declared for one fabric. It may not have been validated: a play can be run without the validation of the site."""
+    declared = variables.get("opensm_fabrics")
+    settings = declared.get(fabric) if isinstance(declared, t.Mapping) else None
+    return settings if isinstance(settings, t.Mapping) else {}
+
+
+def guids_of(fabric: str, host: str, hostvars: Hostvars, *, facts: Facts) -> list[str]:
     """The port GUIDs of a host on a fabric, from its facts: all of them where it does not declare which ports are on it."""
-    return [str(guid) for guid in port_guids({}, facts_of(hostvars, host), fabrics_of(hostvars[host]).get(fabric, ()))]
+    return [str(guid) for guid in port_guids({}, facts(host), fabrics_of(hostvars[host]).get(fabric, ()))]
 
 
-def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
+def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Facts, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
     """partitions.conf of one fabric, "" where none are declared, and the members that it lacks. Raises InvalidInput."""
-    settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
+    settings = _settings_of(variables, fabric)
     own = "partitions" in settings
     declared = settings["partitions"] if own else variables.get("opensm_partitions")
     if not declared:
@@ -63,17 +68,17 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables:
         if fabric not in fabrics:
             elsewhere.append(str(host))
         else:
-            guids[str(host)] = port_guids(hostvars[host], facts_of(hostvars, host), fabrics[fabric])
+            guids[str(host)] = port_guids(hostvars[host], facts(host), fabrics[fabric])
     named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
     where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
-    inventory = Inventory(named, guids, elsewhere)
+    inventory = Inventory(named, guids, frozenset(elsewhere))
     text = render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
     return text, absentees(declared, inventory)
 
 
-def port_guids_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, list[str]]:
+def port_guids_of(hosts: t.Iterable[str], facts: Facts) -> dict[str, list[str]]:
     """The port GUIDs of each host that has any in its facts."""
-    found = {str(host): [str(guid) for guid in port_guids({}, facts_of(hostvars, host))] for host in hosts}
+    found = {str(host): [str(guid) for guid in port_guids({}, facts(host))] for host in hosts}
     return {host: guids for host, guids in found.items() if guids}
 
 
@@ -88,14 +93,14 @@ def declared_for(host: str, groups: Groups, hostvars: Hostvars) -> dict[str, t.A
         if fabric in designated:
             own = hostvars[designated[fabric]]
             variables = {name: own[name] for name in _DECLARING if name in own}
-            settings = (variables.get("opensm_fabrics") or {}).get(fabric) or {}
+            settings = _settings_of(variables, fabric)
             keys.update(dict.fromkeys(declared_keys({name[len("opensm_") :]: value for name, value in variables.items()})))
             keys.update({"subnet_prefix": None} if settings.get("subnet_prefix") else {})
             texts[fabric] = outline(settings.get("partitions", variables.get("opensm_partitions")))
     return {"keys": list(keys), "partitions": texts}
 
 
-def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, Hcas | None]:
+def names_of(hosts: t.Iterable[str], hostvars: Hostvars, facts: Facts) -> dict[str, Hcas | None]:
     """The HCAs of each host with their node GUIDs; None for a host without facts in this run."""
     # A node whose driver was not loaded yet has facts without an HCA. Its names stay.
-    return {str(host): node_guids(hostvars[host], facts_of(hostvars, host)) or None for host in hosts}
+    return {str(host): node_guids(hostvars[host], facts(host)) or None for host in hosts}

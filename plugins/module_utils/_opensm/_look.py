@@ -14,6 +14,7 @@ import tempfile
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF
@@ -44,7 +45,7 @@ WANTS = SYSTEMD + "/multi-user.target.wants"
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
 _OWN = re.compile(r"^rdma-opensm@.+\.service$")
 # Replacing a stack removes program and libraries, and a process goes on with what it has in memory.
-_LIBRARIES = re.compile(r"/lib(opensm|osm|ib)[^/\n]*\.so[^/\n]* \(deleted\)$", re.MULTILINE)
+_LIBRARIES = ("libopensm", "libosm", "libib")
 _DELETED = " (deleted)"
 
 
@@ -62,18 +63,23 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     own = link_name(proc, "self/ns/pid")
     found = []
     for pid in entries(proc):
-        if not pid.isdigit() or attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
+        if decimal(pid) is None or attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
             continue
         slices = re.split(r"[/\n]", attribute(proc, pid, "cgroup"))
         if not any(unit in slices for unit in units):
-            found.append(int(pid))
+            found.append(decimal(pid, 0))
     return tuple(sorted(found))
+
+
+def _maps_replaced(text: str) -> bool:
+    names = (line.rpartition("/")[2] for line in text.splitlines() if line.endswith(_DELETED))
+    return any(name.startswith(_LIBRARIES) and ".so" in name for name in names)
 
 
 def _runs_replaced(pid: int, root: str) -> bool:
     """Whether the program of a process, or one of its libraries of the RDMA stack, has been removed from the disk."""
     place = below(root, "/proc/%d" % pid)
-    return link_name(place, "exe").endswith(_DELETED) or _LIBRARIES.search(attribute(place, "maps")) is not None
+    return link_name(place, "exe").endswith(_DELETED) or _maps_replaced(attribute(place, "maps"))
 
 
 def _read_template(run: Runner) -> str:
@@ -86,17 +92,17 @@ def _read_template(run: Runner) -> str:
         return read_text(path)
 
 
-def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, undecided: bool) -> tuple[Predecessor, ...]:
-    """Those that run; where none does and ours never ran, the one that the files of an installed opensm are for."""
+def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, files: bool) -> tuple[Predecessor, ...]:
+    """Those that run; where none does, and `files` count, those that the files of an installed opensm are for."""
 
     def read(template: str) -> list[Predecessor]:
         found = [of_process(root, pid, template) for pid in foreign]
-        if undecided and not foreign and run.has("opensm"):
-            found = [of_files(root, template)]
-        return [predecessor for predecessor in found if predecessor.keys or predecessor.partitions]
+        if files and not foreign and run.has("opensm"):
+            found = of_files(root, template)
+        return [predecessor for predecessor in found if predecessor.runs or predecessor.keys or predecessor.partitions]
 
     # The defaults take a process, so they are only found out where they count.
-    return tuple(read(_read_template(run))) if read("") else ()
+    return tuple(read(_read_template(run) if any(predecessor.keys for predecessor in read("")) else ""))
 
 
 def _read_hidden(path: str) -> str:
@@ -104,12 +110,13 @@ def _read_hidden(path: str) -> str:
     return HIDDEN if os.path.isfile(path) and os.path.getsize(path) else ""
 
 
-def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: bool = False, template: bool = False) -> Found:
+def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: bool = False, template: bool = False, manages: bool = True) -> Found:
     """One process, systemctl; the rest is read from files. Without a running systemd there are no running units.
 
     `public`: only what may leave the node, see `Found.public()`.
     `stack_replaced`: report all of our units as running a replaced program, for check mode, where it still is on disk.
     `template`: let the installed opensm generate its configuration, too.
+    `manages`: whether a subnet manager of ours may run here. Otherwise files of others that do not run are not read, since nothing takes their place.
     """
     running: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
@@ -124,7 +131,7 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     hidden = {path: public and os.path.basename(path) not in (PARTITIONS, ADOPTED_PARTITIONS) for path in paths}
     contents = {path: (_read_hidden if hidden[path] else read_text)(below(root, path)) for path in paths}
     own = [name for name in running if _OWN.match(name)]
-    predecessors = _read_predecessors(run, root, _read_strays(root, own), undecided=not any(contents.values()))
+    predecessors = _read_predecessors(run, root, _read_strays(root, own), files=manages and not any(contents.values()))
     packaged = {unit: below(root, "%s/%s" % (SYSTEMD, unit)) for unit in PACKAGED}
     found = Found(
         masked=tuple(unit for unit, path in packaged.items() if is_masked(path)),

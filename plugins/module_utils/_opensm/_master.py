@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 
 # What an HCA says of itself until rdma-ndd gives it the name of its host: the board or the driver.
@@ -107,4 +108,4 @@ def runs_on(guid: str, description: str, *, guids: t.Collection[str], names: t.I
 
 def outranks(one: tuple[int, str], other: tuple[int, str]) -> bool:
     """Whether the first wins the election. Each is `(priority, port GUID)`; of equal priorities the lower GUID wins."""
-    return one[0] > other[0] or (one[0] == other[0] and int(one[1], 16) < int(other[1], 16))
+    return one[0] > other[0] or (one[0] == other[0] and hexadecimal(one[1], 0) < hexadecimal(other[1], 0))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 
 Line = t.Tuple[str, str, str]
@@ -84,7 +85,7 @@ def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.
     blocks = []
     for block in text.rstrip("\n").split("\n\n"):
         head = _HEAD.match(block)
-        come = [absentee for absentee in absentees if head and int(head[2], 16) == absentee.pkey and known.get(_shown(absentee.host))]
+        come = [absentee for absentee in absentees if head and hexadecimal(head[2]) == absentee.pkey and known.get(_shown(absentee.host))]
         if head and come:
             members = _members(block)
             there = {who for who, _membership, _host in members}

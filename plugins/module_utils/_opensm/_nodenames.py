@@ -19,7 +19,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, rows_of
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
@@ -44,15 +45,15 @@ def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
         return {str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)}
     if facts is None:
         return None
-    infiniband = {port.get("device") for port in facts.get("ports", ()) if port.get("link_layer") == "InfiniBand"}
+    infiniband = {str(port.get("device")) for port in rows_of(facts, "ports") if port.get("link_layer") == "InfiniBand"}
     # A virtual function is not a node of the fabric.
-    hcas = [hca for hca in facts.get("hcas", ()) if not hca.get("virtual")]
-    return {_first_name(hca, hcas): normal_guid(hca["node_guid"]) for hca in hcas if hca.get("name") in infiniband and is_guid(hca.get("node_guid"))}
+    hcas = [hca for hca in rows_of(facts, "hcas") if not hca.get("virtual")]
+    return {_first_name(hca, hcas): normal_guid(hca["node_guid"]) for hca in hcas if str(hca.get("name")) in infiniband and is_guid(hca.get("node_guid"))}
 
 
 def _first_name(hca: t.Mapping[str, t.Any], hcas: t.Sequence[t.Mapping[str, t.Any]]) -> str:
     """What the driver called an HCA before udev renamed it: the file stays the same when names of devices change."""
-    name, driver = str(hca["name"]), str(hca.get("driver") or "")
+    name, driver = str(hca.get("name")), str(hca.get("driver") or "")
     if not is_persistent(name) or not driver:
         return name
     places = sorted(str(other.get("pci")) for other in hcas if other.get("driver") == driver)
@@ -80,12 +81,8 @@ def parse_line(line: str) -> tuple[str, str] | None:
     match = _NUMBER.match(line)
     if match is None:
         return None
-    digits = match.group(1)
-    # C takes a leading zero for octal.
-    base = 16 if digits[:2] in ("0x", "0X") else 8 if digits.startswith("0") else 10
-    try:
-        guid = int(digits, base)
-    except ValueError:
+    guid = integer(match.group(1))
+    if guid is None:
         return None
     names = [word for word in re.split(r'["#]', match.group(2)) if word]
     return "0x%016x" % guid, names[0] if names else ""

@@ -25,9 +25,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import NU
 # How opensm shows a text that is not set.
 UNSET = "(null)"
 HIDDEN = "(hidden)"
+# The variables that hold secrets.
+SECRET = frozenset(("opensm_sm_key", "opensm_secret_options"))
 
 # Keys with an option of the module, and a variable of the role, of their own.
 FIRST_CLASS = ("routing_engine", "qos", "sm_key", "log_max_size", "log_flags")
+
+# What the name of a secret may have in it, and the keys with such names that are none.
+_SECRET_WORDS = re.compile("key|seed|pass|secret|token")
+_PLAIN = ("m_key_lease_period", "m_key_lookup", "m_key_protection_level")
 
 # opensm reads a line into a buffer of this size, with its end; the rest would become a line of its own.
 _LINE = 1022
@@ -45,9 +51,9 @@ _FORMS: t.Mapping[str, str] = {
 # In comments of the template: "[off|local|loopback]", "Values are both, out, in and off", "Supported engines: minhop, updn".
 _BRACKETS = re.compile(r"\[([A-Za-z]\w*(?:\|\w+)+)\]")
 _VALUES = re.compile(r"Values are ([a-z]+(?:, [a-z]+)* and [a-z]+)(?: |\Z)")
-_ENGINES = re.compile(r"Supported engines: ([\w-]+(?:, *[\w-]+)*)")
+_ENGINES = re.compile(r"Supported engines: ([\w-]+ *(?:, *[\w-]+ *)*)")
 # A vendor's list: "dfsssp (EXPERIMENTAL), ar_updn (AR)".
-_REMARK = re.compile(r" *\([A-Z]+\)")
+_REMARK = re.compile(r"\([A-Z]+\)")
 
 # Understood by opensm, and not listed in its template.
 _MORE_CHOICES = {"routing_engine": ("no_fallback",)}
@@ -101,6 +107,12 @@ def is_secret(key: t.Any) -> bool:
     return isinstance(key, str) and key.endswith(("_key", "_seed"))
 
 
+def looks_secret(key: t.Any) -> bool:
+    """Whether a key that may be a secret's, such as a misspelled one or one of another build, is shown without its value."""
+    text = str(key).lower()
+    return is_secret(key) or (text not in _PLAIN and _SECRET_WORDS.search(text.replace("pkey", "")) is not None)
+
+
 def variable_of(key: t.Any) -> str:
     """The variable of role opensm that sets a key. Problems name it."""
     if key in FIRST_CLASS:
@@ -143,7 +155,10 @@ def parse_template(text: str) -> dict[str, Option]:
     for line in text.splitlines():
         found = split(line)
         if found is None:
-            comment = [*comment, line.strip("# \t")] if line.startswith("#") else []
+            if line.startswith("#"):
+                comment.append(line.strip("# \t"))
+            else:
+                comment = []
             continue
         key, value = found
         options[key] = Option(key, value, *_kind(key, value, " ".join(comment)))
@@ -228,7 +243,7 @@ def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option])
     found = []
     for key, value in declared.items():
         name = variable_of(key)
-        shown = HIDDEN if is_secret(key) and value is not None else value
+        shown = HIDDEN if looks_secret(key) and value is not None else value
         if key not in options:
             near = difflib.get_close_matches(key, options, n=1) if isinstance(key, str) else []
             known = near[0] if near else "one of the %d keys that this opensm knows" % len(options)

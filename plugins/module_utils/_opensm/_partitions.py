@@ -18,7 +18,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, definition
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
     DEFAULT_PKEY,
@@ -66,7 +66,7 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
         return tuple(normal_guid(guid) for guid in declared if is_guid(guid))
     return tuple(
         port["port_guid"]
-        for port in (facts or {}).get("ports", ())
+        for port in rows_of(facts, "ports")
         if port.get("link_layer") == "InfiniBand" and is_guid(port.get("port_guid")) and (not ports or is_named(port, ports))
     )
 
@@ -273,10 +273,15 @@ def _definition(partition: Partition, resolved: Resolved) -> str:
     return definition(_head(partition), [*general, *resolved.ports, *own])
 
 
+def _outlined(partition: Partition) -> str:
+    keywords = ["%s=%s" % (member.name, member.membership) for member in partition.members if member.kind == "keyword"]
+    return "%s : %s;\n" % (_head(partition), ", ".join(keywords))
+
+
 def outline(declared: t.Any) -> str:
-    """The heads of the declared partitions, without their members; "" without any. Wrong entries, which others report, are left out."""
+    """The declared partitions with their members by keyword only; "" without any. Wrong entries, which others report, are left out."""
     entries = [entry for entry in declared if not entry_problems(VARIABLE, entry)] if isinstance(declared, (list, tuple)) else []
-    return "".join("%s : SELF=full;\n" % _head(read_entry(entry)) for entry in entries)
+    return "".join(map(_outlined, map(read_entry, entries)))
 
 
 def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:

@@ -15,6 +15,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, is_alive, missing, see
@@ -47,7 +48,7 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
                 "enabled": unit.name in found.enabled,
                 "pid": unit.main_pid,
                 "port_guid": conf.get("guid", ""),
-                "priority": int(conf["sm_priority"]) if conf.get("sm_priority", "").isdigit() else None,
+                "priority": decimal(conf.get("sm_priority", "")),
                 "log_file": conf.get("log_file", ""),
             }
         )

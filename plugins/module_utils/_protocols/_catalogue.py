@@ -16,6 +16,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 # When a unit is to run, apart from being enabled.
 NOW = "now"
@@ -128,7 +129,7 @@ def kernel_packages(base: str, family: str, *, source: str, version: str) -> tup
 
     DOCA builds with DKMS everywhere from 3.2 on; before, the RPM side had modules for the distribution's kernels.
     """
-    release = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+    release = tuple(decimal(number, 0) for number in re.findall(r"[0-9]+", version)[:2])
     kinds = {"%s-dkms", "%s-modules", "%s", *(known.vendor_modules for known in FAMILIES)}
     mine = by_name(family)
     first = "%s-dkms" if mine is None or (source == "doca" and (not release or release >= (3, 2))) else mine.vendor_modules

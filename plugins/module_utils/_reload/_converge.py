@@ -35,6 +35,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wanted:
         policy=parameters["policy"],
         because=tuple(parameters["because"] or ()),
         cut_ssh_connection=parameters["cut_ssh_connection"],
+        allow_reload=parameters["allow_reload"],
         allow_container=parameters["allow_container"],
         assume_changed=parameters["assume_changed"] and check_mode,
     )

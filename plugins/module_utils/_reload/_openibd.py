@@ -106,6 +106,12 @@ def value_of(text: str, key: str) -> str | None:
     return assignments(lines[place or 0].text)[key]
 
 
+def _ended(text: str) -> str:
+    """The text up to where a new line can be added. After a backslash or an open quote, the line would be a part of what stands before it."""
+    text += "\n" if text and not text.endswith("\n") else ""
+    return next((text + end for end in ("", "\n", "'\n", '"\n') if _lines(text + end)[-1].whole), text)
+
+
 def edited(text: str, wanted: t.Mapping[str, str]) -> str:
     """The file with the wanted values. A line is changed where that has the same effect, else one is added at the end."""
     for key, value in sorted(wanted.items()):
@@ -119,7 +125,7 @@ def edited(text: str, wanted: t.Mapping[str, str]) -> str:
             rows[place] = match.group(1) + quoted(value) + match.group(3)
             text = "\n".join(rows)
         else:
-            text += "%s%s=%s\n" % ("\n" if text and not text.endswith("\n") else "", key, quoted(value))
+            text = "%s%s=%s\n" % (_ended(text), key, quoted(value))
     return text
 
 

@@ -87,6 +87,7 @@ class Wanted(t.NamedTuple):
     because: tuple[str, ...] = ()
     """Reasons to reload the driver even if it is the installed one."""
     cut_ssh_connection: bool = False
+    allow_reload: bool = False
     allow_container: bool = False
     assume_changed: bool = False
     """Whether the run of which this is the check mode would install another driver."""
@@ -195,7 +196,8 @@ def _never(found: Found) -> tuple[str, ...]:
 def _elsewhere(found: Found, wanted: Wanted) -> tuple[str, ...]:
     if not found.enclosed or wanted.allow_container:
         return ()
-    return ("this is a %s, and the driver belongs to all that run on this kernel (allow_container: true overrides this)" % found.enclosed,)
+    way_out = "allow_container: true, of the roles rdma_allow_container: true, overrides this"
+    return ("this is a %s, and the driver belongs to all that run on this kernel (%s)" % (found.enclosed, way_out),)
 
 
 def plan(wanted: Wanted, found: Found) -> ReloadPlan:
@@ -206,7 +208,7 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
     users = (*real_users(found), *ssh_user(found))
     enclosed = _elsewhere(found, wanted)
     if enclosed:
-        return ReloadPlan(REFUSE if wanted.policy == "force" else LEAVE, enclosed, users)
+        return ReloadPlan(REFUSE if wanted.policy == "force" and wanted.allow_reload else LEAVE, enclosed, users)
     # Not even a reboot helps: the kernel would refuse the driver then, too. In check mode, the modules on disk are still those of before.
     if found.untrusted and not wanted.assume_changed:
         return ReloadPlan(REFUSE, (words_of_trust(found.untrusted),), users)
@@ -214,6 +216,9 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
         return ReloadPlan(WAIT, ("the policy is never",), users)
     if wanted.policy == "reboot":
         return ReloadPlan(REBOOT, ("the policy is reboot",), users)
+    # Whoever uses it: the driver serves the whole node.
+    if not wanted.allow_reload:
+        return ReloadPlan(WAIT, ("a reload needs consent (allow_reload: true, of the roles rdma_allow_reload: true)",), users)
     never = _never(found)
     if never:
         return ReloadPlan(REFUSE if wanted.policy == "force" else REBOOT, never, users)

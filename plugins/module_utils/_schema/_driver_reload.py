@@ -13,6 +13,7 @@ OPTIONS: dict[str, t.Any] = {
     "policy": {"type": "str", "choices": ["never", "if_idle", "reboot", "force"], "default": "if_idle"},
     "because": {"type": "list", "elements": "str", "default": []},
     "cut_ssh_connection": {"type": "bool", "default": False},
+    "allow_reload": {"type": "bool", "default": False},
     "allow_container": {"type": "bool", "default": False},
     "timeout": {"type": "int", "default": 300},
     "assume_changed": {"type": "bool", "default": False},

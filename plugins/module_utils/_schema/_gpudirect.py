@@ -14,7 +14,6 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "gpudirect_method": {"type": "str", "choices": ["none", "auto", "nvidia_peermem", "nv_peer_mem", "dmabuf"], "default": "none"},
     "gpudirect_peerdirect_support": {"type": "str", "choices": ["auto", "0", "1"], "default": "auto"},
     "gpudirect_allow_rebuild": {"type": "bool", "default": False},
-    "gpudirect_allow_container": {"type": "bool", "default": False},
     "gpudirect_source": {"type": "str", "default": "https://github.com/Mellanox/nv_peer_memory.git"},
     "gpudirect_commit": {"type": "str", "default": "d9a0a126bc31279e63e4b47bfb59ee767cea7aad"},
     "gpudirect_checksum": {"type": "str", "default": ""},

@@ -18,6 +18,5 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "hca_firmware_missing": {"type": "str", "choices": ["fail", "ignore"], "default": "ignore"},
     "hca_firmware_backup": {"type": "bool", "default": True},
     "hca_firmware_install_tools": {"type": "bool", "default": True},
-    "hca_firmware_allow_container": {"type": "bool", "default": False},
     "hca_firmware_reset_timeout": {"type": "int", "default": 60},
 }

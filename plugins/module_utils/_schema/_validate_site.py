@@ -9,4 +9,8 @@ from __future__ import annotations
 
 import typing as t
 
-OPTIONS: dict[str, t.Any] = {"role": {"type": "str", "choices": ["ofed"]}, "foresee": {"type": "bool", "default": False}}
+OPTIONS: dict[str, t.Any] = {
+    "role": {"type": "str", "choices": ["ofed"]},
+    "foresee": {"type": "bool", "default": False},
+    "fail": {"type": "bool", "default": True},
+}

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as IpoibFound
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _ipoib, _kernel_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import fold
 
 _ROLES = ("ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect", "fabric_check")
 
@@ -55,9 +55,14 @@ def takes_part(name: str, tags: t.Collection[str], skipped: t.Collection[str]) -
 
 def message(refused: t.Mapping[str, t.Sequence[str]]) -> str:
     """The refusals by host in words: each once, with its hosts. "" where there are none."""
-    hosts: dict[str, list[str]] = {}
-    for host, refusals in refused.items():
-        for refusal in refusals:
-            hosts.setdefault(refusal, []).append(host)
-    lines = ["%s: %s" % (fold(names), refusal) for refusal, names in hosts.items()]
+    lines = grouped(refused)
     return "refused, nothing was changed on any host. %s" % "; ".join(lines) if lines else ""
+
+
+def grouped(found: t.Mapping[str, t.Sequence[str]]) -> list[str]:
+    """What was found by host, each once, with its hosts."""
+    hosts: dict[str, list[str]] = {}
+    for host, texts in found.items():
+        for text in texts:
+            hosts.setdefault(text, []).append(host)
+    return ["%s: %s" % (fold(names), text) for text, names in hosts.items()]

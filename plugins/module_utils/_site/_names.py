@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 import difflib
+import string
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import (
     _fabric_check,
     _gpudirect,
@@ -29,13 +30,17 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema import (
 _NAMES = frozenset(("rdma_pending",)).union(
     *(table.VARIABLES for table in (_fabric_check, _gpudirect, _hca_firmware, _ipoib, _kernel_modules, _node_service, _ofed, _opensm, _site, _soft_rdma))
 )
-_PREFIXES = ("ofed_", "kernel_modules_", "ipoib_", "opensm_", "fabric_check_", "hca_firmware_", "gpudirect_", "soft_rdma_", "node_service_", "rdma_")
+_SITE = "rdma_"
+_PREFIXES = ("ofed_", "kernel_modules_", "ipoib_", "opensm_", "fabric_check_", "hca_firmware_", "gpudirect_", "soft_rdma_", "node_service_", _SITE)
 KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] for name in _NAMES if name.startswith(prefix)) for prefix in _PREFIXES}
 # Of the whole site, without a prefix.
 PLAIN = frozenset(("fabric",))
 # What roles and playbooks set for others. A later playbook of the same run finds it among the variables.
 PUBLISHED = frozenset(
-    ("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", "ofed_foreseen", *(prefix + "outcome" for prefix in _PREFIXES if prefix != "rdma_")),
+    (
+        *("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", "ofed_foreseen", "opensm_foreseen"),
+        *(prefix + "outcome" for prefix in _PREFIXES if prefix != _SITE),
+    ),
 )
 # Where a site names variables of its own that begin like those of the collection.
 OWN = "rdma_own_variables"
@@ -48,6 +53,8 @@ _MENTIONED = 3
 # Two slips in one name are rarer than a name of the user's own.
 _VERY_ALIKE = 0.9
 _ABBREVIATION = 3
+# A misspelt name of a secret has the secret for its value.
+_UNKNOWN = Unshown("unknown")
 
 
 def _one_slip(found: str, known: str) -> bool:
@@ -63,7 +70,7 @@ def _behind_near_prefix(name: str) -> str:
     """The variable that is meant where the prefix itself is misspelt, as in `ipoip_interfaces`."""
     for prefix, names in KNOWN.items():
         # Nearly all names of a site end here: this runs on each of them, for each host. A digit is meant: ipoib2_interfaces.
-        if name[0] != prefix[0] or any(letter.isdigit() for letter in name[: len(prefix) + 1]):
+        if name[0] != prefix[0] or any(letter in string.digits for letter in name[: len(prefix) + 1]):
             continue
         for length in (len(prefix) - 1, len(prefix), len(prefix) + 1):
             head, rest = name[:length], name[length:]
@@ -91,6 +98,9 @@ def meant(name: str) -> str:
         rest = name[len(prefix) :]
         if rest in names:
             return ""
+        # What is of the whole site, with the name of a role.
+        if rest in KNOWN[_SITE]:
+            return _SITE + rest
         near = difflib.get_close_matches(rest, sorted(names), n=1, cutoff=_ALIKE)
         near = near or [known for known in sorted(names) if len(rest) >= _ABBREVIATION and known.startswith(rest)]
         return prefix + near[0] if near else ""
@@ -107,8 +117,8 @@ def _nearest(name: str) -> list[str]:
 
 
 def is_known(name: str) -> bool:
-    """Whether a name with a prefix of the collection is one of its variables, or of what its roles publish."""
-    return name in PUBLISHED or any(name.startswith(prefix) and name[len(prefix) :] in names for prefix, names in KNOWN.items())
+    """Whether a name is that of a variable of the collection, or of what its roles publish."""
+    return name in PLAIN or name in PUBLISHED or any(name.startswith(prefix) and name[len(prefix) :] in names for prefix, names in KNOWN.items())
 
 
 def concerns(name: str) -> bool:
@@ -130,14 +140,17 @@ def own_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def unknown(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """The variables that begin like those of the collection and are none. Ignored, such a slip would mean that what it declares is given up."""
+    """The variables that begin like those of the collection and are none. Ignored, such a slip would mean that what it declares is given up.
+
+    Their values are of no interest.
+    """
     own = own_names(variables.get(OWN))
     found = []
-    for name, value in sorted(variables.items()):
-        if name in own or name in PLAIN or is_known(name):
+    for name in sorted(variables):
+        if name in own or is_known(name):
             continue
         near = meant(name)
         allowed = near or " or ".join(_nearest(name))
         if allowed:
-            found.append(Problem(name, value, allowed, "no variable of this collection has that name; if it is your own, list it in %s" % OWN))
+            found.append(Problem(name, _UNKNOWN, allowed, "no variable of this collection has that name; if it is your own, list it in %s" % OWN))
     return found

@@ -8,50 +8,15 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Pending
 
 _ACTIVATION = "A reload, reset or reboot is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot."
 _UPGRADE = "Another stack is pending on %d of %d hosts: rdma.ofed.upgrade installs it batch by batch. See rdma_allow_upgrade."
-_LAST_NUMBER = re.compile(r"^(.*?)(\d+)(\D*)$")
-
-
-def natural(name: str) -> tuple[tuple[int, int, str], ...]:
-    """A key that sorts `node2` before `node10`."""
-    return tuple((0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part) for part in re.split(r"([0-9]+)", name))
-
-
-def _are_neighbours(one: str, other: str) -> bool:
-    """`9` and `10`, `08` and `09`; but not `08` and `9`, for which a span has no notation."""
-    return int(one) + 1 == int(other) and (len(one) == len(other) or "0" not in (one[0], other[0]))
-
-
-def _spans(numbers: list[str]) -> str:
-    """`1-3,7` for digits in order."""
-    spans: list[list[str]] = []
-    for number in numbers:
-        if spans and _are_neighbours(spans[-1][-1], number):
-            spans[-1] = [spans[-1][0], number]
-        else:
-            spans.append([number])
-    return ",".join("-".join(span) for span in spans)
-
-
-def fold(names: Iterable[str]) -> str:
-    """Host names in short: `node[1-3,7] login`. The last number of a name is the one that counts up."""
-    families: dict[tuple[str, str, bool], list[str]] = {}
-    for name in sorted(set(names), key=natural):
-        match = _LAST_NUMBER.match(name)
-        prefix, number, suffix = match.groups() if match and match[2].isascii() else (name, "", "")
-        families.setdefault((prefix, suffix, bool(number)), []).append(number)
-    words = []
-    for (prefix, suffix, _counts), numbers in families.items():
-        words.append(prefix + (numbers[0] if len(numbers) == 1 else "[%s]" % _spans(numbers)) + suffix)
-    return " ".join(words)
 
 
 def pending_of(entries: t.Any, variable: str = "rdma_pending") -> tuple[Pending, ...]:

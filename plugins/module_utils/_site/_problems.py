@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._input import rol
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import problems as firmware_config_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems as gpudirect_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
@@ -41,7 +42,7 @@ def _is_batch(value: t.Any) -> bool:
     """Whether it is a percentage or a number of hosts, which is text where it comes from the command line."""
     if isinstance(value, str):
         match = _BATCH.match(value)
-        return match is not None and 1 <= int(match[1]) <= (100 if match[2] else 10**9)
+        return match is not None and 1 <= decimal(match[1], 0) <= (100 if match[2] else 10**9)
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
@@ -82,6 +83,8 @@ class Placement(t.NamedTuple):
     """What is wrong with this host's place: its fabric has no subnet manager."""
     common: list[Problem]
     """What is wrong with the group as a whole; empty but for the one host that reports it."""
+    members: list[_placement.Member]
+    """All that may run a subnet manager."""
 
     @property
     def first(self) -> _placement.Place:
@@ -116,15 +119,16 @@ def placement(
     hostvars: Mapping[str, Mapping[str, t.Any]],
     variables: Mapping[str, t.Any],
     playing: Sequence[str] | None = None,
+    known: list[_placement.Member] | None = None,
 ) -> Placement:
     """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
 
     One host reports for all: it is given the hosts that are `playing`, which validate their own variables. It alone looks at
-    the hosts of the whole site: that would be quadratic if every host did it.
+    the hosts of the whole site: that would be quadratic if every host did it. `known` are the members, if they have been read.
     """
     # Wrong names are reported among the problems of the host.
     fabrics = fabrics_of(variables)
-    members, faults = _placement.read_members(groups, hostvars, frozenset(playing or ()))
+    members, faults = (known, []) if known is not None else _placement.read_members(groups, hostvars, frozenset(playing or ()))
     tied = _placement.conflicts(members)
     # With these a site says that a switch or another host manages the subnet.
     absent = variables.get("opensm_state", "present") in ("absent", "unmanaged")
@@ -139,4 +143,4 @@ def placement(
         # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
         if isinstance(group, str) and group in groups:
             common += _placement.outsiders([member for member in members if not (absent and member.fabric in fabrics)], groups[group], group)
-    return Placement(_placement.places_of(host, members, variables), missing if members else [], common)
+    return Placement(_placement.places_of(host, members, variables), missing if members else [], common, members)

@@ -15,6 +15,7 @@ import itertools
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate
 
 if t.TYPE_CHECKING:
@@ -39,7 +40,7 @@ def sizes(serial: t.Any, count: int) -> list[int]:
     left = count
     while left > 0:
         step = str(steps[min(len(found), len(steps) - 1)])
-        size = int(step[:-1]) * count // 100 if step.endswith("%") else int(step)
+        size = decimal(step[:-1], 0) * count // 100 if step.endswith("%") else decimal(step, 0)
         found.append(max(1, min(size, left)))
         left -= found[-1]
     return found

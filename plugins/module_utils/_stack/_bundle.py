@@ -14,6 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 
 DIRECTORY = "/var/lib/rdma.ofed/bundles"
@@ -22,7 +23,7 @@ INSTALLER = "mlnxofedinstall"
 
 _VERSION = r"\d+\.\d+-\d+(?:\.\d+){1,4}"
 _VERSION_ALONE = re.compile(r"^%s\Z" % _VERSION)
-_NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z]+[a-z0-9.]*)-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?\Z" % _VERSION)
+_NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z][a-z0-9.]*)-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?\Z" % _VERSION)
 # Longest first, so that no form is taken for a shorter one.
 _FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
 
@@ -87,7 +88,7 @@ def parse_name(location: str) -> Bundle:
 def release(version: str) -> tuple[int, int]:
     """The first two numbers: `23.10-0.5.5.0` -> `(23, 10)`, `6.1.0-50-amd64` -> `(6, 1)`; zeros for anything else."""
     match = re.match(r"(\d+)\.(\d+)", version)
-    return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
+    return (decimal(match.group(1), 0), decimal(match.group(2), 0)) if match else (0, 0)
 
 
 def same_version(wanted: str, found: str) -> bool:

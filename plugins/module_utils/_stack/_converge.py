@@ -14,9 +14,12 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import RECORD
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
@@ -28,7 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import 
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import REBUILD_STAGE, StackPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
@@ -165,6 +168,20 @@ def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, to
     }
 
 
+def _images(run: Runner, todo: StackPlan, root: str) -> tuple[initramfs.Image, ...]:
+    """The images that hold modules of the stack that is replaced. They would be loaded before those on the disk."""
+    builder = initramfs.builder_of(run) if todo.steps and todo.about(Kind.STACK) else None
+    if builder is None:
+        return ()
+    return initramfs.images_with(run, builder, images=initramfs.installed_images(initramfs.kernels(root), root), modules=CHECKED)
+
+
+def _rebuilding(run: Runner, images: t.Iterable[initramfs.Image]) -> tuple[Step, ...]:
+    """The last steps of a job, for images that an earlier step may have rebuilt before the modules were in place."""
+    builder = initramfs.builder_of(run)
+    return () if builder is None else tuple(Step(REBUILD_STAGE + image.path, initramfs.build_argv(builder, image)) for image in images)
+
+
 def _earlier(module: AnsibleModule, root: str) -> State | None:
     """The job that an earlier execution began: one that is to be followed, or that still runs. Waits for its end."""
     job = jobs.read_job(JOB, root)
@@ -177,7 +194,16 @@ def _earlier(module: AnsibleModule, root: str) -> State | None:
 
 
 def _apply(
-    module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, changes: t.Sequence[Change], place: Place, root: str
+    module: AnsibleModule,
+    run: Runner,
+    *,
+    wanted: Wanted,
+    found: Found,
+    todo: StackPlan,
+    changes: t.Sequence[Change],
+    images: t.Sequence[initramfs.Image],
+    place: Place,
+    root: str,
 ) -> dict[str, t.Any]:
     """Write the repository files, and run the job to its end or for as long as the module may wait."""
     parameters, before = module.params, _version(found)
@@ -188,7 +214,8 @@ def _apply(
         _configure(module, root)
         return _result(changes, before=before, after=before)
     memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
-    jobs.start(run, JOB, todo.steps, timeout=parameters["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
+    steps = (*todo.steps, *_rebuilding(run, images))
+    jobs.start(run, JOB, steps, timeout=parameters["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
     job = jobs.wait(JOB, parameters["poll"], root)
     if job.running:
         return _running(job, root)
@@ -237,7 +264,9 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         found = with_alternatives(run, wanted, found)
         todo = plan(wanted, found)
     foreign = dependants(run, wanted, found, todo=todo, root=root)
-    changes = (*todo.changes, *foreign, *_keys(module, root))
+    images = _images(run, todo, root)
+    rebuilt = [Change(Kind.INITRAMFS, image.path, "", "holds modules of the former stack", "rebuilt") for image in images]
+    changes = (*todo.changes, *foreign, *rebuilt, *_keys(module, root))
     place = places.locate(run, parameters, version=wanted.version, root=root) if todo.needs_bundle else Place("")
     if isinstance(place, Place):
         refuse_unknown_options(run, wanted, found, place=place)
@@ -247,4 +276,4 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if isinstance(place, Missing):
         return {**_result((), before=before, after=before), **place.result()}
     todo = plan(wanted, found, place=place, force=bool(foreign))
-    return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, place=place, root=root)
+    return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, images=images, place=place, root=root)

@@ -82,5 +82,8 @@ def failure_of(job: State, root: str) -> CommandFailed:
         words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
         text = words % (job.memo["bundle"], found or "that it does not tell", wanted["version"], way_out(found, wanted["version"]))
         return CommandFailed(text, **details)
+    if job.failed.startswith(stages.REBUILD_STAGE):
+        words = "%s failed: %s. All output is in %s. The stack is installed; rebuild the image before the next boot, which would load the former modules"
+        return CommandFailed(words % (job.failed, reason(JOB, job, root), job.log), **details)
     words = "%s failed: %s. All output is in %s. The next run goes on from what is installed then"
     return CommandFailed(words % (job.failed, reason(JOB, job, root), job.log), **details)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part, ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
@@ -28,7 +29,7 @@ _PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._:~=-]*$")
 
 
 def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", text))
+    return tuple(decimal(number, 0) for number in re.findall(r"[0-9]+", text))
 
 
 def supported(os_id: str, version: str) -> bool:
@@ -37,12 +38,37 @@ def supported(os_id: str, version: str) -> bool:
     return known is not None and bool(_version(version)) and _version(known.first) <= _version(version) < _version(known.after)
 
 
+def served(os_id: str, version: str, family: str) -> bool:
+    """Whether the role takes an untested distribution for one of its family, with the stack of the distribution."""
+    known = DISTRIBUTIONS.get(os_id)
+    if by_name(family) is None:
+        return False
+    return known is None or (not known.after and _version(known.first) <= _version(version))
+
+
+def _os_name(found: Mapping[str, t.Any]) -> str:
+    return "%s (ID=%s, VERSION_ID=%s)" % (found.get("name") or "an unknown distribution", found.get("id", ""), found.get("version", ""))
+
+
+def _is_served(found: Mapping[str, t.Any]) -> bool:
+    return served(str(found.get("id", "")), str(found.get("version", "")), str(found.get("family", "")))
+
+
 def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Problem]:
     found = part(facts, "os")
-    if not found or supported(str(found.get("id", "")), str(found.get("version", ""))):
+    if not found or supported(str(found.get("id", "")), str(found.get("version", ""))) or (source == "inbox" and _is_served(found)):
         return []
-    name = "%s (ID=%s, VERSION_ID=%s)" % (found.get("name") or "an unknown distribution", found.get("id", ""), found.get("version", ""))
-    return [Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED, "the node runs %s" % name)]
+    if _is_served(found):
+        return [Problem("ofed_source", source, "inbox", "the node runs %s; stacks of vendors are for %s" % (_os_name(found), SUPPORTED))]
+    return [Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED, "the node runs %s" % _os_name(found))]
+
+
+def distribution_notes(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[str]:
+    """A warning about a distribution that is served and was never tested."""
+    found = part(facts, "os")
+    if variables.get("ofed_source", "inbox") != "inbox" or supported(str(found.get("id", "")), str(found.get("version", ""))) or not _is_served(found):
+        return []
+    return ["%s was not tested. It gets the packages of the family %s. Listed are %s" % (_os_name(found), found.get("family"), SUPPORTED)]
 
 
 def _driver_problems(variables: Mapping[str, t.Any]) -> list[Problem]:

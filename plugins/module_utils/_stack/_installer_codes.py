@@ -52,12 +52,13 @@ _FLATTENED = Meaning(
 )
 _DECLINED = Meaning("it asked for a confirmation and got no answer", "report this: it is started in a way that asks for none")
 
-_FOLDER = re.compile(r"(/[^\s'\":]*/MLNX_OFED_LINUX[^\s/'\":]*\.logs)\b")
+_SEPARATORS = re.compile(r"[\s'\":]+")
+_LOGS = re.compile(r"MLNX_OFED_LINUX[^/]*\.logs\b")
 _ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
 _COMMAND = re.compile(r"Failed command: ([^\n\033]+)")
 _PACKAGE = re.compile(r"Failed to install (\S+) (?:DEB|RPM)\b")
 _PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)install\.log)\b")
-_NAMED = re.compile(r"packages? (?:should|must) be removed before[^\n]*\n\s*([^\n]+)", re.IGNORECASE)
+_NAMED = re.compile(r"packages? (?:should|must) be removed before", re.IGNORECASE)
 
 
 def _last(pattern: t.Pattern[str], output: str) -> str:
@@ -68,12 +69,21 @@ def _last(pattern: t.Pattern[str], output: str) -> str:
 
 def log_folder(output: str) -> str:
     """The newest log folder that the installer's output names; "" where it names none."""
-    return _last(_FOLDER, output)
+    found = ""
+    for word in _SEPARATORS.split(output):
+        path = word[word.find("/") :]
+        folder, slash, name = path.rpartition("/MLNX_OFED_LINUX")
+        logs = _LOGS.match(slash[1:] + name)
+        if folder and logs:
+            found = "%s/%s" % (folder, logs.group(0))
+    return found
 
 
 def dependants_named(output: str) -> list[str]:
     """The foreign packages that the installer complains of. Old releases append the architecture to some names."""
-    return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", _last(_NAMED, output))})
+    lines = [line for line in output.split("\n") if line.strip()]
+    named = [after for line, after in zip(lines, lines[1:]) if _NAMED.search(line)]
+    return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", named[-1] if named else "")})
 
 
 def package_log(output: str) -> str:

@@ -59,7 +59,7 @@ _VENDOR_NAMES = re.compile(
 # 2310mlnx47-1.2310055, 2.1.10.1.mlnx-OFED.51258, 1.0-0.49.MLNX20200216.g4ea049f.50100: marks that no distribution makes.
 _VENDOR_VERSION = re.compile(r"mlnx|OFED", re.IGNORECASE)
 # Distributions name a library for the version of its interface; t64 is that of 2024, with a wider time.
-_LIBRARY = re.compile(r"^(lib.*?)[0-9][0-9.]*(t64)?\Z")
+_WIDE_TIME = "t64"
 
 
 def build_number(release: str) -> str:
@@ -103,5 +103,6 @@ def taken_by_installer(installed: t.Iterable[str]) -> frozenset[str]:
 
 def is_library(name: str) -> bool:
     """Whether this is the distribution's own build of a library of the stack, such as `libopensm9`. It is of no use without what needs it."""
-    match = _LIBRARY.match(name)
-    return match is not None and match.group(1) in REPLACED
+    versioned = name[: -len(_WIDE_TIME)] if name.endswith(_WIDE_TIME) else name
+    plain = versioned.rstrip("0123456789")
+    return name.startswith("lib") and plain != versioned and (plain in REPLACED or plain.rstrip("0123456789.") in REPLACED)

@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
 # apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
 _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
-_SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]]*)\])?(?: \((\S+))?", re.MULTILINE)
+_SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]\n]*)\])?(?: \((\S+))?", re.MULTILINE)
 
 
 class Simulated(t.NamedTuple):

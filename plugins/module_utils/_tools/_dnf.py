@@ -74,7 +74,7 @@ class Dnf(RpmManager):
     repository_files = (RPM_KEY, repository_path)
     lock_list = "etc/dnf/plugins/versionlock.list"
     # NAME-EPOCH:VERSION-RELEASE.*, where the epoch may be missing.
-    lock_pattern = r"^%s-(\d+:)?\d[^-]*-[^-]*$"
+    lock_pattern = r"^%s-(\d+:)?\d[^-\n]*-[^-\n]*$"
     lock_hint = "kernels can't be held without the plugin versionlock of dnf: install python3-dnf-plugin-versionlock"
 
     update = ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache")

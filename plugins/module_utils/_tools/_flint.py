@@ -16,6 +16,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 TOOLS = ("mstflint", "flint")
 """In this order: mstflint takes PCI addresses without any service, flint wants those of its own driver for some."""
@@ -104,7 +105,7 @@ def numbers(version: str) -> tuple[int, ...]:
     """`14.26.0226` -> (14, 26, 226): versions are compared as numbers, which come with and without leading zeros."""
     if not _VERSION.match(version):
         raise UnexpectedOutput("%r is no firmware version" % version)
-    return tuple(int(part) for part in version.split("."))
+    return tuple(decimal(part, 0) for part in version.split("."))
 
 
 def same_version(one: str, other: str) -> bool:

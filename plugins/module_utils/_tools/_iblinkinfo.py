@@ -17,16 +17,22 @@ if t.TYPE_CHECKING:
 # It queries each switch of the fabric, one port after the other.
 TIMEOUT_SECONDS = 300.0
 
-_LINK = re.compile(r'^(0x[0-9a-f]+) "([^"]*)" .*\bActive/.*==> *(0x[0-9a-f]+) +\d+ +\d+\[[^]]*\] "([^"]*)"')
+_ARROW = "==>"
+_NEAR = re.compile(r'^(0x[0-9a-f]+) "([^"]*)" ')
+_ACTIVE = re.compile(r"\bActive/")
+_FAR = re.compile(r' *(0x[0-9a-f]+) +\d+ +\d+\[[^]]*\] "([^"]*)"')
 
 
 def parse_active(text: str) -> dict[str, str]:
     """`iblinkinfo --line` -> the ports at both ends of each active link: node descriptions by port GUID, that of a switch for all of its ports."""
     found: dict[str, str] = {}
     for line in text.splitlines():
-        match = _LINK.match(line)
-        if match:
-            found.update({match[1]: match[2].strip(), match[3]: match[4].strip()})
+        near = _NEAR.match(line)
+        state = _ACTIVE.search(line, near.end()) if near else None
+        arrow = line.find(_ARROW, state.end()) if state else -1
+        far = _FAR.match(line, arrow + len(_ARROW)) if arrow >= 0 else None
+        if near and far:
+            found.update({near[1]: near[2].strip(), far[1]: far[2].strip()})
     return found
 
 

@@ -8,10 +8,10 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, read_json
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -48,12 +48,9 @@ def _table(value: t.Any) -> dict[str, t.Any]:
 def _rows(stdout: str, what: str) -> list[dict[str, t.Any]]:
     if not stdout.strip():
         return []
-    try:
-        rows = json.loads(stdout)
-    except (ValueError, RecursionError) as exc:
-        raise UnexpectedOutput("%s did not print JSON: %s: %r" % (what, exc, stdout[:80])) from exc
+    rows = read_json(stdout)
     if not isinstance(rows, list):
-        raise UnexpectedOutput("%s printed no list: %r" % (what, stdout[:80]))
+        raise UnexpectedOutput("%s printed no list in JSON: %r" % (what, stdout[:80]))
     # Versions before 4.19 print an empty object for what they filter.
     return [row for row in rows if isinstance(row, dict) and row]
 
@@ -62,10 +59,7 @@ def _pkey(info: dict[str, t.Any]) -> str:
     # iproute2 prints the P_Key under "key" in JSON and "pkey" in text.
     value = info.get("pkey", info.get("key"))
     if isinstance(value, str):
-        try:
-            value = int(value, 16)
-        except ValueError:
-            return ""
+        value = hexadecimal(value)
     return "0x%04x" % value if isinstance(value, int) and 0 <= value <= 0xFFFF else ""
 
 

@@ -18,19 +18,20 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 
 TOOLS = ("mlxconfig", "mstconfig")
 
 DONE = 0
 ABORTED = 2
 
-_DEVICE = re.compile(r"^\s*(?:PCI d|D)evice:\s*(.*?)\s*$")
-_HEADER = re.compile(r"^\s*Configurations:\s*(.*?)\s*$")
+_DEVICE = re.compile(r"^(?:PCI d|D)evice:(.*)$")
+_HEADER = re.compile(r"^Configurations:(.*)$")
 _COLUMN = re.compile(r"Default|Current|Next Boot|New")
-_ROW = re.compile(r"^(?P<changed>\*)?\s*(?:(?P<read_only>RO)\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,6}\])?)(?:\s+(?P<values>\S.*?))?\s*$")
+_ROW = re.compile(r"^(?P<changed>\*)?\s*(?:(?P<read_only>RO)\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,6}\])?)(?:\s+(?P<values>\S.*))?$")
 # A value ends with its bracket: up to version 4.25 the next one may follow without a blank.
 _VALUE = re.compile(r"Array\[\d+\.\.\d+\]|[^\s()\[\]]+\(\d+\)|[^\s()\[\]]+")
-_ERROR = re.compile(r"-E- (.*?)\s*$", re.MULTILINE)
+_ERROR = re.compile(r"-E- (.*)")
 _SIZE = re.compile(r"as its size is (\d{1,2}) bits")
 _LIMIT = re.compile(r"Parameter \S+?' value is (larger|smaller) than (?:maximum|minimum) allowed (\S+)")
 _CONF = re.compile(r"^\s{16,24}(?P<name>[A-Za-z_][A-Za-z0-9_]*)=<(?P<kind>[^<>]*)>")
@@ -137,7 +138,7 @@ def allowed_by(error: str) -> str:
     """What the error names as allowed, in words; "" if it names nothing."""
     size, limit = _SIZE.search(error), _LIMIT.search(error)
     if size:
-        return "0 to %d" % (2 ** int(size.group(1)) - 1)
+        return "0 to %d" % (2 ** decimal(size.group(1), 0) - 1)
     return "%s %s" % ("at most" if limit.group(1) == "larger" else "at least", limit.group(2)) if limit else ""
 
 
@@ -148,7 +149,7 @@ def _row(line: str, columns: t.Sequence[str]) -> Row | None:
     values = _VALUE.findall(match.group("values") or "")
     name = match.group("name")
     if len(values) != len(columns) or "".join(values) != "".join((match.group("values") or "").split()):
-        if re.match(r"^[A-Z][A-Z0-9_]*_[A-Z0-9_]+(\[\d+\])?$", name):
+        if re.match(r"^[A-Z][A-Z0-9_]*(\[\d+\])?$", name) and "_" in name.partition("[")[0][1:-1]:
             raise UnexpectedOutput("mlxconfig printed a row of %d columns where %d were announced: %s" % (len(values), len(columns), line.strip()))
         return None
     found = dict(zip(columns, values))
@@ -163,12 +164,12 @@ def parse_query(text: str) -> Answer:
     device = ""
     rows: dict[str, Row] = {}
     columns: list[str] = []
-    for line in text.splitlines():
+    for line in map(str.strip, text.splitlines()):
         found, header = _DEVICE.match(line), _HEADER.match(line)
         if found and device:
-            raise UnexpectedOutput("mlxconfig was run for one device, and answered for %s and %s" % (device, found.group(1)))
+            raise UnexpectedOutput("mlxconfig was run for one device, and answered for %s and %s" % (device, found.group(1).strip()))
         if found:
-            device = found.group(1)
+            device = found.group(1).strip()
         elif header:
             columns = _COLUMN.findall(header.group(1)) or ["Next Boot"]
             if "Next Boot" not in columns:
@@ -203,7 +204,7 @@ def parse_confs(text: str) -> dict[str, Conf]:
             name, kind, numbers = match.group("name"), match.group("kind"), {}
             line = line[match.end() :]
         for entry in _CONF_VALUE.finditer(line):
-            numbers.setdefault(entry.group("name"), str(int(entry.group("number"), 16)))
+            numbers.setdefault(entry.group("name"), str(hexadecimal(entry.group("number"), 0)))
     finish()
     return {name: _like_first(conf, found) for name, conf in found.items()}
 

@@ -17,6 +17,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -35,11 +36,11 @@ SYNC_BY_DRIVER = 1
 _QUERY_TIMEOUT = 60
 _RESET_TIMEOUT = 600
 
-_SECTION = re.compile(r"^Reset-(\w+)\b[^:]*:\s*$")
+_SECTION = re.compile(r"^Reset[- ](\w+)\b[^:]*:$")
 _ROW = re.compile(r"^([0-9]{1,3}): .*?-(not )?supported\b(.*)$", re.IGNORECASE)
 _ERROR = re.compile(r"-E- (.*)")
 _NOTICE = re.compile(r"^-[IW]- (?!FSM )(.*)$", re.MULTILINE)
-_STEP = re.compile(r"^-I- (.+?)\s+-(Done|Failed|Skipped)?\s*$", re.MULTILINE)
+_STEP = re.compile(r"^-I- (\S.*)\s-(Done|Failed|Skipped)?[^\S\n]*$", re.MULTILINE)
 _LOADED = re.compile(r"^-I- FW was loaded successfully", re.MULTILINE)
 _USAGE = re.compile(r"^m[ls][xt]fwreset: error: (.*)$", re.MULTILINE)
 
@@ -94,8 +95,9 @@ def with_hint(error: str) -> str:
 def parse_query(stdout: str) -> Query:
     """The answer to `query`: sections of rows "N: text -[Not ]Supported [(default)]". Raises UnexpectedOutput.
 
-    "Not supported" is spelt with a small letter in the section on synchronization. Sections that are not known, and
-    lines outside of sections, are left out: newer tools have more of them.
+    "Not supported" is spelt with a small letter in the section on synchronization. Its heading is `Reset-sync (...):`, and
+    `Reset sync (...):` where the firmware tells how it is reset. Sections that are not known, and lines outside of sections,
+    are left out: newer tools have more of them, such as `Reset request method (...):`.
     """
     found: dict[str, list[re.Match[str]]] = {}
     rows: list[re.Match[str]] = []
@@ -105,6 +107,8 @@ def parse_query(stdout: str) -> Query:
             rows = found.setdefault(section.group(1).lower(), [])
         elif row:
             rows.append(row)
+        elif line.rstrip().endswith(":"):
+            rows = []
     if not found.get("levels"):
         raise UnexpectedOutput("the firmware reset tool printed %r, which names no reset levels" % stdout.strip()[:500])
     return Query(_supported(found["levels"]), _supported(found.get("sync", ())))
@@ -113,7 +117,7 @@ def parse_query(stdout: str) -> Query:
 def _supported(rows: t.Sequence[re.Match[str]]) -> tuple[int, ...]:
     """The numbers of the supported rows, that of the default first."""
     supported = [row for row in rows if not row.group(2)]
-    return tuple(int(row.group(1)) for row in sorted(supported, key=lambda row: "(default)" not in row.group(3).lower()))
+    return tuple(decimal(row.group(1), 0) for row in sorted(supported, key=lambda row: "(default)" not in row.group(3).lower()))
 
 
 def parse_reset(stdout: str, stderr: str = "") -> Outcome:

@@ -16,6 +16,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer, real
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -26,7 +27,8 @@ TOOLS = ("mlxlink", "mstlink")
 
 _TIMEOUT = 60
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_ROW = re.compile(r"^(\S.*?)\s*:(?:\s+(.*))?$")
+# The end of a key. Colons within it have no blank behind them.
+_COLON = re.compile(r":(?=\s|\Z)")
 _ERROR = re.compile(r"-E- (.*)")
 _SPEEDS = re.compile(r"^(?:(0x[0-9a-fA-F]+)\s*)?\(([^()]*)\)$")
 _NUMBER = re.compile(r"^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
@@ -105,11 +107,11 @@ def parse_text(text: str) -> Sections:
     rows: dict[str, str] = {}
     previous = ""
     for line in (line.strip() for line in _COLOUR.sub("", text).splitlines()):
-        row = _ROW.match(line)
+        colon = _COLON.search(line, 1)
         if previous and line and not line.strip("-"):
             rows = found.setdefault(previous, {})
-        elif row and found:
-            rows[row.group(1)] = (row.group(2) or "").strip()
+        elif colon and found:
+            rows[line[: colon.start()].strip()] = line[colon.end() :].strip()
         previous = line
     if not found:
         raise UnexpectedOutput("mlxlink printed %r, which has no section" % text.strip()[:500])
@@ -129,13 +131,13 @@ def speeds_of(value: str) -> tuple[str, ...]:
 def number_of(value: str) -> float | None:
     """The number that a value starts with: `61 [-10..80]` is 61; None where there is none."""
     match = _NUMBER.match(value.strip())
-    return float(match.group(0)) if match else None
+    return real(match.group(0)) if match else None
 
 
 def count_of(value: str) -> int | None:
     """A count; None where there is none."""
     match = _COUNT.match(value.strip())
-    return int(match.group(0)) if match else None
+    return decimal(match.group(0)) if match else None
 
 
 def ber_of(value: str) -> float | None:
@@ -143,7 +145,7 @@ def ber_of(value: str) -> float | None:
     match = _BER.match(value.strip())
     if match is None:
         return None
-    return 0.0 if int(match.group(2)) <= _NO_ERRORS else float(value)
+    return 0.0 if (integer(match.group(2)) or 0) <= _NO_ERRORS else real(match.group(0))
 
 
 def _row(rows: t.Mapping[str, str], name: str) -> str:

@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_json
 
 SHOW = ("rdma", "-j", "link")
 
@@ -37,12 +37,9 @@ def parse_netdevs(stdout: str) -> dict[str, str]:
     """`rdma -j link` -> the network interface of each RDMA device, "" where it has none. Raises UnexpectedOutput."""
     if not stdout.strip():
         return {}
-    try:
-        rows = json.loads(stdout)
-    except (ValueError, RecursionError) as exc:
-        raise UnexpectedOutput("%s did not print JSON: %s: %r" % (" ".join(SHOW), exc, stdout[:80])) from exc
+    rows = read_json(stdout)
     if not isinstance(rows, list):
-        raise UnexpectedOutput("%s printed no list: %r" % (" ".join(SHOW), stdout[:80]))
+        raise UnexpectedOutput("%s printed no list in JSON: %r" % (" ".join(SHOW), stdout[:80]))
     found: dict[str, str] = {}
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("ifname"), str):

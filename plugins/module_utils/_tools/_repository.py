@@ -38,8 +38,8 @@ class Repository(t.NamedTuple):
 
 def is_key(text: str) -> bool:
     """Whether this is a public key. A binary one begins with an octet that has its highest bit set."""
-    first = text[:1].encode("utf-8", "surrogateescape")[:1]
-    return _ARMOUR in text or (bool(first) and first[0] & 0x80 != 0)
+    # An octet that is no text was read as a surrogate.
+    return _ARMOUR in text or text[:1] >= "\x80"
 
 
 def uri(address: str) -> str:

@@ -23,7 +23,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 _FORMAT = ("--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
-_NEEDED_BY = re.compile(r"^\s*(\S.*?) is needed by \(installed\) (\S+)", re.MULTILINE)
+_NEEDED_BY = re.compile(r"^[^\S\n]*(\S.*?) is needed by \(installed\) (\S+)", re.MULTILINE)
 # A library, or one version of its interface: libibverbs.so.1()(64bit), libibverbs.so.1(IBVERBS_1.1)(64bit).
 _LIBRARY = re.compile(r"^(lib[\w+-]+)\.so\.")
 _NEVRA = re.compile(r"^(.+)-([^-]+)-([^-]+?)(?:\.[a-z0-9_]+)?$")

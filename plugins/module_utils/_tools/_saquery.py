@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo, ask
 
 if t.TYPE_CHECKING:
@@ -33,10 +34,10 @@ def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
         raise UnexpectedOutput("saquery SMIR printed %r before the first record" % head.strip())
     for block in blocks:
         fields = {match.group(1): match.group(2) for match in map(_FIELD.match, block.splitlines()) if match}
-        try:
-            lid, guid, activity, priority, state = (int(fields[key].strip(), 0) for key in _NEEDED)
-        except (KeyError, ValueError):
-            raise UnexpectedOutput("saquery SMIR printed a record without the fields %s: %r" % (", ".join(_NEEDED), block.strip())) from None
+        found = [number for number in (integer(fields.get(key, "").strip()) for key in _NEEDED) if number is not None]
+        if len(found) != len(_NEEDED):
+            raise UnexpectedOutput("saquery SMIR printed a record without the fields %s: %r" % (", ".join(_NEEDED), block.strip()))
+        lid, guid, activity, priority, state = found
         records.append(SmInfo(lid, "0x%016x" % guid, activity, priority, state))
     return tuple(sorted(records, key=lambda record: record.guid))
 

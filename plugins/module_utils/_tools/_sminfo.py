@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
 
 if t.TYPE_CHECKING:
@@ -20,7 +21,11 @@ if t.TYPE_CHECKING:
 STATES = {0: "NOTACT", 1: "DISCOVER", 2: "STANDBY", 3: "MASTER"}
 STANDBY, MASTER = 2, 3
 
-_LINE = re.compile(r"^sminfo: sm lid (\d+) sm guid 0x([0-9a-fA-F]+), activity count (\d+) priority (\d+) state (\d+) ?(\S*)$", re.M)
+_LINE = re.compile(
+    r"^sminfo: sm lid (?P<lid>[0-9]+) sm guid 0x(?P<guid>[0-9a-fA-F]{1,16}), activity count (?P<activity>[0-9]+) priority (?P<priority>[0-9]+)"
+    r" state (?P<state>[0-9]+)(?: |$)",
+    re.M,
+)
 
 # No answer: the fabric has no subnet manager, or it went away. Everything else (no HCA, no umad) is a failure.
 _NOBODY = re.compile(r"iberror: (?:failed: query|query failed)")
@@ -56,8 +61,8 @@ def parse(stdout: str) -> SmInfo:
     match = _LINE.search(stdout)
     if match is None:
         raise UnexpectedOutput("sminfo printed %r, which is not a line about a subnet manager" % stdout.strip())
-    lid, guid, activity, priority, state = match.group(1, 2, 3, 4, 5)
-    return SmInfo(int(lid), "0x%016x" % int(guid, 16), int(activity), int(priority), int(state))
+    lid, activity, priority, state = (decimal(match.group(name), 0) for name in ("lid", "activity", "priority", "state"))
+    return SmInfo(lid, "0x%016x" % hexadecimal(match.group("guid"), 0), activity, priority, state)
 
 
 def ask(run: Runner, argv: t.Sequence[str], absent: re.Pattern[str]) -> str | None:

@@ -24,7 +24,12 @@ def parse_node_description(stdout: str) -> str:
     return match.group(1).strip() if match else ""
 
 
-def node_description(run: Runner, device: str, port: int, *, lid: int) -> str:
-    """The name that the node at `lid` has for itself; "" if it does not answer, because it is only used in messages."""
+def answer(run: Runner, device: str, port: int, *, lid: int) -> str | None:
+    """The name that the node at `lid` has for itself; None if it does not answer."""
     output = run(["smpquery", "-C", device, "-P", str(port), "nodedesc", str(lid)], ok=None, timeout=20)
-    return parse_node_description(output.stdout) if output.rc == 0 else ""
+    return parse_node_description(output.stdout) if output.rc == 0 else None
+
+
+def node_description(run: Runner, device: str, port: int, *, lid: int) -> str:
+    """The same where it is only used in messages; "" if there is no answer."""
+    return answer(run, device, port, lid=lid) or ""

@@ -18,9 +18,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
-_REMOVED = re.compile(r"<to-remove>(.*?)</to-remove>", re.DOTALL)
-_SOLVABLE = re.compile(r"<solvable\b([^>]*)>")
-_ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
+_SOLVABLE = re.compile(r"<solvable\b([^<>]*)>")
+_ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]+)="([^"]*)"')
 _ERROR = re.compile(r'<message type="error">([^<]*)<')
 _ALIAS = "rdma-ofed"
 
@@ -40,7 +39,7 @@ class Zypper(RpmManager):
     repository_extra = "autorefresh=1\npriority=10\n"
     repository_files = (RPM_KEY, repository_path)
     lock_list = "etc/zypp/locks"
-    lock_pattern = r"^solvable_name:\s*%s\s*$"
+    lock_pattern = r"^solvable_name:[^\S\n]*%s[^\S\n]*$"
     update = ("zypper", "--non-interactive", "refresh", "rdma-ofed")
     install = ("zypper", "--non-interactive", "install", "--allow-vendor-change", "--no-recommends")
     pinned = "%s=%s"
@@ -62,8 +61,9 @@ class Zypper(RpmManager):
         return ("rpm", "--import", RPM_KEY) if repository.key else ()
 
     def parse_preview(self, stdout: str) -> dict[str, str]:
-        rows = [row for part in _REMOVED.findall(stdout) for row in parse_solvables(part)]
-        return {row["name"]: row.get("edition", "") for row in rows if row.get("type") == "package"}
+        parts = [part.partition("</to-remove>") for part in stdout.split("<to-remove>")[1:]]
+        rows = [row for part, end, _rest in parts if end for row in parse_solvables(part)]
+        return {row["name"]: row.get("edition", "") for row in rows if row.get("type") == "package" and "name" in row}
 
     def preview_failure(self, output: Output) -> str:
         return " ".join(_ERROR.findall(output.stdout)) or (output.stderr or "zypper failed").strip() if output.rc else ""

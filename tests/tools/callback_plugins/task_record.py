@@ -109,5 +109,6 @@ class CallbackModule(CallbackBase):
                 "changed": bool(data.get("changed")),
                 "changes": data.get("changes"),
                 "msg": data.get("msg"),
+                "wrong": data.get("wrong"),
             },
         )

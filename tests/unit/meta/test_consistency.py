@@ -92,6 +92,12 @@ def test_every_action_is_tested_and_documented(name: str) -> None:
     assert any(name in path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit/plugins/action").glob("test_*.py"))
 
 
+def test_actions_of_the_controller_open_in_one_place() -> None:
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "plugins/action").glob("*.py")}
+    assert [name for name, text in texts.items() if "_requires_connection" in text] == []
+    assert {name for name, text in texts.items() if "(ControllerAction)" in text} < ACTIONS
+
+
 @pytest.mark.parametrize("role", ROLES)
 def test_defaults_and_argument_specification_of_a_role_agree(role: str) -> None:
     path = ROOT / "roles" / role / "defaults/main.yml"

@@ -72,7 +72,7 @@ def test_a_variable_takes_three_edits(schema: t.Any, copy: pathlib.Path) -> None
     exec((copy / "plugins/module_utils/_schema/_ipoib.py").read_text(), scope)
     assert scope["OPTIONS"]["colour"] == scope["VARIABLES"]["ipoib_colour"] == {"type": "str", "choices": ["blue", "orange"], "default": "blue"}
     row = "| `ipoib_colour` | %s`blue` | The colour of the cable. See `ipoib_backup`."
-    assert row % "" in (copy / "roles/ipoib/README.md").read_text()
+    assert row % "str | " in (copy / "roles/ipoib/README.md").read_text()
     assert row % "str | " + " One of `blue`, `orange`. |" in (copy / "docs/variables.md").read_text()
 
 

@@ -11,7 +11,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of
 
 if t.TYPE_CHECKING:
@@ -39,14 +39,9 @@ class Folder:
 
     def records(self, files: Files, addresses: t.Callable[[t.Mapping[str, str]], t.Iterable[str]]) -> dict[str, Record]:
         """What our ifcfg files say. `addresses` finds these among the variables."""
-        found = {}
-        for path, text in files.items():
-            match = self._path.match(path)
-            if match is not None and match.group("kind") == "ifcfg" and text.startswith(HEADER):
-                variables = assignments(text)
-                mtu = variables.get("MTU", "")
-                found[match.group("name")] = Record(match.group("name"), tuple(addresses(variables)), int(mtu) if mtu.isdigit() else 0)
-        return found
+        matches = ((self._path.match(path), text) for path, text in files.items() if text.startswith(HEADER))
+        ours = ((match.group("name"), assignments(text)) for match, text in matches if match is not None and match.group("kind") == "ifcfg")
+        return records_of((name, addresses(variables), variables.get("MTU", "")) for name, variables in ours)
 
     def foreign(self, files: Files) -> t.Iterator[tuple[str, str, str]]:
         """The files of others: path, kind and name of each, in order."""

@@ -22,7 +22,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, version
 
@@ -128,20 +128,22 @@ def _indented(lines: t.Sequence[str]) -> list[str]:
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     """What our files say."""
-    found: dict[str, Record] = {}
-    for path, text in files.items():
-        if not is_ours(path, text):
-            continue
-        for name in configured(text):
-            addresses = tuple(re.findall(r"^\s+address (\S+)$", text, re.MULTILINE))
-            mtu = re.search(r"^\s+(?:pre-up ip link set dev \$IFACE )?mtu (\d+)$", text, re.MULTILINE)
-            found[name] = Record(name, addresses, int(mtu.group(1)) if mtu else 0)
-    return found
+    return records_of(row for path, text in files.items() if is_ours(path, text) for row in _rows(text))
+
+
+def _rows(text: str) -> t.Iterator[tuple[str, list[str], str]]:
+    lines = [line.split() for line in text.splitlines()]
+    addresses = [words[1] for words in lines if len(words) == 2 and words[0] == "address"]
+    # `mtu 2044`, or `pre-up ip link set dev $IFACE mtu 2044`.
+    mtus = [words[-1] for words in lines if words[-2:-1] == ["mtu"] and words[0] in ("mtu", "pre-up")]
+    for name in configured(text):
+        yield name, addresses, mtus[0] if mtus else ""
 
 
 def configured(text: str) -> tuple[str, ...]:
     """The interfaces that have an iface stanza in a file, each once."""
-    return tuple(sorted({match.group(1) for match in re.finditer(r"^\s*iface\s+(\S+)", text, re.MULTILINE)}))
+    rows = (line.split() for line in text.splitlines())
+    return tuple(sorted({words[1] for words in rows if len(words) > 1 and words[0] == "iface"}))
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:

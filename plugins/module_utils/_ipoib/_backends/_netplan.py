@@ -20,6 +20,7 @@ What whoever applies these files has to know:
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import json
 import re
 import typing as t
@@ -27,7 +28,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
@@ -42,6 +43,8 @@ NETWORKMANAGER = "NetworkManager"
 # Files that netplan makes of its own: they say what the YAML files say.
 _GENERATED = re.compile(r"^/run/(systemd/network/10-netplan-|NetworkManager/system-connections/netplan-)")
 _DROPIN = "/etc/systemd/network/10-netplan-%s.network.d/50-rdma-ofed.conf"
+# The indentation of what our file has of interfaces: their names, and the keys of each.
+_NAMES, _KEYS = 4, 6
 _DROPIN_PATH = re.compile("^" + re.escape(_DROPIN).replace("%s", "[^/]+") + "$")
 
 
@@ -140,16 +143,36 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     text = files.get(PATH, "")
     if not is_ours(PATH, text):
         return {}
-    found = {}
-    for block in re.split(r"^    (?=\")", text, flags=re.MULTILINE)[1:]:
-        head, _newline, body = block.partition("\n")
-        name = json.loads(head.rstrip(":"))
-        # Routes and ports are list items as well: those of addresses follow their key without a break.
-        listed = re.search(r"^      addresses:\n((?:      - .*\n)+)", body, re.MULTILINE)
-        addresses = tuple(json.loads(line.strip()[2:]) for line in listed.group(1).splitlines()) if listed else ()
-        mtu = re.search(r"^      mtu: (\d+)$", body, re.MULTILINE)
-        found[name] = Record(name, addresses, int(mtu.group(1)) if mtu else 0)
-    return found
+    return records_of(_rows(text))
+
+
+def _rows(text: str) -> t.Iterator[tuple[str, list[str], str]]:
+    """The interfaces with their addresses and MTUs, from a file that has the indentation of ours; scalars may be quoted otherwise, and have comments."""
+    addresses: list[str] = []
+    name = mtu = key = ""
+    for line in text.splitlines():
+        depth = len(line) - len(line.lstrip(" "))
+        words = _scalars(line)
+        if not words:
+            continue
+        if depth < _KEYS:
+            if name:
+                yield name, addresses, mtu
+            name, addresses, mtu, key = words[0] if depth == _NAMES else "", [], "", ""
+        elif depth == _KEYS and words[0] != "-":
+            key = words[0]
+            mtu = words[1] if key == "mtu" and len(words) > 1 else mtu
+        if key == "addresses":
+            # Routes and ports are list items as well.
+            addresses += [word for word in words if "/" in word]
+    if name:
+        yield name, addresses, mtu
+
+
+def _scalars(line: str) -> list[str]:
+    """The words of a line without its comment, without quotes and what stands around them."""
+    words = itertools.takewhile(lambda word: not word.startswith("#"), line.split())
+    return [word.lstrip("[{\"'").rstrip("]},:\"'") for word in words]
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class NetplanNetworkManagerDriver(_Generating, NetworkManagerDriver):
 
 def renderer_of(files: Files) -> str:
     """The word of `RENDERERS` that the administrator's files say."""
-    stated = [match for path in _netplan.own_files(files) for match in re.findall(r"^\s*renderer\s*:\s*[\"']?(\w+)", files[path], re.MULTILINE)]
+    stated = [match for path in _netplan.own_files(files) for match in re.findall(r"^[^\S\n]*renderer\s*:\s*[\"']?(\w+)", files[path], re.MULTILINE)]
     return _netplan.NETWORKMANAGER if stated and stated[0] == _netplan.NETWORKMANAGER else _netplan.NETWORKD
 
 

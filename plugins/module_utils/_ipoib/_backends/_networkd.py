@@ -25,7 +25,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
 
@@ -97,17 +97,18 @@ def _netdev(name: str, kind: str, settings: t.Sequence[str]) -> str:
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     """What our .network files say. The MTU of a connected parent is on record in the boot unit."""
-    found = {}
+    return records_of(_rows(files))
+
+
+def _rows(files: t.Mapping[str, str]) -> t.Iterator[tuple[str, list[str], str]]:
     for path, text in files.items():
         match = _OURS.match(path)
         if match is None or not path.endswith(".network") or not text.startswith(HEADER):
             continue
         parsed = sections(text)
-        addresses = tuple(value for key, value in parsed.get("Network", []) if key == "Address")
-        mtu = [value for key, value in parsed.get("Link", []) if key == "MTUBytes" and value.isdigit()]
-        name = match.group("name")
-        found[name] = Record(name, addresses, int(mtu[-1]) if mtu else 0)
-    return found
+        addresses = [value for key, value in parsed.get("Network", []) if key == "Address"]
+        mtu = [value for key, value in parsed.get("Link", []) if key == "MTUBytes"]
+        yield match.group("name"), addresses, mtu[-1] if mtu else ""
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str], wanted: str = "") -> tuple[str, ...]:

@@ -25,10 +25,11 @@ import typing as t
 import uuid
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, version
 
@@ -167,17 +168,18 @@ def _route(route: Route) -> str:
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     """What our keyfiles say."""
-    found = {}
+    return records_of(_rows(files))
+
+
+def _rows(files: t.Mapping[str, str]) -> t.Iterator[tuple[str, list[str], str]]:
     for path, text in files.items():
         match = _OURS.match(path)
         if match is None or not is_ours(path, text):
             continue
         parsed = sections(text)
-        addresses = tuple(value for section in ("ipv4", "ipv6") for key, value in parsed.get(section, ()) if re.match(r"^address\d*$", key))
-        mtu = [value for section in ("infiniband", "ethernet") for key, value in parsed.get(section, ()) if key == "mtu" and value.isdigit()]
-        name = match.group("name")
-        found[name] = Record(name, addresses, int(mtu[-1]) if mtu else 0)
-    return found
+        addresses = [value for section in ("ipv4", "ipv6") for key, value in parsed.get(section, ()) if re.match(r"^address\d*$", key)]
+        mtu = [value for section in ("infiniband", "ethernet") for key, value in parsed.get(section, ()) if key == "mtu"]
+        yield match.group("name"), addresses, mtu[-1] if mtu else ""
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
@@ -197,8 +199,9 @@ def _applies(identity: Identity, text: str) -> bool:
     values = {(section, key): value for section, pairs in sections(text).items() for key, value in pairs}
     interface = values.get(("connection", "interface-name"), "")
     parent, pkey = values.get(("infiniband", "parent"), ""), values.get(("infiniband", "p-key"), "-1")
-    if parent and re.match(r"^(0x[0-9a-fA-F]+|\d+)$", pkey):
-        interface = interface or "%s.%04x" % (parent, int(pkey, 0) if pkey.startswith("0x") else int(pkey))
+    number = hexadecimal(pkey) if pkey.startswith("0x") else decimal(pkey)
+    if parent and number is not None:
+        interface = interface or "%s.%04x" % (parent, number)
     if interface:
         return interface == name
     if values.get(("connection", "type")) != "infiniband":

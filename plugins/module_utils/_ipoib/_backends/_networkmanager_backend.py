@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
@@ -48,8 +49,8 @@ def parse_active(stdout: str) -> dict[str, Active]:
 
 def parse_version(stdout: str) -> tuple[int, int] | None:
     """`nmcli tool, version 1.42.4`."""
-    match = re.search(r"(\d+)\.(\d+)", stdout)
-    return (int(match.group(1)), int(match.group(2))) if match else None
+    match = re.search(r"(?<![0-9])([0-9]{1,6})\.([0-9]{1,6})", stdout)
+    return (decimal(match.group(1), 0), decimal(match.group(2), 0)) if match else None
 
 
 def read_active(run: Runner) -> dict[str, Active]:

@@ -104,15 +104,15 @@ def test_bad_input_names_host_variable_value_and_what_is_allowed() -> None:
 
 def test_a_misspelt_prefix_is_named() -> None:
     assert validate("node2", ipoip_interfaces=[], kernel_module_load=["ib_umad"], fabrik="ib")["problems"] == [
-        "node2: fabrik is 'ib'; allowed: fabric %s" % UNKNOWN,
-        "node2: ipoip_interfaces is []; allowed: ipoib_interfaces %s" % UNKNOWN,
-        "node2: kernel_module_load is ['ib_umad']; allowed: kernel_modules_load %s" % UNKNOWN,
+        "node2: fabrik is unknown; allowed: fabric %s" % UNKNOWN,
+        "node2: ipoip_interfaces is unknown; allowed: ipoib_interfaces %s" % UNKNOWN,
+        "node2: kernel_module_load is unknown; allowed: kernel_modules_load %s" % UNKNOWN,
     ]
 
 
 def test_an_unknown_name_is_refused_unless_the_site_owns_it() -> None:
     (problem,) = validate("node2", ipoib_ifaces=[{"name": "ib0"}])["problems"]
-    assert problem.startswith("node2: ipoib_ifaces is [{'name': 'ib0'}]; allowed: ipoib_interfaces")
+    assert problem.startswith("node2: ipoib_ifaces is unknown; allowed: ipoib_interfaces")
     assert "failed" not in validate("node2", ipoib_prefix="10.20", rdma_own_variables=["ipoib_prefix"])
     assert "failed" not in validate("node2", ipoib_outcome={}, rdma_site={}, rdma_pending=[])
 
@@ -149,6 +149,20 @@ def test_a_template_that_fails_is_a_problem() -> None:
 
     (problem,) = validate("node2", template=template, ipoib_interfaces="{{ nowhere }}")["problems"]
     assert problem == "node2: ipoib_interfaces is '{{ nowhere }}'; allowed: what can be evaluated on the controller ('nowhere' is undefined)"
+
+
+def test_no_problem_shows_a_secret() -> None:
+    def template(value: t.Any) -> t.Any:
+        if "{{" in str(value):
+            raise AnsibleError("'nowhere' is undefined")
+        return value
+
+    misspelt = validate("node2", opensm_smkey="0x00c0ffee", opensm_secret_option={"m_key": "{{ nowhere }}", "sa_key": "0x00c0ffee"}, template=template)
+    assert [problem.split(";")[0] for problem in misspelt["problems"]] == ["node2: opensm_secret_option is unknown", "node2: opensm_smkey is unknown"]
+    broken = validate("node2", opensm_secret_options={"m_key": "{{ nowhere }}", "sa_key": "0x00c0ffee"}, template=template)
+    (problem,) = broken["problems"]
+    assert problem.startswith("node2: opensm_secret_options is '(hidden)'; allowed: what can be evaluated")
+    assert "c0ffee" not in repr([misspelt, broken])
 
 
 def test_variables_of_others_are_not_evaluated() -> None:

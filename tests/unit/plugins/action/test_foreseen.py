@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pathlib
 import re
@@ -22,16 +23,21 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, message, takes_part
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 HOSTS = ["node1", "node2", "node3"]
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 FOREIGN = "/etc/systemd/network/10-ib.network configures ib0"
+
+
+_UUIDS = itertools.count()
 
 
 @pytest.fixture(autouse=True)
@@ -45,10 +51,10 @@ def looked(node: FakeNode, variables: t.Mapping[str, t.Any], host: str = "node1"
     _looks.keep(host, json.loads(json.dumps({"ipoib": encode(found)})))
 
 
-def run(plugin: t.Any, arguments: dict[str, t.Any], **task_vars: t.Any) -> dict[str, t.Any]:
+def run(plugin: t.Any, arguments: dict[str, t.Any], uuid: str = "", **task_vars: t.Any) -> dict[str, t.Any]:
     templar = mock.Mock()
     templar.template = lambda value: value
-    task: t.Any = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments)
+    task: t.Any = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments, _uuid=uuid or str(next(_UUIDS)))
     found = plugin.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), templar, mock.Mock())
     found._execute_module = mock.Mock(side_effect=AssertionError("no node is visited"))
     result: dict[str, t.Any] = found.run(
@@ -122,6 +128,33 @@ def test_what_the_run_does_not_come_to_is_not_refused(tmp_path: pathlib.Path) ->
     assert takes_part("ipoib", ["network"], [])
 
 
+OURS = "rdma-opensm@ib.service"
+
+
+@pytest.mark.parametrize(
+    ("host", "found", "variables", "asked"),
+    [
+        # The first start on the designated host, and what waits for a restart; another host starts none.
+        ("node1", Managers(), {}, True),
+        ("node1", Managers(running=(OURS,), replaced=(OURS,)), {}, True),
+        ("node1", Managers(running=("opensm.service",)), {}, True),
+        ("node2", Managers(), {}, False),
+        # A run that finds it running asks in its turn alone.
+        ("node1", Managers(running=(OURS,)), {}, False),
+        # The end of the only one of the site; one that has a successor there; with consent; where there is none.
+        ("node1", Managers(running=(OURS,)), {"opensm_state": "absent"}, True),
+        ("node2", Managers(running=(OURS,)), {"opensm_state": "absent"}, False),
+        ("node1", Managers(running=(OURS,)), {"opensm_state": "absent", "rdma_allow_removal": True}, False),
+        ("node1", Managers(running=("opensm.service",)), {"opensm_state": "absent"}, False),
+        ("node1", Managers(), {"opensm_state": "unmanaged"}, False),
+    ],
+)
+def test_the_fabric_is_asked_first_where_a_subnet_manager_comes_or_goes(host: str, found: Managers, variables: dict[str, t.Any], asked: bool) -> None:
+    _looks.keep(host, json.loads(json.dumps({"opensm": encode(found)})))
+    result = run(validate_site, {"foresee": True}, inventory_hostname=host, ansible_facts={}, **variables)
+    assert result["ask_fabric"] is asked
+
+
 @pytest.mark.parametrize(
     ("found", "words"),
     [
@@ -146,6 +179,22 @@ def test_of_kernel_modules_what_no_installation_changes(found: Modules, words: s
     assert words in " ".join(refusals)
 
 
+def test_gpudirect_in_a_container_needs_consent() -> None:
+    def foreseen(kind: str = "container", managed: t.Sequence[str] = (), **variables: t.Any) -> list[str]:
+        facts = {"gpu": {"devices": [{"pci": "0000:17:00.0", "driver": "nvidia"}], "managed": list(managed)}, "machine": {"kind": kind}}
+        found = run(validate_site, {"foresee": True}, inventory_hostname="node2", ansible_facts={"rdma": marked(facts)}, **variables)
+        assert "failed" not in found, found
+        return t.cast("list[str]", found["refusals"])
+
+    (refusal,) = foreseen(gpudirect_method="nvidia_peermem")
+    assert "rdma_allow_container: true" in refusal
+    for variables in ({"rdma_allow_container": True}, {"gpudirect_state": "absent"}, {"ansible_run_tags": ["ipoib"]}):
+        assert foreseen(**{"gpudirect_method": "nvidia_peermem", **variables}) == []
+    assert foreseen() == foreseen("host", gpudirect_method="nvidia_peermem") == []
+    # What is set up already may need no change.
+    assert foreseen(managed=["/etc/systemd/system/x"], gpudirect_method="nvidia_peermem") == []
+
+
 def table(found: t.Mapping[str, list[str]], **arguments: t.Any) -> dict[str, t.Any]:
     hostvars = {host: {"rdma_site": {"refusals": refusals}} for host, refusals in found.items()}
     return run(refusal_table, arguments, hostvars=hostvars, ansible_play_hosts=list(hostvars))
@@ -158,6 +207,85 @@ def test_equal_refusals_are_told_once_and_end_the_run() -> None:
     assert list(result["refusals"]) == ["node1", "node3", "node4"]
     assert "failed" not in table({"node1": [], "node2": []})
     assert message({}) == ""
+
+
+WRONG = "fabric is 3; allowed: a name"
+
+
+def judged(capsys: pytest.CaptureFixture[str], **registered: dict[str, t.Any]) -> tuple[dict[str, t.Any], str]:
+    hostvars = {host: {"rdma_site": own} for host, own in registered.items()}
+    result = run(refusal_table, {}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    return result, capsys.readouterr().out
+
+
+def test_wrong_input_is_one_list_for_all_hosts(capsys: pytest.CaptureFixture[str]) -> None:
+    result, printed = judged(capsys, node1={"wrong": [WRONG]}, node2={"wrong": [WRONG, "x is 1"]}, node3={"wrong": [], "refusals": ["no"]})
+    assert result["failed"] is True
+    assert result["msg"] == "invalid input, nothing was changed. node[1-2]: %s; node2: x is 1; refused, nothing was changed on any host. node3: no" % WRONG
+    assert result["wrong"] == {"node1": [WRONG], "node2": [WRONG, "x is 1"]}
+    assert printed.strip().splitlines()[1:] == ["  node[1-2]: %s" % WRONG, "  node2: x is 1", "  node3: no"]
+
+
+def test_the_input_of_a_host_fails_its_task_unless_the_table_does() -> None:
+    own = {"inventory_hostname": "node2", "ansible_facts": {}, "fabric": 3}
+    assert run(validate_site, {}, **own)["problems"][0].startswith("node2: fabric is 3")
+    result = run(validate_site, {"fail": False}, **own)
+    assert ("failed" in result, "problems" in result, result["wrong"][0][:11]) == (False, False, "fabric is 3")
+
+
+def claims(host: str, **variables: t.Any) -> dict[str, t.Any]:
+    return run(validate_site, {"fail": False}, inventory_hostname=host, ansible_facts={}, **variables)
+
+
+def test_an_address_of_two_hosts_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    both = {host: claims(host, ipoib_interfaces=IB0) for host in ("node1", "node2")}
+    other = claims("node3", ipoib_interfaces=[{"name": "ib0", "addresses": ["10.20.0.3/24"]}])
+    result, _printed = judged(capsys, **both, node3=other)
+    assert result["msg"].endswith(
+        "node[1-2]: ipoib_interfaces[0].addresses[0] is '10.20.0.1/24'; allowed: an address that no other host has (node[1-2] declare it)"
+    )
+    assert set(result["wrong"]) == {"node1", "node2"}
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"ipoib_interfaces": [{"name": "ib0", "addresses": ["10.20.0.2/24"]}]},
+        {"ipoib_interfaces": IB0, "fabric": "storage", "opensm_state": "unmanaged"},
+        {"ipoib_interfaces": IB0, "ipoib_state": "absent"},
+        {"ipoib_interfaces": [{**IB0[0], "state": "absent"}]},
+        {"ipoib_interfaces": [{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.20.0.1/24"]}]},
+    ],
+)
+def test_addresses_that_do_not_meet_may_be_equal(variables: dict[str, t.Any], capsys: pytest.CaptureFixture[str]) -> None:
+    result, _printed = judged(capsys, node1=claims("node1", ipoib_interfaces=IB0), node2=claims("node2", **variables))
+    assert "failed" not in result
+
+
+def test_addresses_of_the_link_may_be_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    local = [{"name": "ib0", "addresses": ["fe80::1/64"]}]
+    result, _printed = judged(capsys, **{host: claims(host, ipoib_interfaces=local) for host in HOSTS})
+    assert "failed" not in result
+
+
+def test_a_bond_of_children_is_in_their_partition(capsys: pytest.CaptureFixture[str]) -> None:
+    """So its address is that of a child on the same partition of another host."""
+    ports: list[dict[str, t.Any]] = [{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8001}]
+    bond = [*ports, {"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0.8001"]}}]
+    child = [{"name": "ib0"}, {"parent": "ib0", "pkey": 1, "addresses": ["10.20.0.1/16"]}]
+    result, _printed = judged(capsys, node1=claims("node1", ipoib_interfaces=bond), node2=claims("node2", ipoib_interfaces=child))
+    assert set(result["wrong"]) == {"node1", "node2"}
+
+
+CENTOS = {"family": "RedHat", "id": "centos", "version": "9", "name": "CentOS Stream 9"}
+
+
+def test_a_distribution_that_is_served_untested_is_named_in_a_warning() -> None:
+    own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": CENTOS})}}
+    (warning,) = run(validate_site, {}, **own)["warnings"]
+    assert warning.startswith("CentOS Stream 9 (ID=centos, VERSION_ID=9) was not tested.")
+    listed = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {**CENTOS, "id": "rocky"}})}}
+    assert "warnings" not in run(validate_site, {}, **listed)
 
 
 def test_what_was_looked_at_is_kept_or_forgotten() -> None:
@@ -177,6 +305,24 @@ def test_the_options_are_those_that_the_role_hands_over(name: str) -> None:
     assert set(concern.elsewhere.values()) <= set(_site.VARIABLES)
 
 
+@pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify", "remove"])
+def test_a_playbook_without_hosts_fails(playbook: str) -> None:
+    """Ansible itself skips plays without hosts and reports success."""
+    first, *_others = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
+    assert (first["hosts"], first["tags"]) == ("localhost", ["always"])
+    assert first["tasks"][0]["ansible.builtin.import_tasks"] == "shared/need_hosts.yml"
+
+
+@pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify"])
+def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
+    plays = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
+    tasks = [task for play in plays for task in play.get("tasks", ())]
+    (at,) = (index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
+    assert (tasks[at]["rdma.ofed.validate_site"]["fail"], tasks[at]["register"]) == (False, "rdma_site")
+    assert "rdma.ofed.refusal_table" in tasks[at + 1]
+    assert tasks[at + 1]["run_once"] is tasks[at + 1]["any_errors_fatal"] is True
+
+
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot"])
 def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     plays = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
@@ -186,15 +332,21 @@ def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
 
 
-def test_what_a_vendors_stack_would_refuse_ends_the_run_once_for_all() -> None:
+def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
     """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one enters its rescue, or is unreachable."""
     plays = yaml.safe_load((ROOT / "playbooks/site.yml").read_text())
     (play,) = (play for play in plays if any((task.get("ansible.builtin.include_role") or {}).get("tasks_from") == "refusals" for task in play["tasks"]))
     assert "any_errors_fatal" not in play
-    _finds, refuses = play["tasks"]
-    assert refuses["run_once"] is refuses["any_errors_fatal"] is True
-    (rescue,) = (task["rescue"] for task in yaml.safe_load((ROOT / "roles/ofed/tasks/refusals.yml").read_text()) if "rescue" in task)
-    assert refuses["rdma.ofed.refusal_table"]["variable"] in rescue[0]["ansible.builtin.set_fact"]
+    pairs = list(zip(play["tasks"][::2], play["tasks"][1::2]))
+    assert [finds["ansible.builtin.include_role"]["name"] for finds, _refuses in pairs] == ["rdma.ofed.ofed", "rdma.ofed.opensm"]
+    for finds, refuses in pairs:
+        include = finds["ansible.builtin.include_role"]
+        role = include["name"].rpartition(".")[2]
+        assert include["apply"]["check_mode"] is refuses["run_once"] is refuses["any_errors_fatal"] is True
+        assert finds["tags"] == refuses["tags"] == include["apply"]["tags"] == [role]
+        tasks = yaml.safe_load((ROOT / "roles" / role / "tasks/refusals.yml").read_text())
+        published = [task.get("ansible.builtin.set_fact", ()) for each in tasks for task in (each, *each.get("rescue", ()))]
+        assert any(refuses["rdma.ofed.refusal_table"]["variable"] in names for names in published)
 
 
 def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pathlib.Path) -> None:
@@ -206,3 +358,39 @@ def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pat
         looked(node, {"ipoib_interfaces": interfaces})
         (refusal,) = foresee(ipoib_interfaces=interfaces)
         assert refusal.startswith("/%s configures %s;" % (path, interfaces[0]["name"]))
+
+
+class Counted(t.Dict[str, t.Any]):
+    """The variables of all hosts; counts how often those of one are taken."""
+
+    taken = 0
+
+    def __getitem__(self, host: str) -> t.Any:
+        self.taken += 1
+        return super().__getitem__(host)
+
+
+def taken_by(count: int) -> int:
+    """How often variables of other hosts are read where all of so many hosts may run a subnet manager."""
+    hosts = ["node%d" % number for number in range(count)]
+    hostvars = Counted({host: {"opensm_rank": number} for number, host in enumerate(hosts)})
+    for number, host in enumerate(hosts):
+        given = {"groups": {"rdma": hosts, "opensm": hosts}, "hostvars": hostvars, "ansible_play_hosts": hosts, "opensm_rank": number}
+        result = run(validate_site, {}, uuid="one", inventory_hostname=host, ansible_facts={}, **given)
+        assert result["designated_host"] == "node0" and result["designated"] == (number == 0)
+    return hostvars.taken
+
+
+def test_the_members_are_read_once_for_all_hosts() -> None:
+    assert taken_by(40) <= 5 * taken_by(10)
+
+
+def test_another_task_reads_them_again() -> None:
+    found = []
+    for uuid, rank in (("one", 1), ("two", 3)):
+        hostvars = {"node1": {"opensm_rank": rank}, "node2": {"opensm_rank": 2}, "node3": {}}
+        groups = {"rdma": HOSTS, "opensm": HOSTS[:2]}
+        for host in HOSTS[:2]:
+            result = run(validate_site, {}, uuid=uuid, inventory_hostname=host, ansible_facts={}, groups=groups, hostvars=hostvars, **hostvars[host])
+        found.append(result["designated_host"])
+    assert found == ["node1", "node2"]

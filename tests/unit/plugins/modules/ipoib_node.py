@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
@@ -290,11 +290,13 @@ class FakeNode:
         self.timers.add(words[0].partition("=")[2] + ".timer")
 
     def _netplan(self, words: list[str]) -> None:
-        """networkd's part of what netplan writes; the real thing reads the same file elsewhere in the tests."""
+        """It touches no interface. The real thing reads the same file elsewhere in the tests."""
 
     def _networkctl(self, words: list[str]) -> None:
         if self.lazy and words[0] == "reload":
             return
+        if self.stack == "netplan":
+            self._generated()
         for path in sorted((self.root / "etc/systemd/network").glob("*.network")):
             parsed = sections(path.read_text())
             name = dict(parsed["Match"])["Name"]
@@ -312,6 +314,13 @@ class FakeNode:
                 dict(parsed["Link"]).get("MTUBytes", ""),
                 _routes(parsed.get("Route", [])),
             )
+
+    def _generated(self) -> None:
+        """What netplan has told networkd."""
+        path = self.root / _netplan.PATH[1:]
+        for record in _netplan.records({_netplan.PATH: path.read_text()}).values() if path.exists() else ():
+            if record.name in self.addresses:
+                self.configure(record.name, record.addresses, str(record.mtu or ""), [])
 
     def configure(self, name: str, addresses: t.Sequence[str], mtu: str, routes: t.Sequence[tuple[str, str, int]]) -> None:
         self.addresses[name] = list(addresses)

@@ -77,6 +77,9 @@ class Node:
         """Foreign packages that need libibverbs1."""
         self.offers: dict[str, str] = {}
         """DOCA of the repository: profile and version."""
+        self.tools: tuple[str, ...] = ()
+        self.listing = ""
+        """What is in every initramfs."""
         self.calls: list[list[str]] = []
         self.steps: list[list[str]] = []
         self.faults: dict[str, tuple[int, str]] = {}
@@ -104,7 +107,7 @@ class Node:
         (self.root / "var/lib/dpkg/status").write_text(text, encoding="utf-8")
 
     def has(self, tool: str) -> bool:
-        return bool(self.ofed_info) if tool == "ofed_info" else tool in ("tar", "apt-get")
+        return bool(self.ofed_info) if tool == "ofed_info" else tool in ("tar", "apt-get", *self.tools)
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         self.calls.append(list(argv))
@@ -115,6 +118,8 @@ class Node:
         if argv[0] == "apt-cache":
             known = {**INBOX, **self.mirror}
             return Output(0, "".join(" %s | %s | mirror Packages\n" % (name, known[name]) for name in argv[2:] if name in known), "")
+        if argv[0] in ("lsinitramfs", "lsinitrd"):
+            return Output(0, self.listing, "")
         if argv[-1] == "--help":
             return Output(0, self.help, "")
         if argv[0] == "ip":
@@ -171,6 +176,8 @@ class Node:
         elif argv[0] == "tar":
             found = read_archive(argv[argv.index("--file") + 1])
             make_bundle(pathlib.Path(argv[argv.index("--directory") + 1]), found.version)
+        elif argv[0] in ("update-initramfs", "dracut"):
+            pass
         elif argv[1].endswith("/installer_help.py"):
             unknown = [name for name in argv[3:] if name not in parse_help(self.help)]
             return (1 if unknown else 0), "".join(name + "\n" for name in unknown)

@@ -48,6 +48,7 @@ DEFAULTS: dict[str, t.Any] = {
     "policy": "if_idle",
     "because": [],
     "cut_ssh_connection": False,
+    "allow_reload": True,
     "allow_container": True,
     "timeout": 1,
     "assume_changed": False,
@@ -521,6 +522,21 @@ def test_policies_that_unload_nothing(node: Node) -> None:
     assert node.steps == []
 
 
+@pytest.mark.parametrize("policy", ["if_idle", "force"])
+@pytest.mark.parametrize("check", [False, True])
+def test_nothing_is_unloaded_without_consent(node: Node, policy: str, check: bool) -> None:
+    answer = ask(node, check=check, policy=policy, allow_reload=False, because=["an option was changed"])
+    (entry,) = answer["pending"]
+    assert (answer["changed"], entry["needs"], answer["waits"]) == (False, "driver_reload", True)
+    assert "rdma_allow_reload" in answer["reasons"][0]
+    assert node.steps == []
+    assert ask(node, policy=policy, allow_reload=True)["changed"]
+
+
+def test_what_only_a_reboot_loads_needs_no_consent(node: Node) -> None:
+    assert converge(node, policy="reboot", allow_reload=False)["reboot_required"] is True
+
+
 def test_modules_that_stay_need_a_reboot(node: Node) -> None:
     node.foreign = {"mlx_compat": ("nvme_core",)}
     answer = converge(node)
@@ -547,6 +563,8 @@ def test_container(node: Node) -> None:
     assert (result["changes"], result["pending"], result["waits"]) == ([], [], True)
     with pytest.raises(Refused, match="container"):
         ask(node, policy="force", allow_container=False)
+    # Without consent to a reload there is nothing to refuse.
+    assert ask(node, policy="force", allow_container=False, allow_reload=False)["pending"] == []
 
 
 @pytest.mark.parametrize("openibd", [False, True])

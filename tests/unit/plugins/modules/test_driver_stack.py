@@ -187,6 +187,35 @@ def test_the_way_back_keeps_what_others_need(node: Node) -> None:
     assert not (node.root / "etc/apt/sources.list.d/rdma-ofed.sources").exists()
 
 
+@pytest.mark.parametrize("tools", [("update-initramfs", "lsinitramfs"), ("dracut", "lsinitrd")])
+def test_images_with_the_former_modules_are_rebuilt_both_ways(node: Node, tools: tuple[str, str]) -> None:
+    """They would be loaded before the installed ones."""
+    release = "6.1.0-50-amd64"
+    for path in ("lib/modules/%s/modules.dep" % release, "boot/initrd.img-" + release):
+        (node.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (node.root / path).write_text("")
+    node.tools, node.listing = tools, "usr/lib/modules/%s/kernel/drivers/net/ethernet/mellanox/mlx5/core/mlx5_core.ko.xz\n" % release
+    expected = "initramfs /boot/initrd.img-%s: holds modules of the former stack -> rebuilt" % release
+    for name in ("new", "doca", "inbox"):
+        node.steps.clear()
+        assert expected in converge(node, name)
+        assert node.steps[-1][0] == tools[0] and release in node.steps[-1]
+    # An image without any is left alone.
+    node.listing = "usr/lib/modules/%s/kernel/fs/ext4/ext4.ko\n" % release
+    assert expected not in converge(node, "new")
+
+
+def test_an_image_that_could_not_be_rebuilt_is_named(node: Node) -> None:
+    release = "6.1.0-50-amd64"
+    for path in ("lib/modules/%s/modules.dep" % release, "boot/initrd.img-" + release):
+        (node.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (node.root / path).write_text("")
+    node.tools = ("update-initramfs",)
+    node.faults["update-initramfs"] = (1, "==> x: y\nno space left\n")
+    with pytest.raises(CommandFailed, match=r"rebuilding /boot/initrd.img-%s failed: .*rebuild the image before the next boot" % release):
+        ask(node, **wishes(node)["new"])
+
+
 def test_packages_are_kept_by_their_purpose(node: Node) -> None:
     converge(node, "doca")
     assert ask(node, state="absent", keep=["bash"], keep_purposes=["core"])["changes"][-1] == "stack: doca 2.9.1 -> inbox"

@@ -26,6 +26,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24", "fd00:20::1/64"]}]
 WITH_CHILD = [*IB0, {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.21.0.1/24"], "mode": "datagram"}]
+CONNECTED = [{**IB0[0], "mode": "connected"}]
 
 STACKS = ["systemd-networkd", "ifupdown"]
 
@@ -36,6 +37,8 @@ STACKS = ["systemd-networkd", "ifupdown"]
 def test_check_mode_then_run_then_nothing_then_absent(tmp_path: pathlib.Path, stack: str, hwaddr: str, interfaces: list[t.Any]) -> None:
     driver = "mlx4_core" if hwaddr == CAPABLE else "mlx5_core"
     node = FakeNode(tmp_path, stack, hwaddr, driver)
+    if hwaddr == CAPABLE:
+        interfaces = [{**interfaces[0], "mode": "connected"}, *interfaces[1:]]
     predicted = node.call(check=True, interfaces=interfaces)
     assert node.argv == []
     with pytest.raises(Refused, match="load ib_ipoib first"):
@@ -62,10 +65,19 @@ def test_check_mode_then_run_then_nothing_then_absent(tmp_path: pathlib.Path, st
         assert not node.call(state="absent")["changed"]
 
 
+@pytest.mark.parametrize("mode", [{}, {"mode": None}, {"mode": "auto"}])
+def test_datagram_is_the_default_of_a_port_that_can_do_connected_mode(tmp_path: pathlib.Path, mode: dict[str, t.Any]) -> None:
+    node = FakeNode(tmp_path, "systemd-networkd", CAPABLE, "mlx4_core")
+    node.appear("ib0")
+    (done,) = node.call(interfaces=[{"name": "ib0", "addresses": ["10.20.0.1/24"], **mode}])["interfaces"]
+    assert (done["mode"], done["mode_reason"], done["mtu"]) == ("datagram", "the default", 2044)
+    assert node.read("sys/class/net/ib0/mode") == "datagram"
+
+
 def test_commands_on_networkd(tmp_path: pathlib.Path) -> None:
     node = FakeNode(tmp_path, "systemd-networkd", CAPABLE)
     node.appear("ib0")
-    node.call(interfaces=IB0)
+    node.call(interfaces=CONNECTED)
     assert node.argv == [
         "systemctl daemon-reload",
         "systemctl enable rdma-ofed-ipoib-mode.service",
@@ -74,7 +86,7 @@ def test_commands_on_networkd(tmp_path: pathlib.Path) -> None:
     ]
     assert os.access(tmp_path / "usr/local/libexec/rdma-ofed-ipoib-mode", os.X_OK)
     node.addresses["ib0"].remove("10.20.0.1/24")
-    node.call(interfaces=IB0)
+    node.call(interfaces=CONNECTED)
     assert node.argv == ["networkctl reload", "networkctl reconfigure ib0"]
     node.call(interfaces=[])
     assert node.argv == [

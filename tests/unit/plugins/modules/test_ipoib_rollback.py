@@ -18,9 +18,9 @@ from ipoib_node import CAPABLE, FakeNode
 
 SSH = {"SSH_CONNECTION": "10.20.0.9 50000 10.20.0.1 22"}
 TIMER = "rdma-ofed-ipoib-rollback.timer"
-IB0: list[dict[str, t.Any]] = [{"name": "ib0", "addresses": ["10.20.0.1/24"], "routes": [{"to": "10.30.0.0/16", "via": "10.20.0.254"}]}]
+IB0: list[dict[str, t.Any]] = [{"name": "ib0", "mode": "connected", "addresses": ["10.20.0.1/24"], "routes": [{"to": "10.30.0.0/16", "via": "10.20.0.254"}]}]
 MOVED: list[dict[str, t.Any]] = [{"name": "ib0", "addresses": ["10.20.0.2/24"], "mode": "datagram"}]
-BOND: list[dict[str, t.Any]] = [{"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0", "ib1"]}}]
+BOND: list[dict[str, t.Any]] = [{"name": "bond0", "mode": "connected", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0", "ib1"]}}]
 
 
 @pytest.fixture(autouse=True)

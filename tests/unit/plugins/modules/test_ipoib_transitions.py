@@ -18,20 +18,26 @@ from module_results import pending_words
 
 STACKS = ["systemd-networkd", "ifupdown", "networkmanager"]
 ROUTES = [{"to": "10.30.0.0/16", "via": "10.20.0.254", "metric": 100}, {"to": "default", "via": "10.20.0.253"}]
-BOND: dict[str, t.Any] = {"name": "bond0", "addresses": ["10.20.0.1/24"], "routes": ROUTES, "bond": {"ports": ["ib0", "ib1"], "primary": "ib1"}}
+BOND: dict[str, t.Any] = {
+    "name": "bond0",
+    "mode": "connected",
+    "addresses": ["10.20.0.1/24"],
+    "routes": ROUTES,
+    "bond": {"ports": ["ib0", "ib1"], "primary": "ib1"},
+}
 CHILDREN: list[dict[str, t.Any]] = [
     {"name": "ib0", "mode": "datagram"},
-    {"name": "ib1"},
+    {"name": "ib1", "mode": "connected"},
     {"parent": "ib0", "pkey": 0x8001},
     {"parent": "ib1", "pkey": 0x8001},
     {"name": "bond1", "addresses": ["10.21.0.1/24"], "mtu": 65520, "mode": "connected", "bond": {"ports": ["ib0.8001", "ib1.8001"]}},
 ]
 WANTED: dict[str, list[dict[str, t.Any]]] = {
-    "route": [{"name": "ib0", "addresses": ["10.20.0.1/24"], "routes": ROUTES}],
+    "route": [{"name": "ib0", "mode": "connected", "addresses": ["10.20.0.1/24"], "routes": ROUTES}],
     "bond": [BOND],
     "datagram bond": [{**BOND, "mode": "datagram", "routes": [], "bond": {"ports": ["ib0", "ib1"], "miimon": 50}}],
     "children": CHILDREN,
-    "smaller bond": [{**BOND, "bond": {"ports": ["ib0"]}}, {"name": "ib1", "addresses": ["10.22.0.1/24"]}],
+    "smaller bond": [{**BOND, "bond": {"ports": ["ib0"]}}, {"name": "ib1", "mode": "connected", "addresses": ["10.22.0.1/24"]}],
 }
 
 
@@ -149,6 +155,21 @@ def test_commands_for_a_bond_on_networkd(tmp_path: pathlib.Path) -> None:
         "ip link set dev bond0 type bond primary ib1",
         "networkctl reload",
     ]
+
+
+CHILD = "ip link add link ib1 name ib1.8001 type ipoib pkey 0x8001 mode connected"
+
+
+def test_children_come_in_the_step_in_which_their_parent_leaves_a_bond(tmp_path: pathlib.Path) -> None:
+    node = new(tmp_path, "systemd-networkd")
+    node.call(interfaces=[BOND])
+    child = {"parent": "ib1", "pkey": 0x8001}
+    bond1 = {"name": "bond1", "addresses": ["10.21.0.1/24"], "bond": {"ports": ["ib1.8001"]}}
+    wanted = [{**BOND, "bond": {"ports": ["ib0"]}}, {"name": "ib1"}, child, bond1]
+    node.call(interfaces=wanted)
+    left, came, entered = (node.argv.index(words) for words in ("ip link set dev ib1 nomaster", CHILD, "ip link set dev ib1.8001 master bond1"))
+    assert left < came < entered < node.argv.index("networkctl reload")
+    assert not node.call(interfaces=wanted)["changed"]
 
 
 def test_commands_on_networkmanager(tmp_path: pathlib.Path) -> None:

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply, _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, default_lists
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, is_limit, reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 from module_results import pending_words
@@ -90,6 +91,7 @@ class Node:
             "initramfs": "auto",
             "initramfs_drivers": [],
             "initramfs_cmdline": [],
+            "memlock": "unlimited",
             "load_now": True,
             "assume_rdma_core": False,
             "backup": False,
@@ -318,6 +320,110 @@ def test_a_failed_image_takes_the_hook_back(node: Node) -> None:
     node.build_rc = 0
     assert len(node.run(initramfs_drivers=["ib_ipoib"])["changes"]) > 1
     assert "rebuild it before the next boot" in node.run(initramfs_drivers=[], initramfs="never")["reasons"][0]
+
+
+MAY_RAISE = "Name:\tsystemd\nCapEff:\t000001ffffffffff\n"
+MAY_NOT = "Name:\tsystemd\nCapEff:\t00000000a80425fb\n"
+
+
+def test_the_limit_of_locked_memory_is_for_sessions_and_services(node: Node) -> None:
+    node.write("proc/1/status", MAY_RAISE)
+    (node.root / "run/systemd/system").mkdir(parents=True)
+    foreseen = node.run(check=True)
+    done = node.run()
+    assert done["changes"] == foreseen["changes"]
+    assert {"create file " + SESSIONS_PATH, "create file " + SERVICES_PATH} < set(done["changes"])
+    assert node.read(SESSIONS_PATH).endswith("* - memlock unlimited\nroot - memlock unlimited\n")
+    assert node.read(SERVICES_PATH).endswith("[Manager]\nDefaultLimitMEMLOCK=infinity\n")
+    assert ["systemctl", "daemon-reexec"] in node.calls
+    assert not node.run()["changed"]
+    node.run(memlock=65536)
+    assert "* - memlock 65536\n" in node.read(SESSIONS_PATH) and "DefaultLimitMEMLOCK=65536K\n" in node.read(SERVICES_PATH)
+    gone = node.run(memlock="keep")
+    assert gone["changes"] == ["remove file " + SESSIONS_PATH, "remove file " + SERVICES_PATH]
+
+
+def test_where_limits_may_not_be_raised_they_are_left_alone(node: Node) -> None:
+    """pam_limits would fail there, and no session would begin."""
+    node.write("proc/1/status", MAY_NOT)
+    assert not any("limits.d" in change or "system.conf.d" in change for change in node.run()["changes"])
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "kept"),
+    [
+        ("etc/security/limits.conf", "# x\n* hard memlock 64\n", SESSIONS_PATH),
+        ("etc/security/limits.d/99-site.conf", "* - memlock 128 # ours\n", SESSIONS_PATH),
+        ("etc/systemd/system.conf", "[Manager]\nDefaultLimitMEMLOCK=8M\n", SERVICES_PATH),
+        ("etc/systemd/system.conf.d/site.conf", "[Manager]\nDefaultLimitMEMLOCK=8M:infinity\n", SERVICES_PATH),
+    ],
+)
+def test_a_lower_limit_of_others_stays_and_is_named(node: Node, path: str, text: str, kept: str) -> None:
+    node.write("proc/1/status", MAY_RAISE)
+    node.write(path, text)
+    changes = node.run()["changes"]
+    assert ("create file " + kept) not in changes
+    assert len([change for change in changes if change in ("create file " + SESSIONS_PATH, "create file " + SERVICES_PATH)]) == 1
+    (warning,) = node.warnings
+    assert warning.startswith("/%s line " % path) and "limits locked memory to" in warning
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("etc/security/limits.conf", "* soft memlock unlimited\n* hard memlock unlimited\n@hpc - memlock 64\nbob hard memlock 64\n#* - memlock 64\n"),
+        ("etc/systemd/system.conf", "[Manager]\n#DefaultLimitMEMLOCK=8M\nDefaultLimitMEMLOCK=infinity\n"),
+    ],
+)
+def test_limits_that_are_high_enough_or_not_for_everybody_do_not_matter(node: Node, path: str, text: str) -> None:
+    node.write("proc/1/status", MAY_RAISE)
+    node.write(path, text)
+    assert {"create file " + SESSIONS_PATH, "create file " + SERVICES_PATH} < set(node.run()["changes"])
+    assert node.warnings == []
+
+
+def test_the_last_file_of_systemd_counts(node: Node) -> None:
+    node.write("proc/1/status", MAY_RAISE)
+    node.write("etc/systemd/system.conf", "[Manager]\nDefaultLimitMEMLOCK=8M\n")
+    node.write("etc/systemd/system.conf.d/hpc.conf", "[Manager]\nDefaultLimitMEMLOCK=infinity\n")
+    assert "create file " + SERVICES_PATH in node.run()["changes"]
+    assert node.warnings == []
+
+
+def test_the_last_line_of_pam_counts_for_each_type(node: Node) -> None:
+    """rdma-core of Red Hat raises both in a file of its own."""
+    node.write("proc/1/status", MAY_RAISE)
+    node.write("etc/security/limits.conf", "* soft memlock 64\n* hard memlock 64\n")
+    node.write("etc/security/limits.d/rdma.conf", "* soft memlock unlimited\n* hard memlock unlimited\n")
+    assert "create file " + SESSIONS_PATH in node.run()["changes"]
+    assert node.warnings == []
+    node.write("etc/security/limits.d/site.conf", "* soft memlock 128\n")
+    assert "remove file " + SESSIONS_PATH in node.run()["changes"]
+    (warning,) = node.warnings
+    assert warning.startswith("/etc/security/limits.d/site.conf line 1 limits locked memory to 128")
+
+
+@pytest.mark.parametrize(
+    ("value", "good"), [("unlimited", True), ("keep", True), (65536, True), ("64", True), ("8M", False), (True, False), (0, False), (None, False)]
+)
+def test_what_may_be_declared_as_a_limit(value: t.Any, good: bool) -> None:
+    assert is_limit(value) is good
+
+
+@pytest.mark.parametrize(
+    ("found", "limit", "enough"),
+    [
+        ("unlimited", "64", True),
+        ("64", "64", True),
+        ("128", "64", True),
+        ("32", "64", False),
+        ("64", "unlimited", False),
+        ("x", "64", False),
+        ("1", "keep", True),
+    ],
+)
+def test_a_limit_is_reached(found: str, limit: str, enough: bool) -> None:
+    assert reaches(found, limit) is enough
 
 
 def test_names_of_devices_change_at_the_next_boot(node: Node) -> None:

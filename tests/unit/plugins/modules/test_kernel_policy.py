@@ -285,6 +285,7 @@ def bundle(node: Node, version: str = "23.10-0.5.5.0") -> str:
     folder = "MLNX_OFED_LINUX-%s-debian12.1-x86_64" % version
     node.write(folder + "/.mlnx", version + "\n")
     node.write(folder + "/mlnxofedinstall", "")
+    (node.root / folder / "mlnxofedinstall").chmod(0o755)
     return str(node.root / folder)
 
 

@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Pre
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, load_text, naming_text, options_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +49,7 @@ DECLARED_MODULES = kmod.Wanted(load=frozenset(("ib_umad", "ib_ipoib")))
 MODULES = Modules(loaded={"ib_umad": False, "ib_ipoib": False}, load_text=load_text(["ib_ipoib", "ib_umad"]))
 
 ADDRESSES = ["10.20.0.2/24"]
+IPOIB = " (run rdma.ofed.site --tags ipoib)"
 IB0_DECLARED = {"name": "ib0", "addresses": ADDRESSES, "mode": "datagram", "mtu": 2044}
 
 
@@ -103,12 +105,14 @@ def test_nothing_deviates_on_a_good_node() -> None:
     [
         pytest.param(
             GOOD._replace(ports=(PORT._replace(state="DOWN", phys_state="Polling"),)),
-            "port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable and the switch port)",
+            "port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling "
+            "(look at the cable and the switch port: 'iblinkinfo' on another node shows its side)",
             id="link down",
         ),
         pytest.param(
             GOOD._replace(ports=(PORT._replace(state="INIT"),)),
-            "port mlx5_0/1: wanted ACTIVE and LinkUp, found INIT and LinkUp (the link is up: no subnet manager has configured the port yet)",
+            "port mlx5_0/1: wanted ACTIVE and LinkUp, found INIT and LinkUp "
+            "(the link is up: no subnet manager has configured the port yet; see 'sminfo', and opensm on the designated host)",
             id="no subnet manager",
         ),
         pytest.param(
@@ -116,10 +120,15 @@ def test_nothing_deviates_on_a_good_node() -> None:
             "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1 (port GUID 0x0c42a10300000021))",
             id="another port",
         ),
-        pytest.param(GOOD._replace(ports=(PORT._replace(link_layer="Ethernet"),)), "port mlx5_0/1 link layer: wanted InfiniBand, found Ethernet", id="RoCE"),
+        pytest.param(
+            GOOD._replace(ports=(PORT._replace(link_layer="Ethernet"),)),
+            "port mlx5_0/1 link layer: wanted InfiniBand, found Ethernet (see mlxconfig for LINK_TYPE)",
+            id="RoCE",
+        ),
         pytest.param(
             GOOD._replace(ports=(PORT._replace(sm_lid=0),)),
-            "port mlx5_0/1 SM LID: wanted the LID of the subnet manager, found 0 (no subnet manager has introduced itself to the port)",
+            "port mlx5_0/1 SM LID: wanted the LID of the subnet manager, found 0 "
+            "(no subnet manager has introduced itself to the port; see opensm on the designated host)",
             id="no SM LID",
         ),
         pytest.param(
@@ -129,41 +138,46 @@ def test_nothing_deviates_on_a_good_node() -> None:
         ),
         pytest.param(
             GOOD._replace(master=Master(MASTERS, 2, "node1 mlx5_0")),
-            "subnet manager of fabric ib: wanted one master on node1, found node1 mlx5_0 (%s) in state STANDBY" % MASTERS,
+            "subnet manager of fabric ib: wanted one master on node1, found node1 mlx5_0 (%s) in state STANDBY "
+            "(it is taking over, or has lost the master: check again, then see journalctl -u 'rdma-opensm@*' on its host)" % MASTERS,
             id="standby only",
         ),
         pytest.param(
             GOOD._replace(opensm=Opensm((77,), ())),
-            "opensm: wanted stopped, found running (77) (designated host: node1)",
+            "opensm: wanted stopped, found running (77) (the designated host is node1: rdma.ofed.site stops it here)",
             id="opensm runs",
         ),
         pytest.param(
             GOOD._replace(opensm=Opensm((), ("opensm.service",))),
-            "opensm at boot: wanted disabled, found enabled (opensm.service) (designated host: node1)",
+            "opensm at boot: wanted disabled, found enabled (opensm.service) (the designated host is node1: rdma.ofed.site stops it here)",
             id="opensm enabled",
         ),
-        pytest.param(with_interfaces(GOOD), "interface ib0: wanted present, found absent (is ib_ipoib loaded, and is the port there?)", id="no interface"),
-        pytest.param(with_interfaces(GOOD, IB0._replace(up=False)), "interface ib0: wanted up, found down", id="interface down"),
-        pytest.param(with_interfaces(GOOD, IB0._replace(mode="connected")), "interface ib0 mode: wanted datagram, found connected", id="mode"),
-        pytest.param(with_interfaces(GOOD, IB0._replace(mtu=1500)), "interface ib0 mtu: wanted 2044, found 1500", id="mtu"),
+        pytest.param(
+            with_interfaces(GOOD),
+            "interface ib0: wanted present, found absent (no interface of this node has that name: see 'ip -br link', or run rdma.ofed.site --tags ipoib)",
+            id="no interface",
+        ),
+        pytest.param(with_interfaces(GOOD, IB0._replace(up=False)), "interface ib0: wanted up, found down" + IPOIB, id="interface down"),
+        pytest.param(with_interfaces(GOOD, IB0._replace(mode="connected")), "interface ib0 mode: wanted datagram, found connected" + IPOIB, id="mode"),
+        pytest.param(with_interfaces(GOOD, IB0._replace(mtu=1500)), "interface ib0 mtu: wanted 2044, found 1500" + IPOIB, id="mtu"),
         pytest.param(
             with_interfaces(GOOD, IB0._replace(addresses=("10.20.0.3/24",))),
-            "interface ib0 addresses: wanted 10.20.0.2/24, found 10.20.0.3/24",
+            "interface ib0 addresses: wanted 10.20.0.2/24, found 10.20.0.3/24" + IPOIB,
             id="another address",
         ),
         pytest.param(
             with_interfaces(GOOD, IB0._replace(addresses=("10.20.0.2/16",))),
-            "interface ib0 addresses: wanted 10.20.0.2/24, found 10.20.0.2/16",
+            "interface ib0 addresses: wanted 10.20.0.2/24, found 10.20.0.2/16" + IPOIB,
             id="another prefix",
         ),
         pytest.param(
             GOOD._replace(kmod=MODULES._replace(loaded={"ib_umad": False})),
-            "kernel module ib_ipoib: wanted loaded, found not loaded",
+            "kernel module ib_ipoib: wanted loaded, found not loaded (run rdma.ofed.site)",
             id="module not loaded",
         ),
         pytest.param(
             GOOD._replace(kmod=MODULES._replace(load_text=load_text(["ib_umad"]))),
-            "file %s: wanted as declared, found other content" % LOAD_PATH,
+            "file %s: wanted as declared, found other content (run rdma.ofed.site)" % LOAD_PATH,
             id="module not persisted",
         ),
     ],
@@ -179,12 +193,15 @@ def test_a_foreign_master_is_named() -> None:
 
 def test_two_masters_are_named_on_the_designated_host() -> None:
     assert words(SM_WANTED, SM_GOOD._replace(masters=(MASTERS, OWN))) == [
-        "subnet manager of fabric ib: wanted one master on node2, found 2 masters: %s, %s" % (MASTERS, OWN)
+        "subnet manager of fabric ib: wanted one master on node2, found 2 masters: %s, %s "
+        "('saquery SMIR' lists them: stop those that are not on the designated host)" % (MASTERS, OWN)
     ]
 
 
 def test_the_designated_host_runs_and_enables_opensm() -> None:
-    assert words(SM_WANTED, SM_GOOD._replace(opensm=Opensm((42,), ()))) == ["opensm at boot: wanted enabled, found disabled (this is the designated host)"]
+    assert words(SM_WANTED, SM_GOOD._replace(opensm=Opensm((42,), ()))) == [
+        "opensm at boot: wanted enabled, found disabled (this is the designated host: run rdma.ofed.site for it)"
+    ]
 
 
 def test_a_master_elsewhere_is_wrong_on_the_designated_host() -> None:
@@ -214,16 +231,63 @@ def test_an_open_mode_is_the_choice_of_the_planner_and_an_open_mtu_that_of_the_k
     wanted = WANTED._replace(ipoib=options)
     assert findings(wanted, with_interfaces(GOOD, IB0._replace(mtu=4092), options=options)) == []
     connected = with_interfaces(GOOD, IB0._replace(mode="connected", mtu=65520), options=options)
-    assert "interface ib0 mode: wanted datagram, found connected" in words(wanted, connected)
+    assert "interface ib0 mode: wanted datagram, found connected" + IPOIB in words(wanted, connected)
 
 
 def test_a_child_is_compared_by_partition() -> None:
     options = declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001})
     wanted = WANTED._replace(ipoib=options)
-    child = Netdev(name="ib0.8001", kind="ipoib_child", port="mlx5_0/1", parent="ib0", pkey="0x8001", mode="datagram", mtu=2044, up=True)
+    child = Netdev(name="ib0.8001", kind="ipoib_child", port="mlx5_0/1", parent="ib0", pkey="0x8001", mode="datagram", mtu=2044, up=True, carrier=True)
     assert findings(wanted, with_interfaces(GOOD, IB0, child, options=options)) == []
+    (line,) = words(wanted, with_interfaces(GOOD, IB0, child._replace(carrier=False), options=options))
+    assert line.startswith("interface ib0.8001 carrier: wanted present, found none (the port has no P_Key 0x8001") and "--tags opensm" in line
     other = with_interfaces(GOOD, IB0, child._replace(pkey="0x8002"), options=options)
-    assert words(wanted, other) == ["interface ib0.8001 pkey: wanted 0x8001, found 0x8002"]
+    assert words(wanted, other) == ["interface ib0.8001 pkey: wanted 0x8001, found 0x8002" + IPOIB]
+
+
+def test_an_absent_interface_comes_with_its_cause() -> None:
+    options = declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001})
+    wanted = WANTED._replace(ipoib=options)
+    alone = with_interfaces(GOOD, IB0, options=options)
+    (line,) = [line for line in words(wanted, alone) if "ib0.8001" in line]
+    assert line == "interface ib0.8001: wanted present, found absent (nothing has made this P_Key child: run rdma.ofed.site --tags ipoib)"
+    none = with_interfaces(GOOD, options=options)
+    assert "(its parent is absent, too)" in "".join(line for line in words(wanted, none) if "ib0.8001" in line)
+    assert none.ipoib is not None
+    unloaded = none._replace(ipoib=none.ipoib._replace(loaded=False))
+    assert any("(ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib)" in line for line in words(wanted, unloaded))
+
+
+def test_an_opensm_that_was_stopped_comes_before_what_it_explains() -> None:
+    silent = SM_GOOD._replace(master=None, master_error="no subnet manager answers", masters=None, ports=(PORT._replace(state="INIT"),))
+    stopped = silent._replace(opensm=Opensm((), ("rdma-opensm@ib.service",), stopped=True))
+    found = findings(SM_WANTED, stopped)
+    assert [finding.code for finding in found] == [Code.OPENSM_STOPPED, Code.NO_MASTER, Code.PORT_NOT_CONFIGURED]
+    assert _words.lines(found)[0].endswith("(it was stopped, and did not fail: 'systemctl start rdma-opensm@ib', or run rdma.ofed.site)")
+    failed = silent._replace(opensm=Opensm((), ("rdma-opensm@ib.service",)))
+    assert findings(SM_WANTED, failed)[0].code == Code.OPENSM_ENDED
+
+
+def test_a_designated_host_outside_of_the_run_is_named() -> None:
+    silent = GOOD._replace(master=None, master_error="no subnet manager answers")
+    (line,) = words(WANTED._replace(designated_absent=True), silent)
+    assert "the designated host node1 is not among the hosts of this run: run rdma.ofed.site for it, too" in line
+    assert "not among the hosts" not in words(WANTED, silent)[0]
+
+
+def test_a_slow_fabric_makes_no_stranger_of_the_master() -> None:
+    slow = GOOD._replace(master=Master(MASTERS, 3, "", answers=False))
+    (finding,) = findings(WANTED, slow)
+    assert finding.code == Code.UNNAMED_MASTER and "the fabric is slow" in _words.lines([finding])[0]
+    # Where its port GUID is known, the name does not matter.
+    assert findings(WANTED._replace(designated_guids=(MASTERS,)), slow) == []
+
+
+def test_every_deviation_of_a_node_has_a_next_step() -> None:
+    for code in Code:
+        for kind in (Kind.INTERFACE, Kind.MODULE, Kind.FILE, Kind.UNIT, Kind.RDMA_DEVICE):
+            detail = "port" if code == Code.NO_INTERFACE else "detail"
+            assert _words.result(Finding(code, kind, "x", "", "a", "b", detail))["hint"], (code, kind)
 
 
 def test_an_absent_child_must_not_be_there_and_an_absent_parent_may() -> None:
@@ -231,9 +295,9 @@ def test_an_absent_child_must_not_be_there_and_an_absent_parent_may() -> None:
     wanted = WANTED._replace(ipoib=gone)
     child = IB0._replace(name="ib0.8001", kind="ipoib_child", parent="ib0", pkey="0x8001")
     assert findings(wanted, with_interfaces(GOOD, IB0, options=gone)) == []
-    assert words(wanted, with_interfaces(GOOD, IB0, child, options=gone)) == ["interface ib0.8001: wanted absent, found present"]
+    assert words(wanted, with_interfaces(GOOD, IB0, child, options=gone)) == ["interface ib0.8001: wanted absent, found present" + IPOIB]
     ours = with_interfaces(GOOD, IB0, child, options=declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001}))
-    assert "interface ib0.8001: wanted none, found P_Key child 0x8001 of ib0" in words(wanted, ours)
+    assert "interface ib0.8001: wanted none, found P_Key child 0x8001 of ib0" + IPOIB in words(wanted, ours)
 
 
 def test_addresses_compare_by_value() -> None:
@@ -246,9 +310,9 @@ def test_files_of_the_role_are_as_it_would_write_them() -> None:
     assert GOOD.ipoib is not None
     path = "/etc/systemd/network/50-rdma-ib0.network"
     lost = GOOD._replace(ipoib=GOOD.ipoib._replace(files={}))
-    assert words(WANTED, lost) == ["file %s: wanted as declared, found none" % path]
+    assert words(WANTED, lost) == ["file %s: wanted as declared, found none (run rdma.ofed.site)" % path]
     edited = GOOD._replace(ipoib=GOOD.ipoib._replace(files={**GOOD.ipoib.files, path: GOOD.ipoib.files[path] + "# by hand"}))
-    assert words(WANTED, edited) == ["file %s: wanted as declared, found other content" % path]
+    assert words(WANTED, edited) == ["file %s: wanted as declared, found other content (run rdma.ofed.site)" % path]
 
 
 def test_a_part_of_the_declared_modules_can_be_checked() -> None:
@@ -264,7 +328,23 @@ def test_options_that_only_the_role_was_given_are_no_finding() -> None:
     node = GOOD._replace(kmod=MODULES._replace(options_text=options_text(options)))
     assert words(WANTED, node) == []
     other = WANTED._replace(kmod=DECLARED_MODULES._replace(options={"ib_ipoib": {"send_queue_size": "512"}}))
-    assert words(other, node) == ["file /etc/modprobe.d/rdma-ofed.conf: wanted as declared, found other content"]
+    assert words(other, node) == ["file /etc/modprobe.d/rdma-ofed.conf: wanted as declared, found other content (run rdma.ofed.site)"]
+
+
+def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
+    wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(memlock="unlimited"))
+    able = MODULES._replace(may_raise=True, sessions_text=sessions_text("unlimited"), services_text=services_text("unlimited"))
+    node = GOOD._replace(kmod=able, limits={"session": "unlimited", "service": "8192"})
+    (line,) = words(wanted, node)
+    assert line.startswith("locked memory of a service: wanted unlimited, found 8192 (run rdma.ofed.site;")
+    assert [finding.lasting for finding in findings(wanted, node)] == [True]
+    assert words(wanted, node._replace(limits={"service": "unlimited"})) == []
+    # Where they may not be raised, or are to be kept, nothing is wrong.
+    assert words(WANTED, GOOD._replace(limits=node.limits)) == []
+    assert words(wanted, GOOD._replace(limits=node.limits)) == []
+    foreign = able._replace(services_text="", service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
+    (line,) = words(wanted, node._replace(kmod=foreign))
+    assert "/etc/systemd/system.conf line 4 sets it: take the line out" in line
 
 
 def test_a_part_of_the_declared_interfaces_can_be_checked() -> None:
@@ -456,7 +536,7 @@ def test_a_bond_is_compared_by_its_ports() -> None:
     wanted = WANTED._replace(ipoib=options)
     assert words(wanted, with_interfaces(GOOD, bond0, ib0, options=options)) == []
     loose = with_interfaces(GOOD, bond0._replace(members=()), ib0._replace(master=""), options=options)
-    assert words(wanted, loose) == ["interface bond0 ports: wanted ib0, found none"]
+    assert words(wanted, loose) == ["interface bond0 ports: wanted ib0, found none" + IPOIB]
 
 
 def test_devices_with_other_names_than_the_policy_has() -> None:
@@ -464,8 +544,8 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
     assert words(WANTED, node) == []
     wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(device_names="kernel"))
     assert words(wanted, node) == [
-        "file %s: wanted as declared, found none" % NAMING_PATH,
-        "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0",
+        "file %s: wanted as declared, found none (run rdma.ofed.site)" % NAMING_PATH,
+        "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0 (udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot)",
     ]
     named = MODULES._replace(naming_text=naming_text("", "kernel"), devices=("mlx5_0",))
     assert words(wanted, GOOD._replace(kmod=named)) == words(WANTED, GOOD._replace(kmod=named)) == []

@@ -47,9 +47,9 @@ def test_a_good_node(method: str) -> None:
 
 def test_each_deviation() -> None:
     unloaded = (PEER._replace(loaded=False),)
-    assert words("auto", GOOD, peers=unloaded) == ["kernel module nvidia_peermem: wanted loaded, found not loaded"]
-    assert words("auto", GOOD._replace(unit=GOOD.unit._replace(enabled=""))) == ["service %s enabled: wanted yes, found no" % UNIT]
-    assert words("auto", GOOD._replace(files={})) == ["file %s: wanted as declared, found none" % UNIT_PATH]
+    assert words("auto", GOOD, peers=unloaded) == ["kernel module nvidia_peermem: wanted loaded, found not loaded (run rdma.ofed.site)"]
+    assert words("auto", GOOD._replace(unit=GOOD.unit._replace(enabled=""))) == ["service %s enabled: wanted yes, found no (run rdma.ofed.site)" % UNIT]
+    assert words("auto", GOOD._replace(files={})) == ["file %s: wanted as declared, found none (run rdma.ofed.site)" % UNIT_PATH]
     registered = "GPU memory: wanted nv_mem registered with the RDMA stack, found none (the module is loaded: see the kernel log)"
     assert words("auto", GOOD, clients=()) == [registered]
     (refused,) = words("dmabuf", GOOD)

@@ -10,7 +10,7 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_limits, read_opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
@@ -100,9 +100,33 @@ def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:
     assert [argv[0] for argv in run.calls] == ["ip", "sminfo", "saquery"]
 
 
-def test_no_subnet_manager_answers(node: pathlib.Path) -> None:
-    found = look(tools(sminfo=Output(1, "", "sminfo: iberror: query failed\n")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert (found.master, found.master_error) == (None, "no subnet manager answers on port mlx5_0/1")
+NOBODY = Output(1, "", "sminfo: iberror: query failed\n")
+
+
+def test_a_subnet_manager_that_was_stopped_is_told_from_a_host_that_is_silent(node: pathlib.Path) -> None:
+    found = look(tools(sminfo=NOBODY), Wanted(), RELEASE, environ={}, root=str(node))
+    assert (found.master, found.master_error) == (
+        None,
+        "no subnet manager answers on port mlx5_0/1: its host, node1 at LID 1, answers without one: start opensm there",
+    )
+    found = look(tools(sminfo=NOBODY, smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
+    assert "nor does its host at LID 1: it is off, its cable is pulled, or the fabric is slow" in found.master_error
+    write(node, "sys/class/infiniband/mlx5_0/ports/1/sm_lid", "0x0\n")
+    assert look(tools(sminfo=NOBODY), Wanted(), RELEASE, environ={}, root=str(node)).master_error == "no subnet manager answers on port mlx5_0/1"
+
+
+@pytest.mark.parametrize(("state", "stopped"), [("inactive", True), ("failed", False), ("activating", False)])
+def test_whether_opensm_was_stopped_or_failed(node: pathlib.Path, state: str, stopped: bool) -> None:
+    # A standby may be master by now.
+    run = tools(systemctl=Output(0, "ActiveState=%s\n" % state, ""))
+    found = look(run, Wanted(designated=True), RELEASE, environ={}, root=str(node))
+    assert found.opensm.stopped is stopped
+    assert ["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", "rdma-opensm@ib.service"] in run.calls
+
+
+def test_a_master_whose_node_is_silent_is_known_to_be_so(node: pathlib.Path) -> None:
+    found = look(tools(smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
+    assert found.master is not None and not found.master.answers
 
 
 def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
@@ -152,3 +176,11 @@ def test_a_masked_unit_does_not_start(tmp_path: pathlib.Path) -> None:
     (wants / "opensm.service").symlink_to("/lib/systemd/system/opensm.service")
     (tmp_path / "etc/systemd/system/opensm.service").symlink_to("/dev/null")
     assert read_opensm(str(tmp_path)).enabled == ()
+
+
+def test_limits_are_those_of_a_session_and_a_service_that_begin_now() -> None:
+    run = tools(su=Output(0, "64\n", "su: warning: cannot change directory\n"), **{"systemd-run": Output(0, "unlimited\n", "")})
+    assert read_limits(run) == {"session": "64", "service": "unlimited"}
+    assert [argv[0] for argv in run.calls] == ["su", "systemd-run"]
+    # What could not begin tells nothing.
+    assert read_limits(tools(su=Output(1, "", "su: cannot open session\n"))) == {}

@@ -74,8 +74,8 @@ def test_the_result_is_plain_data() -> None:
     wanted = Wanted(kmod=kmod.Wanted(load=frozenset(("ib_umad",))), subnet_manager=False)
     result = judge(wanted, Found(kmod=Modules(load_text=load_text(["ib_umad"])))).result()
     (entry,) = result["deviations"]
-    assert entry == {**entry, "code": "differs", "object": "kernel module ib_umad", "wanted": "loaded", "found": "not loaded", "hint": ""}
-    assert result["deviation_lines"] == ["kernel module ib_umad: wanted loaded, found not loaded"]
+    assert entry == {**entry, "code": "differs", "object": "kernel module ib_umad", "wanted": "loaded", "found": "not loaded", "hint": "run rdma.ofed.site"}
+    assert result["deviation_lines"] == ["kernel module ib_umad: wanted loaded, found not loaded (run rdma.ofed.site)"]
     assert [row["result"] for row in result["rows"]] == ["BAD"]
 
 
@@ -83,8 +83,8 @@ def test_each_object_has_one_line_and_every_code_has_words() -> None:
     both = [Finding(Code.DIFFERS, Kind.INTERFACE, "ib0", *values) for values in (("mode", "datagram", "connected"), ("mtu", "2044", "65520"))]
     file = Finding(Code.DIFFERS, Kind.FILE, "/etc/x", "", "", OTHER)
     assert lines([*both, file]) == [
-        "interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520",
-        "file /etc/x: wanted none, found other content",
+        "interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520 (run rdma.ofed.site --tags ipoib)",
+        "file /etc/x: wanted none, found other content (run rdma.ofed.site)",
     ]
     for code in Code:
         assert "{" not in lines([Finding(code, Topic.PORT, "x", "", "a", "b", "c")])[0]

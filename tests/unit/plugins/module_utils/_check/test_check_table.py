@@ -6,8 +6,11 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, render
 
 ROW = {
@@ -60,6 +63,17 @@ def test_deviations_follow_the_table() -> None:
     ]
 
 
+def test_equal_deviations_are_one_line_and_a_cause_comes_first() -> None:
+    silent = "subnet manager of fabric ib: wanted one master on node9, found none"
+    stopped = "opensm: wanted running, found stopped"
+    results = {name: result("", [silent]) for name in ("node1", "node2", "node3")}
+    results["node9"] = {**result("", [stopped, silent]), "deviations": [{"code": "opensm_stopped", "kind": "opensm"}, {"code": "no_master", "kind": "x"}]}
+    for name in ("node1", "node2", "node3"):
+        results[name]["deviations"] = [{"code": "no_master", "kind": "subnet_manager"}]
+    lines = render(results, deviations_of(results)).splitlines()
+    assert lines[lines.index("Deviations:") + 1 : -2] == ["  node9: " + stopped, "  node[1-3,9]: " + silent]
+
+
 def test_a_host_without_a_result_deviates_and_has_a_row() -> None:
     results: dict[str, t.Any] = {"node1": result(), "node2": {"unreachable": True, "msg": "no route to host\n"}, "node3": {}, "node4": {"msg": "invalid"}}
     deviations = deviations_of(results)
@@ -76,7 +90,7 @@ def test_two_masters_that_do_not_see_each_other() -> None:
     results = {"node1": result("0x1"), "node2": result("0x1"), "node3": result("0x3")}
     deviations = deviations_of(results)
     assert list(deviations) == ["node3"]
-    assert "the fabric is split" in deviations["node3"][0]
+    assert "the fabric is split ('iblinkinfo' on both sides" in deviations["node3"][0]
     assert render(results, deviations).splitlines()[4].endswith("BAD")
 
 
@@ -87,3 +101,19 @@ def test_each_fabric_has_a_master_of_its_own() -> None:
 
 def test_no_host() -> None:
     assert render({}, {}).splitlines()[-1] == "No host was checked."
+
+
+def test_the_readme_shows_the_table_as_it_is_printed() -> None:
+    """The port of one node has lost its link, which explains what its interface lacks."""
+    found = Finding(Code.LINK_DOWN, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "DOWN and Polling")
+    results = {
+        "node1": result(),
+        "node2": {
+            **result("", _words.lines([found]), state="DOWN", lid="-", sm_lid="-", addresses="10.20.0.2/24", sm="-", result="BAD"),
+            "deviations": [_words.result(found)],
+        },
+        "node3": result(sm="node1", lid="3", addresses="10.20.0.3/24"),
+    }
+    printed = render(results, deviations_of(results))
+    readme = pathlib.Path(__file__).resolve().parents[5] / "README.md"
+    assert "\n```text\n%s\n```\n" % printed in readme.read_text(encoding="utf-8")

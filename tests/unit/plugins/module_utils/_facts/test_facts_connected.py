@@ -30,7 +30,7 @@ REFUSED = "the drivers refuse"
     ],
 )
 def test_prediction(driver: str, hca_type: str, refused: str, capable: bool | None) -> None:
-    found = _connected.predict(driver, hca_type, refused)
+    found = _connected.of_driver(driver, hca_type, refused)
     assert found.capable is capable
     assert found.reason
 

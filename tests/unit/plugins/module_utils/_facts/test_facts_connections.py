@@ -96,9 +96,12 @@ def test_real_sockets() -> None:
             local = listening("127.0.0.1", 5003, stack)
             connection(socket.socket(), other, stack)
             connection(socket.socket(), local, stack)
-            waiting = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
-            waiting.bind(("10.77.0.1", 5004))
+            for port, address in enumerate(("0.0.0.0", "10.78.0.1", "127.0.0.1"), 5010):
+                stack.enter_context(socket.socket(type=socket.SOCK_DGRAM)).bind((address, port))
             found.append(connections_here())
+            with socket.socket(type=socket.SOCK_DGRAM) as bound:
+                bound.bind(("10.77.0.1", 5006))
+                found.append(connections_here())
             end = connection(socket.socket(), server, stack)
             found.append(connections_here())
             found.append(connections_here("%s %d %s %d" % (*end.getpeername(), *end.getsockname())))
@@ -109,8 +112,9 @@ def test_real_sockets() -> None:
             found.append(connections_here())
         return [os.getpid(), *found]
 
-    pid, idle, one, own, many = spaces.in_namespace(work)
+    pid, idle, bound, one, own, many = spaces.in_namespace(work)
     assert idle == []
+    assert bound == [["connection", "1 udp socket bound to an address of rdma0, port 5006, pid %d" % pid, ["rdma0"]]]
     # Both ends are here, and both are on the interface.
     assert one == [["connection", "2 tcp connections over rdma0, with 10.77.0.1, port 5001, pid %d" % pid, ["rdma0"]]]
     # Both ends belong to the connection of the run.
@@ -143,6 +147,26 @@ def test_tcp() -> None:
         (Socket("tcp", ("10.1.0.5",), 994, ("10.1.0.7",), 2049, "81"), Socket("tcp", ("10.1.0.5",), 22, ("10.1.0.8",), 50000, "83")),
         frozenset({("tcp", 22)}),
     )
+
+
+# udp4_format_sock in net/ipv4/udp.c: bound to 10.1.0.5:2049, to every address, to one of `lo`, connected, and the client of DHCP on 10.1.0.5.
+UDP = """\
+   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+  101: 0500010A:0801 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 71 2 0000000000000000 0
+  102: 00000000:006F 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 72 2 0000000000000000 0
+  103: 3500007F:0035 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 73 2 0000000000000000 0
+  104: 0500010A:D431 0700010A:0801 01 00000000:00000000 00:00000000 00000000     0        0 74 2 0000000000000000 0
+  105: 0500010A:0044 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 75 2 0000000000000000 0
+"""
+
+
+def test_servers_of_datagrams() -> None:
+    found = _sockets.parse_inet("udp", UDP, "little")
+    assert found.bound == (Socket("udp", ("10.1.0.5",), 2049, (), 0, "71"),)
+    assert [end.inode for end in found.connected] == ["74"]
+    (server,) = _connections.find_connections([Namespace(sockets=Sockets(bound=found.bound), addresses={"10.1.0.5": "ib0"}, over_rdma=frozenset({"ib0"}))], {})
+    assert (server.interface, server.peers, server.ports) == ("ib0", (), (2049,))
+    assert not _connections.find_connections([Namespace(sockets=Sockets(bound=found.bound), addresses={"10.1.0.5": "eth0"}, over_rdma=frozenset({"ib0"}))], {})
 
 
 def test_ipv4_in_ipv6() -> None:

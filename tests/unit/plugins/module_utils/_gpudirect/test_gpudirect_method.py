@@ -206,7 +206,6 @@ WRONG: dict[str, t.Sequence[t.Any]] = {
     "gpudirect_state": ("off", None, True),
     "gpudirect_peerdirect_support": ("2", 2, True, None),
     "gpudirect_allow_rebuild": ("perhaps", 2, None),
-    "gpudirect_allow_container": ("", []),
     "gpudirect_timeout": (0, "59", "1h", True, 10**9),
     "gpudirect_source": ("nv.tar.gz", "http://x/y.git", None, "/srv/x.zip", "https://a b"),
     "gpudirect_commit": ("master", "d9a0a12", None, "D" * 40),

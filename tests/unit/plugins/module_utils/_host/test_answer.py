@@ -65,7 +65,7 @@ def test_an_error_of_ours_has_its_own_words_and_details() -> None:
     def refuse() -> t.Mapping[str, t.Any]:
         raise Refused("not over the root file system", users=["sda"])
 
-    assert end(refuse) == {"ok": False, "msg": "not over the root file system", "users": ["sda"]}
+    assert end(refuse) == {"ok": False, "msg": "not over the root file system", "users": ["sda"], "refused": True}
 
 
 def test_any_other_exception_is_a_fault_to_report() -> None:

@@ -224,6 +224,27 @@ def test_damaged_files_are_no_job(tmp_path: pathlib.Path) -> None:
     assert found.interrupted
 
 
+@pytest.mark.parametrize("job", ['{"id": "x"}', '{"id": 1, "steps": [], "memo": {}}', '{"id": "x", "steps": 1, "memo": {}}', "[" * 100000, "²"])
+def test_a_record_without_its_parts_is_no_job(tmp_path: pathlib.Path, job: str) -> None:
+    directory = tmp_path / jobs.JOBS / "stack"
+    directory.mkdir(parents=True)
+    (directory / "job.json").write_text(job, encoding="utf-8")
+    (directory / "state.json").write_text('{"id": "x"}', encoding="utf-8")
+    assert jobs.read_job("stack", str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("state", [{}, {"step": "1"}, {"finished": "now"}, {"started": None}, {"rc": True}])
+def test_a_damaged_state_is_that_of_a_job_that_was_interrupted(tmp_path: pathlib.Path, state: dict[str, t.Any]) -> None:
+    directory = tmp_path / jobs.JOBS / "stack"
+    directory.mkdir(parents=True)
+    whole = {"id": "x", "stage": "s", "failed": "", "step": 1, "rc": 0, "started": 1.0, "finished": 2.0}
+    (directory / "job.json").write_text(json.dumps({"id": "x", "steps": [], "memo": {}}), encoding="utf-8")
+    (directory / "state.json").write_text(json.dumps({**whole, **state} if state else {"id": "x"}), encoding="utf-8")
+    found = jobs.read_job("stack", str(tmp_path))
+    assert found is not None
+    assert found.interrupted
+
+
 @pytest.mark.parametrize(("seconds", "words"), [(0, "0:00"), (130, "2:10"), (3730, "1:02:10"), (-1, "0:00")])
 def test_clock(seconds: float, words: str) -> None:
     assert jobs.clock(seconds) == words

@@ -16,10 +16,9 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netplan_backend import NETPLAN
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, interfaces_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, interfaces_of, settled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,11 +39,11 @@ OVER_CHILDREN = (
 
 def test_ports_have_the_mtu_of_their_bond_and_know_it() -> None:
     bond: dict[str, t.Any] = {"name": "bond0", "mode": "connected", "bond": {"ports": ["ib0", "ib1"]}}
-    assert [(each.mtu, each.master) for each in settled(interfaces_of([bond]), {})] == [(65520, "bond0"), (65520, "bond0"), (65520, "")]
+    assert [(each.mtu, each.master) for each in settled(interfaces_of([bond]))] == [(65520, "bond0"), (65520, "bond0"), (65520, "")]
     declared: list[dict[str, t.Any]] = [{"name": name, "mode": "datagram"} for name in ("ib0", "ib1", "ib2")]
     declared += [{"parent": name, "pkey": 0x8001} for name in ("ib0", "ib1")]
     declared.append({"name": "bond0", "mode": "datagram", "bond": {"ports": ["ib0.8001", "ib1.8001"]}})
-    assert [(each.name, each.mtu) for each in settled(interfaces_of(declared), {})] == [
+    assert [(each.name, each.mtu) for each in settled(interfaces_of(declared))] == [
         ("ib0", 0),
         ("ib1", 0),
         ("ib2", 0),

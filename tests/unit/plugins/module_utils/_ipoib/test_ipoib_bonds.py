@@ -9,10 +9,9 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import Naming, resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route, interfaces_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Route, interfaces_of, settled
 
 GUID0, GUID1, ALIEN = "0x0002c903000f0001", "0x0002c903000f0002", "0x0002c903000f00ff"
 
@@ -123,8 +122,13 @@ def test_a_port_that_can_not_do_the_mode_of_its_bond() -> None:
     node = dict(FACTS, netdevs=[netdev("ib0", GUID0), netdev("ib1", GUID1, connected_capable=False, connected_reason="enhanced")])
     found = problems({"ipoib_interfaces": [{**BOND, "mode": "connected"}]}, node)
     assert [(problem.variable, problem.hint) for problem in found] == [("ipoib_interfaces[0].bond.ports[1].mode", "enhanced")]
-    assert {interface.name: interface.mode for interface in settled(interfaces_of([BOND]), node)} == {"ib0": "datagram", "ib1": "datagram", "bond0": "datagram"}
-    assert settled(interfaces_of([BOND]), node)[0].mode_reason == "auto: ib1: enhanced"
+    assert {interface.name: interface.mode for interface in settled(interfaces_of([BOND]))} == {"ib0": "datagram", "ib1": "datagram", "bond0": "datagram"}
+
+
+def test_the_mtu_of_connected_mode_needs_the_mode_on_the_bond_or_a_port() -> None:
+    (problem,) = problems({"ipoib_interfaces": [{**BOND, "mtu": 65520}]})
+    assert (problem.variable, problem.value) == ("ipoib_interfaces[0].mtu", 65520)
+    assert problems({"ipoib_interfaces": [{**BOND, "mtu": 65520}, {"name": "ib1", "mode": "connected"}]}) == []
 
 
 GOOD: list[list[dict[str, t.Any]]] = [

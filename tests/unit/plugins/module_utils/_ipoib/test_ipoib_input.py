@@ -67,6 +67,7 @@ STATIC: list[tuple[t.Any, str, str]] = [
     ([{"name": "ib0", "mtu": True}], "ipoib_interfaces[0].mtu", "68 to 65520"),
     ([{"name": "ib0", "mtu": 67}], "ipoib_interfaces[0].mtu", "68 to 65520"),
     ([{"name": "ib0", "mode": "datagram", "mtu": 4093}], "ipoib_interfaces[0].mtu", "68 to 4092 in datagram mode"),
+    ([{"name": "ib0", "mtu": 4093}], "ipoib_interfaces[0].mtu", "68 to 4092 in datagram mode (datagram is the default; mode: connected allows more"),
     ([{"name": "ib0", "mode": "connected", "mtu": 65521}], "ipoib_interfaces[0].mtu", "68 to 65520 in connected mode"),
     ([{"name": "ib0", "mtu": 1279, "addresses": ["10.0.0.1/24", "fd00::1/64"]}], "ipoib_interfaces[0].mtu", "1280 or more on an interface with an IPv6"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": 0}], "ipoib_interfaces[1].pkey", "must not be zero"),
@@ -119,7 +120,6 @@ NODE: list[tuple[list[dict[str, t.Any]], dict[str, t.Any], str, str]] = [
     ([{"name": "ib0", "mode": "connected"}], facts(netdevs=[IB0], loaded=True), "ipoib_interfaces[0].mode", "Enhanced IPoIB"),
     ([{"name": "ib0", "mode": "connected"}], facts(), "ipoib_interfaces[0].mode", "datagram only"),
     ([{"name": "ib0", "mode": "connected"}], dict(facts(MLX4), stack=OFED), "ipoib_interfaces[0].mode", "releases from 23.07 on"),
-    ([{"name": "ib0", "mtu": 65520}], facts(), "ipoib_interfaces[0].mtu", "mode auto means datagram"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": 0xFFFF}], facts(), "ipoib_interfaces[1].pkey", "ib0 itself is on that partition (0xffff)"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": 0x7FFF}], facts(netdevs=[IB0]), "ipoib_interfaces[1].pkey", "'0x7fff'"),
     (

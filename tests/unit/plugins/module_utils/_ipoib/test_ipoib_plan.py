@@ -9,15 +9,16 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _networkd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import by_driver, settled
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import UNBORN, Found, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, interfaces_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, interfaces_of, settled
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st
@@ -189,26 +190,20 @@ def test_the_branch_that_the_run_sits_on(interfaces: list[Interface]) -> None:
         decide(after, interfaces, NETWORKD)
 
 
-@pytest.mark.parametrize(
-    ("driver", "hca_type", "capable"),
-    [("mlx5_core", "MT4119", False), ("mlx5_core", "MT4113", True), ("mlx4_core", "MT4099", True), ("ib_qib", "", True), ("hfi1", "", False), ("", "", False)],
-)
-def test_capability_by_driver(driver: str, hca_type: str, capable: bool) -> None:
-    capability = by_driver(driver, hca_type)
-    assert capability.capable == capable
-    assert capability.reason
-
-
-def test_auto_mode() -> None:
-    facts = {"netdevs": [{"name": "ib0", "connected_capable": True, "connected_reason": "80"}, {"name": "ib1", "connected_reason": "00"}]}
-    assert settled([Interface("ib0", "auto")], facts) == (Interface("ib0", "connected", "auto: 80", 65520),)
-    assert settled([Interface("ib1", "auto")], facts) == (Interface("ib1", "datagram", "auto: 00", 0),)
-    assert settled([Interface("ib0", "datagram")], facts) == (Interface("ib0", "datagram", "declared", 0),)
-    mixed = {
-        "ports": [{"name": "mlx4_0/1", "device": "mlx4_0", "link_layer": "InfiniBand"}, {"name": "mlx5_0/1", "device": "mlx5_0", "link_layer": "InfiniBand"}],
-        "hcas": [{"name": "mlx4_0", "driver": "mlx4_core"}, {"name": "mlx5_0", "driver": "mlx5_core"}],
+@pytest.mark.parametrize("hca_type", ["MT4099", "MT4113", "MT4119", ""])
+@pytest.mark.parametrize("driver", ["mlx4_core", "mlx5_core", "mlx5_core.sf", "ib_mthca", "ib_qib", "hfi1", ""])
+def test_connected_mode_is_predicted_as_in_the_facts(driver: str, hca_type: str) -> None:
+    node = {
+        "ports": [{"name": "a/1", "device": "a", "link_layer": "InfiniBand"}],
+        "hcas": [{"name": "a", "driver": driver, "type": hca_type}],
     }
-    assert [settled([Interface(name, "auto")], mixed)[0].mode for name in ("ib0", "ib1", "ibp1s0")] == ["connected", "datagram", "datagram"]
+    assert capability_of("ib0", "", node) == of_driver(driver, hca_type)
+
+
+def test_auto_is_datagram_whatever_the_port_can_do() -> None:
+    assert settled([Interface("ib0", "auto")]) == (Interface("ib0", "datagram", "the default", 0),)
+    assert settled([Interface("ib0", "connected")]) == (Interface("ib0", "connected", "declared", 65520),)
+    assert settled([Interface("ib0", "datagram")]) == (Interface("ib0", "datagram", "declared", 0),)
 
 
 NAMES = ("ib0", "ib1")

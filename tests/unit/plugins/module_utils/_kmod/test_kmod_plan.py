@@ -31,6 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     without_block,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     Wanted,
@@ -84,7 +85,7 @@ FOUND = st.builds(
 
 def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
     defaults = {"state": "present", "options": {}, "mechanism": "auto", "load_now": True, "initramfs_drivers": (), "initramfs_cmdline": ()}
-    return wanted_of({**defaults, "load": list(load), "device_names": "unmanaged", **more})
+    return wanted_of({**defaults, "load": list(load), "device_names": "unmanaged", "memlock": "keep", **more})
 
 
 def applied(found: Found, todo: Plan) -> Found:
@@ -95,6 +96,8 @@ def applied(found: Found, todo: Plan) -> Found:
         HOOK_PATH: "hook_text",
         RDMA_PATH: "rdma_text",
         LOAD_PATH: "load_text",
+        SESSIONS_PATH: "sessions_text",
+        SERVICES_PATH: "services_text",
         NAMING_PATH: "naming_text",
     }
     for change in todo.changes:

@@ -4,9 +4,13 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
+import subprocess
 import typing as t
 
 import pytest
+import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
@@ -258,6 +262,73 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
     assert "StartLimitBurst=6" in UNIT_TEXT and "StartLimitIntervalSec=0" not in UNIT_TEXT
     assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
+    # The driver is the installed one, and loaded, before opensm opens it.
+    (after,) = [line.split("=")[1].split() for line in UNIT_TEXT.splitlines() if line.startswith("After=")]
+    assert {"openibd.service", "rdma-load-modules@rdma.service", "rdma-load-modules@infiniband.service"} < set(after)
+
+
+def test_the_package_stays_on_record_until_it_is_removed() -> None:
+    found = Found(recorded=(PACKAGE, "opensm.service"), masked=("opensm.service",))
+    (record,) = plan(ABSENT._replace(package_installed=True), found).about(Kind.FILE)
+    assert (record.subject, record.after.splitlines()[-1]) == (RECORD, PACKAGE)
+    assert not plan(ABSENT._replace(package_installed=True), Found(recorded=(PACKAGE,)))
+    (record,) = plan(ABSENT, Found(recorded=(PACKAGE,))).about(Kind.FILE)
+    assert record.after == ""
+    # What is not on record was there before.
+    assert not plan(ABSENT._replace(package_installed=True), Found())
+
+
+def tasks(name: str) -> list[dict[str, t.Any]]:
+    text = (pathlib.Path(__file__).resolve().parents[5] / "roles/opensm/tasks" / name).read_text()
+    return t.cast("list[dict[str, t.Any]]", yaml.safe_load(text))
+
+
+def test_the_role_records_the_package_before_it_installs_it_and_forgets_it_afterwards() -> None:
+    running = tasks("running.yml")
+    asked, recorded, installed = (
+        next(index for index, task in enumerate(running) if key(task))
+        for key in (
+            lambda task: task.get("check_mode") is True,
+            lambda task: "ansible.builtin.lineinfile" in task,
+            lambda task: "rdma.ofed.packages" in task and "check_mode" not in task,
+        )
+    )
+    assert asked < recorded < installed
+    # The diagnostics do not count.
+    assert running[asked]["rdma.ofed.packages"]["purposes"] == ["opensm"]
+    assert running[recorded]["when"] == "%s is changed" % running[asked]["register"]
+    assert (running[recorded]["ansible.builtin.lineinfile"]["path"], running[recorded]["ansible.builtin.lineinfile"]["line"]) == (RECORD, PACKAGE)
+    (stopping,) = tasks("take_back.yml")
+    assert stopping["rdma.ofed.opensm"]["package_installed"] is True
+    removal, forgetting = tasks("absent.yml")[-2:]
+    assert removal["rdma.ofed.packages"]["state"] == "absent" and removal["when"] == forgetting["when"] == "opensm_outcome.package_recorded"
+    assert "package_installed" not in forgetting["rdma.ofed.opensm"] and "register" not in forgetting
+
+
+def test_the_unit_waits_for_its_own_port(tmp_path: pathlib.Path) -> None:
+    (line,) = re.findall(r"ExecStart=/bin/sh -c '(.*?)'\n", UNIT_TEXT, re.DOTALL)
+    script = line.replace("\\\n", "\n").replace("$$", "$").replace("%i", "ib").replace("sleep 2", "exit 9")
+    script = script.replace("/sys/class", str(tmp_path)).replace("/etc/", "%s/etc/" % tmp_path).replace("exec /usr/sbin/opensm", "exec echo")
+
+    def start() -> int:
+        return subprocess.run(["sh", "-c", script], check=False, capture_output=True).returncode
+
+    files = {INSTANCE.path("opensm.conf")[1:]: "guid 0x00000000001000ab\nsm_priority 14\n"}
+    umads = {"umad0": ("mlx5_0", "fe80:0000:0000:0000:0000:0000:0010:0009"), "umad1": ("mlx5_1", "fe80:0000:0000:0000:0000:0000:0010:00AB")}
+    for name, (device, gid) in umads.items():
+        files.update({"infiniband/%s/ports/1/gids/0" % device: gid + "\n"})
+        files.update({"infiniband_mad/%s/ibdev" % name: device + "\n", "infiniband_mad/%s/port" % name: "1\n"})
+    for path, text in files.items():
+        if not path.startswith("infiniband_mad/"):
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(text)
+    assert start() == 9
+    # The device of another port comes first.
+    for name in umads:
+        (tmp_path / "infiniband_mad" / name).mkdir(parents=True)
+        for file in ("ibdev", "port"):
+            (tmp_path / "infiniband_mad" / name / file).write_text(files["infiniband_mad/%s/%s" % (name, file)])
+        assert start() == (9 if name == "umad0" else 0)
 
 
 def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:

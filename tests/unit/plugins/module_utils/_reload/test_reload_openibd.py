@@ -95,6 +95,15 @@ def test_any_text(text: str, wanted: dict[str, str]) -> None:
     assert len(openibd.edited(text, wanted)) >= 0
 
 
+@pytest.mark.parametrize("end", ["NODE_DESC=a\\", "NODE_DESC=a\\\n", "# a comment \\", "NODE_DESC='a\n", 'NODE_DESC="a', "NODE_DESC='a\\"])
+def test_a_file_that_ends_in_the_middle_of_a_line_does_not_grow(tmp_path: pathlib.Path, end: str) -> None:
+    wanted = {"ONBOOT": "no", "POST_START_DELAY": "5"}
+    result = openibd.edited("IPOIB_LOAD=yes\n" + end, wanted)
+    assert openibd.edited(result, wanted) == result
+    found = sourced(tmp_path, result)
+    assert {key: found[key] for key in (*wanted, "IPOIB_LOAD")} == {**wanted, "IPOIB_LOAD": "yes"}
+
+
 def test_in_place() -> None:
     assert openibd.edited(CONF, {"ONBOOT": "no", "IPOIB_LOAD": "yes", "NODE_DESC": "node 1", "UMAD_LOAD": "yes"}) == CONF.replace(
         "ONBOOT=yes", "ONBOOT=no"

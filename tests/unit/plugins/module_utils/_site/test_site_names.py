@@ -37,6 +37,9 @@ UNKNOWN = "(no variable of this collection has that name; if it is your own, lis
         ("rmda_ports", "rdma_ports"),
         ("rdmaports", "rdma_ports"),
         ("ofedd_tools", "ofed_tools"),
+        ("hca_firmware_allow_container", "rdma_allow_container"),
+        ("gpudirect_allow_container", "rdma_allow_container"),
+        ("ofed_allow_reload", "rdma_allow_reload"),
         ("fabrik", "fabric"),
         ("fabirc", "fabric"),
         ("ipoib_interfaces", ""),
@@ -61,7 +64,13 @@ def test_meant(name: str, expected: str) -> None:
 
 
 def test_the_message_names_the_right_one() -> None:
-    assert [str(problem) for problem in unknown({"opensm_prio": 15, "opensm_rank": 1})] == ["opensm_prio is 15; allowed: opensm_priority " + UNKNOWN]
+    assert [str(problem) for problem in unknown({"opensm_prio": 15, "opensm_rank": 1})] == ["opensm_prio is unknown; allowed: opensm_priority " + UNKNOWN]
+
+
+def test_the_value_of_an_unknown_name_is_not_shown() -> None:
+    (problem,) = unknown({"opensm_smkey": "0x00c0ffee"})
+    assert problem.allowed == "opensm_sm_key"
+    assert "c0ffee" not in repr(problem)
 
 
 @pytest.mark.parametrize(

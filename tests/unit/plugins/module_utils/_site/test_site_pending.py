@@ -10,8 +10,9 @@ import re
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import activation, fold, merge, pending_of, render
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import activation, merge, pending_of, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

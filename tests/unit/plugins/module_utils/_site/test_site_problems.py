@@ -105,7 +105,7 @@ def test_good_input_has_no_problem() -> None:
         pytest.param({"rdma_ports": ["mlx5_0"]}, None, "rdma_ports[0]", "'mlx5_0'", id="port in another notation"),
         pytest.param({}, GENTOO, "ofed_source", "'inbox'", id="unsupported distribution"),
         pytest.param({"opensm_port": "mlx5_9/1"}, FACTS, "opensm_port", "'mlx5_9/1'", id="unknown port of opensm"),
-        pytest.param({"ipoib_interface": []}, FACTS, "ipoib_interface", "[]", id="misspelt"),
+        pytest.param({"ipoib_interface": []}, FACTS, "ipoib_interface", "unknown", id="misspelt"),
         pytest.param({"kernel_modules_load": ["ib_sdp"]}, FACTS, "kernel_modules_load[0]", "'ib_sdp'", id="module of the past"),
         # Wrong types of any variable.
         pytest.param({"rdma_ports": "mlx5_0/1"}, FACTS, "rdma_ports", "'mlx5_0/1'", id="type of rdma_ports"),

@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems, supported
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, problems, served, supported
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,6 +104,34 @@ def test_distributions(os_id: str, version: str, known: bool) -> None:
 def test_an_unsupported_distribution_is_named_with_what_is_supported() -> None:
     found = problems({}, {"os": {"family": "Arch", "id": "arch", "version": "", "name": "Arch Linux"}})
     assert [word in str(found[0]) for word in ("Arch Linux", "Debian 11 to 13", "ofed_source")] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("family", "os_id", "version", "expected"),
+    [
+        ("RedHat", "centos", "9", True),
+        ("RedHat", "centos", "7", False),
+        ("RedHat", "ol", "8.10", True),
+        ("RedHat", "circle", "9", True),
+        ("RedHat", "rhel", "7.9", False),
+        ("Suse", "sle_hpc", "15.5", True),
+        ("Suse", "sle_hpc", "12.5", False),
+        ("Suse", "opensuse-tumbleweed", "20260101", True),
+        ("Debian", "some-rebuild", "", True),
+        ("Debian", "debian", "10", False),
+        ("Arch", "arch", "", False),
+        ("Unknown", "plan9", "4", False),
+    ],
+)
+def test_a_distribution_of_a_known_family_is_served_with_its_own_stack(family: str, os_id: str, version: str, expected: bool) -> None:
+    facts = {"os": {"family": family, "id": os_id, "version": version, "name": "Some"}}
+    assert served(os_id, version, family) is expected
+    assert bool(problems({}, facts)) is not expected
+    assert bool(distribution_notes({}, facts)) is expected
+    # Stacks of vendors are made for the listed ones.
+    (problem,) = [problem for problem in problems(REPOSITORY, facts) if problem.variable == "ofed_source"]
+    assert (problem.allowed == "inbox") is expected
+    assert distribution_notes(REPOSITORY, facts) == []
 
 
 @pytest.mark.parametrize(

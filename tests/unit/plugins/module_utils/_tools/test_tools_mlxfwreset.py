@@ -59,6 +59,29 @@ def test_a_query_says_what_the_card_can(name: str, level: int, live: bool, drive
     assert (tool.LIVE_PATCH in query.levels, tool.SYNC_BY_DRIVER in query.syncs, tool.SYNC_BY_TOOL in query.syncs) == (live, driver, by_tool)
 
 
+# As cmd_reg_mroq.py of mstflint 4.31 and later prints it where the firmware tells how it is reset.
+BY_REGISTER = """
+Reset sync (relevant only for reset-level 3):
+0: Tool is the owner                                             -Not Supported
+1: NIC Driver is the owner                                       -Supported     (default)
+2: FW is the owner                                               -Supported
+
+Reset request method (relevant only for reset-level 3):
+0: Link Disable method                                           -Supported     (default)
+1: Hot reset (SBR)                                               -Not Supported
+"""
+
+
+def test_headings_without_a_hyphen_are_headings_too() -> None:
+    text = recorded("mlxfwreset/emulated_4_31_query.txt").partition("\nReset-sync")[0]
+    assert tool.parse_query(text + BY_REGISTER) == tool.Query(tool.parse_query(text).levels, (1, 2))
+
+
+def test_rows_below_an_unknown_heading_belong_to_no_section() -> None:
+    text = "Reset-levels:\n3: PCI reset -Supported (default)\nMethod of a request (level 3):\n0: Link Disable method -Supported\n"
+    assert tool.parse_query(text).levels == (3,)
+
+
 def test_the_default_comes_first() -> None:
     text = "Reset-levels:\n0: live-Patch    -Supported\n1: only ARM side -Not Supported\n3: PCI reset     -Supported (default)\n"
     assert tool.parse_query(text).levels == (3, 0)

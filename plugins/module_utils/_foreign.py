@@ -1,0 +1,81 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Numbers and JSON in text that others wrote: tools, the kernel, an editor. Pure.
+
+Python reads more than is meant: digits of all scripts, underscores, blanks. It refuses what looks harmless: the digit `²`, thousands of
+digits, deep nesting. All of the collection reads such text here, and nothing here raises.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import typing as t
+
+# More than any number of a tool or of the kernel has, and less than Python refuses.
+_DECIMAL = re.compile(r"[0-9]{1,100}\Z")
+_HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,100}\Z")
+_INTEGER = re.compile(r"(?P<sign>[+-]?)(?:0[xX](?P<b16>[0-9a-fA-F]{1,100})|(?P<b8>0[0-7]{0,100})|(?P<b10>[1-9][0-9]{0,99}))\Z")
+_REAL = re.compile(r"[+-]?[0-9]{1,100}(?:\.[0-9]{1,100})?(?:[eE][+-]?[0-9]{1,3})?\Z")
+
+# Records of the collection and lists of the tools have five levels at most.
+_LEVELS = 50
+
+
+@t.overload
+def decimal(text: str) -> int | None: ...
+@t.overload
+def decimal(text: str, default: int) -> int: ...
+def decimal(text: str, default: int | None = None) -> int | None:
+    """The number that these digits are, with leading zeros or without; the default for anything else."""
+    return int(text) if _DECIMAL.match(text) else default
+
+
+@t.overload
+def hexadecimal(text: str) -> int | None: ...
+@t.overload
+def hexadecimal(text: str, default: int) -> int: ...
+def hexadecimal(text: str, default: int | None = None) -> int | None:
+    """The number that these hexadecimal digits are, behind `0x` or not; the default for anything else."""
+    return int(text, 16) if _HEXADECIMAL.match(text) else default
+
+
+def integer(text: str) -> int | None:
+    """`-12`, `0xc`, and `014`, which is octal, as C and the kernel read them; None for anything else."""
+    match = _INTEGER.match(text)
+    if match is None:
+        return None
+    kind = match.lastgroup or ""
+    return int(match.group("sign") + match.group(kind), int(kind[1:]))
+
+
+def real(text: str) -> float | None:
+    """`61`, `-2.5` and `5E-10`; None for anything else, and for what is too large."""
+    number = float(text) if _REAL.match(text) else math.inf
+    return number if math.isfinite(number) else None
+
+
+def read_json(text: str) -> t.Any:
+    """The value; None for what is no JSON, and for what is nested too deep for anything that is done with it."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return None if _is_deeper(value, _LEVELS) else value
+
+
+def read_table(text: str) -> dict[str, t.Any]:
+    """The mapping that a record is; empty for anything else."""
+    value = read_json(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _is_deeper(value: t.Any, levels: int) -> bool:
+    if not isinstance(value, (dict, list)):
+        return False
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in (value.values() if isinstance(value, dict) else value))

@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What the rest of the collection may ask of this concern. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE
+
+_ENCLOSED = "this is a %s: the modules belong to the kernel of its host; run the role there (allow_container: true, of the roles %s: true, overrides this)"
+_CONSENT = "rdma_allow_container"
+
+
+def words_of_enclosure(kind: str) -> str:
+    """Why nothing is changed in a `container` or `chroot`."""
+    return _ENCLOSED % (kind, _CONSENT)
+
+
+def foreseen(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> list[str]:
+    """What the module would refuse on a host for certain, whatever other roles change before its turn, in words.
+
+    `variables` are those of the host, without problems. Which method V(auto) chooses, and what becomes of a set-up that is there, are for the module.
+    """
+    gpu, kind = facts.get("gpu") or {}, str((facts.get("machine") or {}).get("kind", ""))
+    wanted = variables.get(VARIABLE) == PEERMEM and variables.get("gpudirect_state", "present") == "present"
+    due = wanted and gpu.get("devices") and not gpu.get("managed")
+    return [words_of_enclosure(kind)] if due and kind in ("container", "chroot") and not is_true(variables.get(_CONSENT)) else []

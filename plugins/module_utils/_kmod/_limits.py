@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The limit of locked memory, which bounds what programs register with an adapter: for sessions of PAM and services of systemd. Pure.
+
+pam_limits knows KiB and `unlimited`, systemd bytes and `infinity`. Neither reads the other's files.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+
+KEEP, UNLIMITED = "keep", "unlimited"
+# Both are read in the order of their names, and the last one counts.
+SESSIONS_PATH = "/etc/security/limits.d/rdma-ofed.conf"
+SERVICES_PATH = "/etc/systemd/system.conf.d/rdma-ofed.conf"
+PATHS = (SESSIONS_PATH, SERVICES_PATH)
+
+_FORM = re.compile(r"^(%s|%s|[1-9][0-9]{0,11})\Z" % (KEEP, UNLIMITED))
+_SERVICES = re.compile(r"^\s*DefaultLimitMEMLOCK\s*=\s*(\S+)\s*$")
+_SIZE = re.compile(r"^([0-9]{1,18})([KMGT]?)\Z")
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+class Line(t.NamedTuple):
+    """A limit in a file of others."""
+
+    path: str
+    line: int
+    value: str
+    """In KiB, or UNLIMITED; as written where it is neither."""
+    type: str = "-"
+    """`soft`, `hard`, or `-` for both."""
+
+
+def is_limit(value: t.Any) -> bool:
+    """Whether it may be declared. A number is one of KiB, and may have become text in a template."""
+    return isinstance(value, (str, int)) and not isinstance(value, bool) and _FORM.match(str(value)) is not None
+
+
+def sessions_text(limit: str) -> str:
+    """Our file for pam_limits, for which `*` is everybody but root. Empty: no file."""
+    return "" if limit == KEEP else HEADER + "".join("%s - memlock %s\n" % (domain, limit) for domain in ("*", "root"))
+
+
+def services_text(limit: str) -> str:
+    """Our file for systemd. Empty: no file."""
+    value = "infinity" if limit == UNLIMITED else limit + "K"
+    return "" if limit == KEEP else HEADER + "[Manager]\nDefaultLimitMEMLOCK=%s\n" % value
+
+
+def read_sessions(path: str, text: str) -> list[Line]:
+    """What a file of pam_limits says about everybody: `* hard memlock 64`. Limits of single users and groups win over these, and stay."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split("#")[0].split()
+        if len(fields) == 4 and fields[0] == "*" and fields[2] == "memlock":
+            found.append(Line(path, number, UNLIMITED if fields[3] in (UNLIMITED, "infinity", "-1") else fields[3], fields[1]))
+    return found
+
+
+def read_services(path: str, text: str) -> list[Line]:
+    """What a file of systemd says: one value, or soft and hard limit."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = _SERVICES.match(line)
+        if match:
+            found.append(Line(path, number, _kibibytes(match[1].split(":")[0])))
+    return found
+
+
+def effective(lines: t.Iterable[Line]) -> tuple[Line, ...]:
+    """The lines that count, of all in the order in which they are read: the last one for the soft limit, and for the hard one."""
+    last = {name: line for line in lines for name in (("soft", "hard") if line.type == "-" else (line.type,))}
+    return tuple(dict.fromkeys(last.values()))
+
+
+def _kibibytes(value: str) -> str:
+    match = _SIZE.match(value)
+    if value == "infinity":
+        return UNLIMITED
+    return str(decimal(match[1], 0) * 1024 ** _UNITS[match[2]] // 1024) if match else value
+
+
+def reaches(found: str, limit: str) -> bool:
+    """Whether a limit is the declared one, or higher."""
+    if limit == KEEP or found in (UNLIMITED, limit):
+        return True
+    return limit != UNLIMITED and decimal(found, -1) >= decimal(limit, 0)
+
+
+def others(lines: t.Iterable[Line], limit: str) -> list[Line]:
+    """The limits of others that are below the declared one. They stay, and are named."""
+    return [line for line in lines if not reaches(line.value, limit)]

@@ -1,0 +1,209 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""All regular expressions of the collection, and for each the texts that it may need long for, derived from the expression itself."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import re._constants as c
+import re._parser as parser
+import types
+import typing as t
+
+import yaml
+from targets import PACKAGE, ROOT, UTILS
+
+METHODS = frozenset(["match", "fullmatch", "search", "findall", "finditer", "split", "sub", "subn"])
+ANCHORED = frozenset(["match", "fullmatch"])
+ALPHABET = " \n\ta0A9f:-./,=_\\'\"()[]{}<>#|*~@;&\0"
+
+
+class Expression(t.NamedTuple):
+    """One expression, and the ways in which it is used."""
+
+    where: str
+    pattern: re.Pattern[t.Any]
+    methods: frozenset[str]
+
+
+class _Stub(str):
+    """Stands for what is known at run time only."""
+
+    def __getattr__(self, name: str) -> t.Any:
+        return self
+
+    def __call__(self, *arguments: t.Any) -> _Stub:
+        return self
+
+
+class _Names(dict[str, t.Any]):
+    def __missing__(self, name: str) -> t.Any:
+        return _Stub("ib0")
+
+
+def _evaluated(node: ast.expr, module: types.ModuleType) -> t.Any:
+    """The value of an expression of Python, with a word for each local variable."""
+    names = _Names({**vars(__builtins__ if isinstance(__builtins__, types.ModuleType) else types), **vars(module)})
+    return eval(compile(ast.Expression(node), "pattern", "eval"), {"__builtins__": {}}, names)
+
+
+def _texts(node: ast.expr, module: types.ModuleType) -> list[t.Any]:
+    """The texts of an expression; all those of a table where one is taken out of it."""
+    if isinstance(node, ast.Subscript) and isinstance(_evaluated(node.value, module), dict):
+        return list(_evaluated(node.value, module).values())
+    attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute) and ast.unparse(each.value) == "self"}
+    if attributes:
+        # What classes have in their place.
+        return [text.replace("%s", "ib0") for text in _constants(attributes)]
+    return [_evaluated(node, module)]
+
+
+def _constants(names: set[str]) -> list[str]:
+    """The texts that are assigned to attributes of classes."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in sorted(UTILS.rglob("*.py")))
+    bodies = (node for tree in trees for each in ast.walk(tree) if isinstance(each, ast.ClassDef) for node in each.body)
+    rows = (node for node in bodies if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names and isinstance(node.value, ast.Constant))
+    return [str(node.value.value) for node in rows if isinstance(node.value, ast.Constant)]
+
+
+def _is_flag(node: ast.expr) -> bool:
+    return all(isinstance(each, (ast.Attribute, ast.Name, ast.BinOp, ast.BitOr, ast.Load)) for each in ast.walk(node)) and ast.unparse(node).startswith("re.")
+
+
+def _uses(tree: ast.AST, name: str) -> set[str]:
+    """The methods that an expression of that name is used by; all of them where it is handed on."""
+    called, handed = set[str](), False
+    below = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        named = (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)) or (isinstance(node, ast.Attribute) and node.attr == name)
+        handed |= named and id(node) not in below
+        if isinstance(node, ast.Attribute) and (
+            (isinstance(node.value, ast.Name) and node.value.id == name) or (isinstance(node.value, ast.Attribute) and node.value.attr == name)
+        ):
+            called.add(node.attr)
+    return {"search", "match"} if handed else called & METHODS
+
+
+def of_managers() -> list[Expression]:
+    """Those that a role searches in the output of workload managers with."""
+    managers = yaml.safe_load((ROOT / "roles/node_service/vars/main.yml").read_text(encoding="utf-8"))["__node_service_managers"]
+    keys = ("states", "given", "out_of_service", "silent", "job")
+    return [
+        Expression("%s:%s" % (name, key), re.compile(manager[key], re.MULTILINE), frozenset(["findall"])) for name, manager in managers.items() for key in keys
+    ]
+
+
+def expressions() -> list[Expression]:
+    """Those that are compiled, and those that are given to a function of `re`."""
+    paths = (path for path in sorted(UTILS.rglob("*.py")) if path.name != "__init__.py")
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    found = []
+    for path, tree in trees.items():
+        dotted = ".".join(path.relative_to(UTILS).with_suffix("").parts)
+        module = importlib.import_module("%s.%s" % (PACKAGE, dotted))
+        names = {id(node.value): ast.unparse(node.targets[0]).rpartition(".")[2] for node in ast.walk(tree) if isinstance(node, ast.Assign)}
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "re"):
+                continue
+            if node.func.attr not in METHODS | {"compile"}:
+                continue
+            flags = re.NOFLAG
+            for argument in [*node.args[1:], *(keyword.value for keyword in node.keywords)]:
+                flags |= _evaluated(argument, module) if _is_flag(argument) else re.NOFLAG
+            name = names.get(id(node), "")
+            within = trees.values() if name and not name.startswith("_") else [tree]
+            methods = {node.func.attr} if node.func.attr != "compile" else set().union(*(_uses(each, name) for each in within)) if name else {"search", "match"}
+            found += [Expression("%s:%d" % (dotted, node.lineno), re.compile(text, flags), frozenset(methods)) for text in _texts(node.args[0], module)]
+    return found
+
+
+def _one(op: t.Any, value: t.Any) -> str:
+    """A text that a single element matches."""
+    if op is c.LITERAL:
+        return chr(value)
+    if op is c.NOT_LITERAL:
+        return "b" if value == ord("a") else "a"
+    if op is c.ANY:
+        return "a"
+    if op is c.IN:
+        return next((letter for letter in "a0A " + ALPHABET if _accepts((op, value), letter)), "a")
+    if op in (c.MAX_REPEAT, c.MIN_REPEAT, c.POSSESSIVE_REPEAT):
+        return _witness(value[2]) * max(value[0], 1)
+    if op is c.SUBPATTERN:
+        return _witness(value[3])
+    if op is c.BRANCH:
+        return _witness(value[1][0])
+    return ""
+
+
+def _witness(pattern: t.Any) -> str:
+    return "".join(_one(op, value) for op, value in pattern)
+
+
+def _accepts(element: tuple[t.Any, t.Any], letter: str) -> bool:
+    """Whether an element takes this single letter."""
+    op, value = element
+    if op is c.LITERAL:
+        return chr(value) == letter
+    if op is c.NOT_LITERAL:
+        return chr(value) != letter
+    if op is c.ANY:
+        return letter != "\n"
+    if op is c.SUBPATTERN:
+        return len(value[3]) == 1 and _accepts(value[3][0], letter)
+    if op is c.BRANCH:
+        return any(len(branch) == 1 and _accepts(branch[0], letter) for branch in value[1])
+    if op is not c.IN:
+        return False
+    inside = False
+    for kind, item in value:
+        if kind is c.LITERAL:
+            inside |= ord(letter) == item
+        elif kind is c.RANGE:
+            inside |= item[0] <= ord(letter) <= item[1]
+        elif kind is c.CATEGORY:
+            inside |= re.match(_CATEGORIES[item], letter) is not None
+    return inside != (value[0][0] is c.NEGATE)
+
+
+_CATEGORIES = {
+    c.CATEGORY_DIGIT: r"\d",
+    c.CATEGORY_NOT_DIGIT: r"\D",
+    c.CATEGORY_SPACE: r"\s",
+    c.CATEGORY_NOT_SPACE: r"\S",
+    c.CATEGORY_WORD: r"\w",
+    c.CATEGORY_NOT_WORD: r"\W",
+}
+
+
+def _pumps(pattern: t.Any, prefix: str) -> t.Iterator[tuple[str, str]]:
+    """What comes before a repetition, and what it repeats."""
+    for op, value in pattern:
+        if op in (c.MAX_REPEAT, c.MIN_REPEAT, c.POSSESSIVE_REPEAT) and value[1] > 1:
+            body = value[2]
+            if len(body) == 1:
+                yield from ((prefix, letter) for letter in ALPHABET if _accepts(body[0], letter))
+            yield prefix, _witness(body)
+            yield "", prefix + _witness(body)
+        if op in (c.MAX_REPEAT, c.MIN_REPEAT, c.POSSESSIVE_REPEAT):
+            yield from _pumps(value[2], prefix)
+        elif op is c.SUBPATTERN:
+            yield from _pumps(value[3], prefix)
+        elif op is c.BRANCH:
+            for branch in value[1]:
+                yield from _pumps(branch, prefix)
+        prefix += _one(op, value)
+    yield "", prefix
+
+
+def texts_for(expression: Expression) -> list[tuple[str, str]]:
+    """Beginnings and what is repeated behind them."""
+    text = expression.pattern.pattern
+    text = text.decode() if isinstance(text, bytes) else text
+    tree = parser.parse(text, expression.pattern.flags & ~re.UNICODE)
+    found = [("", letter) for letter in ALPHABET]
+    return [pair for pair in dict.fromkeys([*found, *_pumps(tree, "")]) if pair[1]]

@@ -1,0 +1,200 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Every function of the collection that is given text of others, found by the names and types of its parameters."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pathlib
+import sys
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils import _foreign
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _portname
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _job
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _linkplan, _registry
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import Layout
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+UTILS = ROOT / "plugins/module_utils"
+PACKAGE = "ansible_collections.rdma.ofed.plugins.module_utils"
+
+# What the collection calls text of others, where it is handed over.
+_NAMES_TEXT = """
+after before config content cpuinfo data end error help_text hwaddr line listing location log main marker old output rest said shown speed status stderr
+stdout symbols template text value version word xml
+"""
+NAMES = frozenset(_NAMES_TEXT.split())
+# Functions of these parameters touch a node.
+TOUCHING = frozenset(["root", "run", "module", "work"])
+# Values for parameters that are no text of others.
+BY_TYPE: t.Mapping[str, t.Any] = {"bool": True, "int": 4, "int | None": 4, "float": 4.0, "t.Any": "4"}
+WORDS: t.Mapping[str, str] = {"byteorder": "little", "path": "/etc/x.conf", "kind": "array of uint", "protocol": "tcp", "packaging": "rpm", "family": "Debian"}
+
+OBJECTS: t.Mapping[str, t.Any] = {
+    "Identity": Identity("ib0", "0x0002c903000f0001"),
+    "Layout": Layout("23.10-0.5.5.0", "x86_64", "debian12.1", True),
+    "t.Sequence[Absentee]": (Absentee(1, "node1", "full"),),
+    "t.Sequence[Source]": (Source("nvidia", "535.104.05"),),
+}
+
+# Text that is written by the collection, or has been validated before: with the reason.
+OTHERS: t.Mapping[str, str] = {
+    "_errors": "words for people",
+    "_firmware._config_plan.refused_together": "typed data: `wanted` is no text",
+    "_firmware._devices.matches": "typed data: `value` is declared",
+    "_host._download.report": "its own words",
+    "_kernel._packages.build_doca": "a command line",
+    "_opensm._codes.normal_guid": "validated by is_guid",
+    "_protocols._catalogue.vendor_packages": "of typed names; kernel_packages reads the version for it",
+    "_reload._plan.loading": "its own words",
+    "_stack._plan.checking": "a command line, of a validated version",
+    "_words": "words for people",
+}
+
+
+class Target(t.NamedTuple):
+    """A function with one text to be damaged. It may raise `allowed` only."""
+
+    name: str
+    call: t.Callable[[str], t.Any]
+    allowed: tuple[type[Exception], ...] = (RdmaError,)
+
+
+def modules() -> list[str]:
+    """All modules below module_utils, by their dotted names."""
+    paths = (path.relative_to(UTILS) for path in UTILS.rglob("*.py") if path.name != "__init__.py")
+    return sorted(".".join(path.with_suffix("").parts) for path in paths)
+
+
+def is_text(name: str, annotation: str) -> bool:
+    return (name in NAMES and annotation in ("str", "bytes")) or (name == "files" and annotation in ("Files", "t.Mapping[str, str]"))
+
+
+def functions() -> dict[str, t.Callable[..., t.Any]]:
+    """The public functions that take text of others and nothing of a node."""
+    found = {}
+    for module in modules():
+        for name, function in vars(importlib.import_module("%s.%s" % (PACKAGE, module))).items():
+            dotted = "%s.%s" % (module, name)
+            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != "%s.%s" % (PACKAGE, module):
+                continue
+            parameters = inspect.signature(function).parameters
+            listed = any(dotted == other or dotted.startswith(other + ".") for other in OTHERS)
+            if not listed and not TOUCHING.intersection(parameters) and any(is_text(each.name, str(each.annotation)) for each in parameters.values()):
+                found[dotted] = function
+    return found
+
+
+def _value(parameter: inspect.Parameter, text: str) -> t.Any:
+    """A value for a parameter; raises LookupError for one that nothing is known about."""
+    annotation = str(parameter.annotation)
+    if parameter.name == "files":
+        return dict.fromkeys(paths_of_ours(), text)
+    if parameter.name in NAMES and annotation in ("str", "bytes"):
+        return text if annotation == "str" else text.encode("utf-8", "surrogateescape" if text.isascii() else "replace")
+    if annotation == "str":
+        return WORDS.get(parameter.name, "ib0")
+    if annotation in BY_TYPE:
+        return BY_TYPE[annotation]
+    if "Mapping" in annotation:
+        return {"ib0": "10.0.0.1"}
+    if any(word in annotation for word in ("Sequence[str]", "Iterable[str]", "Collection[str]", "Container[str]", "tuple[str")):
+        return ("ib0", "Removing", "Installing")
+    if annotation in OBJECTS:
+        return OBJECTS[annotation]
+    raise LookupError("%s: %s" % (parameter.name, annotation))
+
+
+@functools.lru_cache(maxsize=None)
+def paths_of_ours() -> tuple[str, ...]:
+    """The files of an interface, for every back-end."""
+    formats = [
+        *("/etc/netplan/90-rdma-ofed.yaml", "/etc/NetworkManager/system-connections/rdma-ib0.nmconnection", "/etc/systemd/network/10-rdma-ib0.network"),
+        *("/etc/network/interfaces.d/rdma-ib0", "/etc/network/interfaces", "/etc/sysconfig/network-scripts/ifcfg-ib0", "/etc/sysconfig/network/ifcfg-ib0"),
+        *("/etc/systemd/system/rdma-ofed-link-rxe0.service", "/etc/systemd/system/rdma-ofed-ipoib.service", "/etc/systemd/network/50-rdma-ib0.network"),
+    ]
+    return tuple(formats)
+
+
+def _automatic(name: str, function: t.Callable[..., t.Any]) -> Target:
+    parameters = list(inspect.signature(function).parameters.values())
+    needed = [each for each in parameters if each.default is each.empty or is_text(each.name, str(each.annotation))]
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+    def call(text: str) -> t.Any:
+        found = function(
+            *(_value(each, text) for each in needed if each.kind in kinds and each.default is each.empty),
+            **{each.name: _value(each, text) for each in needed if each.kind == each.KEYWORD_ONLY or (each.kind in kinds and each.default is not each.empty)},
+        )
+        return list(found) if inspect.isgenerator(found) else found
+
+    for each in needed:
+        _value(each, "")
+    documented = (function.__doc__ or "").partition("Raises ")[2].partition(".")[0]
+    # Scripts of their own have an error of their own, whose text is what they end with.
+    failed = vars(sys.modules[function.__module__]).get("Failed", RdmaError)
+    return Target(name, call, (RdmaError, failed, *(kind for kind in (ValueError, TypeError) if kind.__name__ in documented)))
+
+
+def _job_state(text: str) -> None:
+    """The two records of a job, of which either may be damaged."""
+    good_job, good_state = {"id": "a", "steps": [1], "memo": {}}, {"id": "a", "stage": "s", "failed": "", "step": 1, "rc": 0, "started": 1.0, "finished": 2.0}
+    found = _foreign.read_table(text)
+    for job, state in ((found, found), (found, good_state), (good_job, found), ({**good_job, **found}, {**good_state, **found})):
+        shown = _job.state_of(job, state, running=True, log="", now=5.0)
+        if shown is not None:
+            _job.progress("node1", shown.result())
+
+
+def _plans(text: str) -> None:
+    """What the planner does with the record of an interface that is there, and that is to go."""
+    for path in paths_of_ours():
+        for record in _registry.recorded({path: text}).values():
+            assert isinstance(record, Record)
+            _linkplan.canonical(record.addresses)
+
+
+def _values(text: str) -> None:
+    for read in (_mlxlink.number_of, _mlxlink.count_of, _mlxlink.ber_of, _mlxlink.speeds_of):
+        read(text)
+
+
+# What is reached by no single function, or needs its text in a form of its own.
+MORE: t.Mapping[str, t.Callable[[str], t.Any]] = {
+    "a job": _job_state,
+    "records of interfaces": _plans,
+    "values of mlxlink": _values,
+    # Given values of any type.
+    "_facts._portname.parse": _portname.parse,
+    "_facts._portname.parse_function": _portname.parse_function,
+}
+
+
+def without_target() -> list[str]:
+    """The functions that no arguments are known for."""
+    missing = []
+    for name, function in functions().items():
+        try:
+            _automatic(name, function)
+        except LookupError as exc:
+            missing.append("%s: %s" % (name, exc.args[0]))
+    return missing
+
+
+@functools.lru_cache(maxsize=None)
+def targets() -> t.Mapping[str, Target]:
+    """All targets by name."""
+    lacking = {line.partition(":")[0] for line in without_target()}
+    found = [_automatic(name, function) for name, function in functions().items() if name not in lacking]
+    return {target.name: target for target in (*found, *(Target(name, call) for name, call in MORE.items()))}

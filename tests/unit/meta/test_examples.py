@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The examples that ansible-doc prints are tasks or plays, and each module takes its options as they are there."""
+
+from __future__ import annotations
+
+import collections.abc
+import importlib
+import pathlib
+import typing as t
+
+import jinja2
+import pytest
+import yaml
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.rdma.ofed.plugins.filter.gpudirect_endpoint import gpudirect_endpoint
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PREFIX = "rdma.ofed."
+MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("[!_]*.py"))
+FILTERS = sorted(path.stem for path in (ROOT / "plugins/filter").glob("[!_]*.py"))
+# What stands for a template, by the type of the option.
+SAMPLES: t.Mapping[str, t.Any] = {"bool": True, "int": 1, "float": 1.0, "list": [], "dict": {}}
+
+
+def examples(module: str) -> t.Any:
+    return yaml.safe_load(importlib.import_module("ansible_collections.rdma.ofed.plugins.modules." + module).EXAMPLES)
+
+
+def tasks_of(entries: t.Any) -> collections.abc.Iterator[dict[str, t.Any]]:
+    """The tasks in tasks, plays and blocks."""
+    for entry in entries or ():
+        inner = [entry[key] for key in ("tasks", "pre_tasks", "post_tasks", "block", "rescue", "always") if key in entry]
+        for part in inner:
+            yield from tasks_of(part)
+        if not inner:
+            yield entry
+
+
+def specification(module: str) -> dict[str, t.Any]:
+    return t.cast("dict[str, t.Any]", importlib.import_module("ansible_collections.rdma.ofed.plugins.module_utils._schema._" + module).OPTIONS)
+
+
+def evaluated(value: t.Any, option: t.Mapping[str, t.Any]) -> t.Any:
+    if isinstance(value, str) and "{{" in value:
+        return SAMPLES.get(option.get("type", "str"), next(iter(option.get("choices", ())), "x"))
+    return value
+
+
+def options_of(task: dict[str, t.Any]) -> collections.abc.Iterator[tuple[str, dict[str, t.Any]]]:
+    for key, arguments in task.items():
+        if key.startswith(PREFIX) and key[len(PREFIX) :] in MODULES:
+            own = specification(key[len(PREFIX) :])
+            yield key[len(PREFIX) :], {name: evaluated(value, own.get(name, {})) for name, value in (arguments or {}).items()}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_are_taken(module: str) -> None:
+    used = []
+    for task in tasks_of(examples(module)):
+        assert task.get("name"), task
+        for name, arguments in options_of(task):
+            used.append(name)
+            checked = ArgumentSpecValidator(specification(name)).validate(arguments)
+            assert checked.error_messages == [], (name, arguments)
+    assert module in used
+
+
+def fabric_checks() -> list[dict[str, t.Any]]:
+    found = [pair for module in ("fabric_check", "fabric_table") for task in tasks_of(examples(module)) for pair in options_of(task)]
+    return [arguments for name, arguments in found if name == "fabric_check"]
+
+
+@pytest.mark.parametrize("arguments", fabric_checks())
+def test_examples_of_the_check_hold_on_every_host(arguments: dict[str, t.Any]) -> None:
+    """The host of the subnet manager runs opensm, which is a deviation where it is not told that it is that host."""
+    addresses = [{**item, "addresses": ["10.20.0.2/24"]} for item in arguments.get("interfaces", ())]
+    checked = ArgumentSpecValidator(specification("fabric_check")).validate({**arguments, "interfaces": addresses})
+    assert problems(checked.validated_parameters) == []
+    assert ("designated_host" in arguments) == ("designated" in arguments)
+    # One address for all hosts of a play would be that of none.
+    written = [item["addresses"] for item in arguments.get("interfaces", ()) if "addresses" in item]
+    assert all("{{" in address for own in written for address in own)
+
+
+def test_the_table_is_printed_of_what_was_registered() -> None:
+    tasks = list(tasks_of(examples("fabric_table")))
+    (check,) = (task for task in tasks if PREFIX + "fabric_check" in task)
+    (table,) = (task for task in tasks if PREFIX + "fabric_table" in task)
+    assert table[PREFIX + "fabric_table"]["variable"] == check["register"]
+    assert check[PREFIX + "fabric_check"]["fail"] is False and table["run_once"] is True
+
+
+# The variables that examples of filters read, of a host in a play on two.
+PLAY: t.Mapping[str, t.Any] = {
+    "groups": {"rdma": ["node1", "node2"], "opensm": ["node1"]},
+    "hostvars": {"node1": {}, "node2": {}},
+    "inventory_hostname": "node1",
+    "opensm_partitions": [],
+    "ansible_facts": {"rdma": {"gpu": {}, "ports": []}},
+    "perftest": {"stdout": ""},
+    "client": {"stdout": " 65536 1856412 0.00 97.31 0.185602\n"},
+    "ends": [{"host": host, "endpoint": gpudirect_endpoint({"gpu": {}, "ports": []}, "")} for host in ("node1", "node2")],
+    "gpudirect_outcome": {"pending": []},
+}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_examples_of_filters_are_evaluated(name: str) -> None:
+    plugin = importlib.import_module("ansible_collections.rdma.ofed.plugins.filter." + name)
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    environment.filters.update({PREFIX + short: call for short, call in plugin.FilterModule().filters().items()})
+    templates = [text for task in yaml.safe_load(plugin.EXAMPLES) for key, part in task.items() if key != "name" for text in part.values()]
+    assert any(PREFIX + name in template for template in templates)
+    for template in templates:
+        environment.from_string(template).render(PLAY)

@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Text that is eight times as long takes about eight times as long to read. Only the processor time of the two is compared."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import sys
+import time
+import typing as t
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/fuzz"))
+
+import patterns
+import targets
+
+# Where time grows with the square, eight times the length takes sixty-four times as long.
+TIMES = 8
+TOO_MUCH = 26
+LENGTH = 1000
+
+
+def seconds(call: t.Callable[[str], t.Any], text: str, tries: int) -> float:
+    """The shortest of several: what others do on the machine only adds to it."""
+    found = []
+    for _ in range(tries):
+        begun = time.process_time_ns()
+        call(text)
+        found.append(time.process_time_ns() - begun)
+    return max(min(found), 1000)
+
+
+def grows(call: t.Callable[[str], t.Any], make: t.Callable[[int], str]) -> str:
+    """How the time grows where it does so faster than the text; "" where it does not."""
+    # What doubles with each letter would never come to an end with more of them.
+    for short, tries in ((16, 3), (LENGTH // TIMES, 3), (LENGTH, 3)):
+        long = 24 if short == 16 else short * TIMES
+        for again in (tries, 5 * tries):
+            ratio = seconds(call, make(long), again) / seconds(call, make(short), again)
+            if ratio <= TOO_MUCH:
+                break
+        else:
+            return "%d letters take %d times as long as %d" % (long, ratio, short)
+    return ""
+
+
+def make(prefix: str, pump: str, end: str) -> t.Callable[[int], str]:
+    return lambda length: prefix + pump * (length // len(pump)) + end
+
+
+@pytest.mark.parametrize("expression", [*patterns.expressions(), *patterns.of_managers()], ids=lambda expression: expression.where)
+def test_expressions(expression: patterns.Expression) -> None:
+    pattern = expression.pattern
+    found = []
+    for method in sorted({"fullmatch" if name == "fullmatch" else "match" if name == "match" else "findall" for name in expression.methods}):
+        read = getattr(pattern, method)
+        call = (lambda text, read=read: read(text.encode())) if isinstance(pattern.pattern, bytes) else read
+        for prefix, pump in patterns.texts_for(expression):
+            words = grows(call, make(prefix, pump, "\0"))
+            if words:
+                found.append("%s, %r * n: %s" % (method, (prefix, pump), words))
+    assert found == [], pattern.pattern
+
+
+@pytest.mark.parametrize("name", sorted(targets.targets()))
+def test_readers(name: str) -> None:
+    target = targets.targets()[name]
+
+    def call(text: str) -> None:
+        with contextlib.suppress(*target.allowed):
+            target.call(text)
+
+    found = []
+    for pump in [*patterns.ALPHABET, "a ", "a\n", "a=b\n", "[a]\n", "a:", "0.", "-E- ", '{"a":']:
+        words = grows(call, make("", pump, ""))
+        if words:
+            found.append("%r * n: %s" % (pump, words))
+    assert found == []
