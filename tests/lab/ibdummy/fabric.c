@@ -15,7 +15,7 @@
 #include <linux/uaccess.h>
 
 #define IBD_NOTES	4096		/* that wait for the daemon */
-#define IBD_PATIENCE	(3 * HZ)
+#define IBD_PATIENCE	(30 * HZ)	/* an emulated machine may be slow */
 
 enum ibd_kind_of_record {
 	IBD_REC_MAD = 1,	/* a datagram out to a LID, in from a LID */
