@@ -104,7 +104,7 @@ def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports
 
 def _served(run: Runner, ports: t.Sequence[Port]) -> list[Port]:
     """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
-    answering = []
+    answering: list[Port] = []
     for port in ports if len(ports) > 1 and _can_ask(run) else ():
         with contextlib.suppress(RdmaError):
             answering += [port] if _master(run, port) else []
