@@ -48,6 +48,8 @@ def inventory(machines: Cluster, tmp_path_factory: pytest.TempPathFactory) -> pa
     groups["opensm"] = {"hosts": dict.fromkeys(NODES)}
     declared["all"]["vars"] |= {
         "opensm_standby": True,
+        # An answer takes longer than on a fabric of hardware: it passes user space of an emulated machine.
+        "opensm_options": {"transaction_timeout": 1000},
         "opensm_partitions": [
             {"name": "Default", "pkey": 0x7FFF, "ipoib": True, "members": [{"keyword": "ALL"}]},
             {"name": "storage", "pkey": PKEY & 0x7FFF, "ipoib": True, "mtu": 4096, "members": [{"group": "rdma"}]},
