@@ -81,9 +81,12 @@ def remove_disks(settings: Settings) -> list[str]:
 def _open_files() -> set[str]:
     """Of all processes: a machine has its disk open, and all that this one is an overlay of."""
     found = set()
-    for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        # Processes and files go while this looks.
         with contextlib.suppress(OSError):
-            found.add(os.readlink(link))
+            for link in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    found.add(os.readlink(link))
     return found
 
 

@@ -283,26 +283,16 @@ def tasks(name: str) -> list[dict[str, t.Any]]:
     return t.cast("list[dict[str, t.Any]]", yaml.safe_load(text))
 
 
-def test_the_role_records_the_package_before_it_installs_it_and_forgets_it_afterwards() -> None:
-    running = tasks("running.yml")
-    asked, recorded, installed = (
-        next(index for index, task in enumerate(running) if key(task))
-        for key in (
-            lambda task: task.get("check_mode") is True,
-            lambda task: "ansible.builtin.lineinfile" in task,
-            lambda task: "rdma.ofed.packages" in task and "check_mode" not in task,
-        )
-    )
-    assert asked < recorded < installed
-    # The diagnostics do not count.
-    assert running[asked]["rdma.ofed.packages"]["purposes"] == ["opensm"]
-    assert running[recorded]["when"] == "%s is changed" % running[asked]["register"]
-    assert (running[recorded]["ansible.builtin.lineinfile"]["path"], running[recorded]["ansible.builtin.lineinfile"]["line"]) == (RECORD, PACKAGE)
+def test_the_role_is_on_record_for_the_package_of_opensm_alone_until_that_is_removed() -> None:
+    (registered,) = [task for task in tasks("running.yml") if task.get("register") == "__opensm_package"]
+    assert registered["rdma.ofed.packages"]["purposes"] == ["opensm"], "the diagnostics do not count"
+    (managing,) = tasks("manage.yml")
+    assert "__opensm_package | default({}) is changed" in managing["rdma.ofed.opensm"]["package_installed"]
     (stopping,) = tasks("take_back.yml")
     assert stopping["rdma.ofed.opensm"]["package_installed"] is True
     removal, forgetting = tasks("absent.yml")[-2:]
     assert removal["rdma.ofed.packages"]["state"] == "absent" and removal["when"] == forgetting["when"] == "opensm_outcome.package_recorded"
-    assert "package_installed" not in forgetting["rdma.ofed.opensm"] and "register" not in forgetting
+    assert forgetting["ansible.builtin.file"] == {"path": RECORD, "state": "absent"}
 
 
 def test_the_unit_waits_for_its_own_port(tmp_path: pathlib.Path) -> None:
