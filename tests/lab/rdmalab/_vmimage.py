@@ -30,7 +30,7 @@ SNAPSHOT = "snapshot-"
 
 def tag(settings: Settings, stack: str, root: pathlib.Path = LAB) -> str:
     """The image that the sources as they are now lead to, for nodes with that network stack."""
-    sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and path.suffix != ".md")
+    sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and path.suffix not in (".md", ".pyc"))
     texts = [_image.base_tag(settings).encode(), stack.encode(), str(_disk.MEBIBYTES).encode()]
     for path in sources:
         texts += [str(path.relative_to(root)).encode(), path.read_bytes()]
