@@ -41,8 +41,9 @@ class ActionModule(ActionBase):
             return result
         host = str(task_vars.get("inventory_hostname", ""))
         pairs = _looks.recall(host, "packages") if arguments["trust_look"] and not self._task.delegate_to else None
+        installed = None if pairs is None else dict(pairs)
         try:
-            names = due(names_of(family, arguments["purposes"], arguments["names"]), arguments["state"], None if pairs is None else dict(pairs))
+            names = due(names_of(family, arguments["purposes"], arguments["names"]), arguments["state"], installed)
         except InvalidInput as exc:
             result.update(failed=True, msg=exc.msg)
             return result
@@ -53,6 +54,10 @@ class ActionModule(ActionBase):
                 return result
             names = family.manager.removable(names, answer["stdout"], answer["stderr"])
         result["changed"] = False
+        if names and arguments["state"] == "present":
+            result["missing_purposes"] = (
+                [] if installed is None else [each for each in arguments["purposes"] if due(names_of(family, [each]), "present", installed)]
+            )
         if names:
             answer = {"failed": True}
             try:

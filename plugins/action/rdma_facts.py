@@ -24,15 +24,10 @@ def _packages(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {"names": [name for name in names if isinstance(name, str)] if isinstance(names, list) else []}
 
 
-def _no_hints(_variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    return {}
-
-
 # By concern: what the look needs to know of the host's variables, and the variables that it reads.
 _HINTS: t.Mapping[str, tuple[t.Callable[[t.Mapping[str, t.Any]], t.Mapping[str, t.Any]], tuple[str, ...]]] = {
     "packages": (_packages, ("ofed_extra_packages",)),
     "kernel_modules": (kernel_modules.hints, kernel_modules.VARIABLES),
-    "opensm": (_no_hints, ()),
     "ipoib": (ipoib.hints, ipoib.VARIABLES),
 }
 
@@ -62,6 +57,7 @@ class ActionModule(ActionBase):
         # The answer of a task for later comes with another task.
         if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
             arguments["look"] = {name: dict(hints(self._variables(task_vars, names))) for name, (hints, names) in _HINTS.items()}
+            arguments["look"]["opensm"] = {"manages": host in task_vars.get("groups", {}).get("opensm", ())}
         # Whatever was kept is older than what is found now.
         _looks.forget(str(owner))
         answer = self._execute_module(module_name="rdma.ofed.rdma_facts", module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)

@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as OpensmFound
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, SECRET
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import port_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER, RESTING
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
@@ -50,7 +51,11 @@ def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[
         manages = [each.fabric for each in place.places if each.role != RESTING]
         # What is declared for a fabric is with its designated host.
         found += opensm.foreseen(
-            decode(OpensmFound, data), variables, manages=manages, declared=lambda: plain(declared_for(host, task_vars["groups"], task_vars["hostvars"]))
+            decode(OpensmFound, data),
+            variables,
+            manages=manages,
+            declared=lambda: plain(declared_for(host, task_vars["groups"], task_vars["hostvars"])),
+            guids={each.fabric: port_guids({}, facts_of(task_vars), each.ports) for each in place.places if each.ports},
         )
     return found
 

@@ -55,6 +55,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import names_of, partitions_of, port_guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
 
 
 def opensm_data(
@@ -65,15 +66,17 @@ def opensm_data(
     variables: t.Mapping[str, t.Any],
 ) -> dict[str, t.Any]:
     """Partitions and names for the subnet managers of `fabrics`; invalid partitions are an error."""
+    facts = facts_by_host(hostvars)
+    own = plain(dict(variables))
     try:
-        found = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, variables=plain(dict(variables))) for fabric in fabrics}
+        found = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, facts=facts, variables=own) for fabric in fabrics}
     except RdmaError as exc:
         raise AnsibleFilterError(exc.msg) from exc
     return {
         "partitions": {fabric: text for fabric, (text, _absentees) in found.items()},
         "absent_members": [{"fabric": fabric, **absentee._asdict()} for fabric, (_text, absentees) in found.items() for absentee in absentees],
-        "node_names": names_of(hosts, hostvars),
-        "port_guids": port_guids_of({*hosts, *groups.get("opensm", ())}, hostvars),
+        "node_names": names_of(hosts, hostvars, facts),
+        "port_guids": port_guids_of({*hosts, *groups.get("opensm", ())}, facts),
     }
 
 

@@ -54,6 +54,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, instances_of, members_for, part_of, places_of
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
 
@@ -72,11 +73,13 @@ def opensm_places(
         raise AnsibleFilterError(exc.msg) from exc
     places = places_of(host, members, own)
     manages = part_of(places) != RESTING
-    guids = {place.fabric: {peer: guids_of(place.fabric, peer, hostvars) for peer in place.peers} for place in places if manages}
+    facts = facts_by_host(hostvars)
+    guids = {place.fabric: {peer: guids_of(place.fabric, peer, hostvars, facts=facts) for peer in place.peers} for place in places if manages}
+    own_guids = {place.fabric: guids_of(place.fabric, host, hostvars, facts=facts) for place in places if manages and place.ports}
     return {
         "part": part_of(places),
         "designated": {place.fabric: place.designated for place in places},
-        "instances": instances_of(places, own, guids),
+        "instances": instances_of(places, own, guids, own_guids=own_guids),
     }
 
 

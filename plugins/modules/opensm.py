@@ -210,7 +210,7 @@ options:
     type: bool
     default: false
   package_installed:
-    description: Whether the package of opensm was installed for this module just now. It is put on record, and returned with O(state=absent).
+    description: Whether the package of opensm is one that was installed for this module. It is put on record, and with O(state=absent) stays on it.
     type: bool
     default: false
   known_guids:

@@ -98,4 +98,10 @@ changed:
   returned: always
   type: bool
   sample: false
+missing_purposes:
+  description: Those of O(purposes) that the look of this run knows a package to be missing for. Empty where nothing is known of packages.
+  returned: when packages are installed
+  type: list
+  elements: str
+  sample: [opensm]
 """

@@ -10,6 +10,7 @@ A fact cache hands out those of earlier runs as if they were of this one. Since 
 
 from __future__ import annotations
 
+import functools
 import os
 import typing as t
 
@@ -36,6 +37,12 @@ def of_this_run(facts: t.Any) -> dict[str, t.Any] | None:
     return found if isinstance(found, dict) and found.get(RUN) == mark() else None
 
 
+def facts_by_host(hostvars: t.Mapping[str, t.Mapping[str, t.Any]]) -> t.Callable[[str], dict[str, t.Any] | None]:
+    """The `rdma` facts of any host, read once; None where this run has gathered none."""
+    return functools.lru_cache(maxsize=None)(lambda host: facts_of(hostvars[host]))
+
+
 def facts_of(task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
     """The `rdma` facts of the host of a task; None where this run has gathered none."""
-    return of_this_run(task_vars.get("ansible_facts", {}).get("rdma"))
+    facts = task_vars.get("ansible_facts")
+    return of_this_run(facts.get("rdma")) if isinstance(facts, t.Mapping) else None

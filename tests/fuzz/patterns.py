@@ -14,7 +14,8 @@ import re._parser as parser
 import types
 import typing as t
 
-from targets import PACKAGE, UTILS
+import yaml
+from targets import PACKAGE, ROOT, UTILS
 
 METHODS = frozenset(["match", "fullmatch", "search", "findall", "finditer", "split", "sub", "subn"])
 ANCHORED = frozenset(["match", "fullmatch"])
@@ -85,6 +86,15 @@ def _uses(tree: ast.AST, name: str) -> set[str]:
         ):
             called.add(node.attr)
     return {"search", "match"} if handed else called & METHODS
+
+
+def of_managers() -> list[Expression]:
+    """Those that a role searches in the output of workload managers with."""
+    managers = yaml.safe_load((ROOT / "roles/node_service/vars/main.yml").read_text(encoding="utf-8"))["__node_service_managers"]
+    keys = ("states", "given", "out_of_service", "silent", "job")
+    return [
+        Expression("%s:%s" % (name, key), re.compile(manager[key], re.MULTILINE), frozenset(["findall"])) for name, manager in managers.items() for key in keys
+    ]
 
 
 def expressions() -> list[Expression]:

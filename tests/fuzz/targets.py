@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _linkplan,
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import Layout
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
@@ -43,6 +44,7 @@ WORDS: t.Mapping[str, str] = {"byteorder": "little", "path": "/etc/x.conf", "kin
 
 OBJECTS: t.Mapping[str, t.Any] = {
     "Identity": Identity("ib0", "0x0002c903000f0001"),
+    "Instance": Instance("ib", "0x0002c903000f0001", 13, adopted={"routing_engine": ("updn", "minhop"), "max_wire_smps": ("4",)}),
     "Layout": Layout("23.10-0.5.5.0", "x86_64", "debian12.1", True),
     "t.Sequence[Absentee]": (Absentee(1, "node1", "full"),),
     "t.Sequence[Source]": (Source("nvidia", "535.104.05"),),

@@ -55,6 +55,7 @@ MACHINES = (
         )
         for name, seconds in (
             ("machines", 300),
+            ("fabric_manager", 600),
             ("soft_rdma", 300),
             ("boot", 300),
             ("stacks_rollback", 400),

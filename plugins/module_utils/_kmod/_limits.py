@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 
 KEEP, UNLIMITED = "keep", "unlimited"
@@ -85,14 +86,14 @@ def _kibibytes(value: str) -> str:
     match = _SIZE.match(value)
     if value == "infinity":
         return UNLIMITED
-    return str(int(match[1]) * 1024 ** _UNITS[match[2]] // 1024) if match else value
+    return str(decimal(match[1], 0) * 1024 ** _UNITS[match[2]] // 1024) if match else value
 
 
 def reaches(found: str, limit: str) -> bool:
     """Whether a limit is the declared one, or higher."""
     if limit == KEEP or found in (UNLIMITED, limit):
         return True
-    return limit != UNLIMITED and found.isdigit() and found.isascii() and len(found) < 19 and int(found) >= int(limit)
+    return limit != UNLIMITED and decimal(found, -1) >= decimal(limit, 0)
 
 
 def others(lines: t.Iterable[Line], limit: str) -> list[Line]:

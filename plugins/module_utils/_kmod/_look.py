@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries as entries_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
@@ -146,8 +147,9 @@ def _limits(root: str, patterns: t.Iterable[str], read: t.Callable[[str, str], l
 
 def may_raise_limits(root: str) -> bool:
     """Whether the first process has the capability. Containers are often without it."""
-    capabilities = next((line.split()[1] for line in read_text(_at(root, "proc/1/status")).splitlines() if line.startswith("CapEff:")), "0")
-    return bool(int(capabilities, 16) & _RESOURCE)
+    lines = read_text(_at(root, "proc/1/status")).splitlines()
+    capabilities = next((line.partition(":")[2].strip() for line in lines if line.startswith("CapEff:")), "")
+    return bool(hexadecimal(capabilities, 0) & _RESOURCE)
 
 
 def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:

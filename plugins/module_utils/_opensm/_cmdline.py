@@ -12,7 +12,10 @@ opensm reads its file first, and then its arguments, which win. The options are 
 from __future__ import annotations
 
 import getopt
+import re
 import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret
 
 # The name under which arguments that are not understood are a setting of their own.
 UNKNOWN = "command_line"
@@ -90,6 +93,32 @@ _FLAGS: tuple[tuple[str, str, str, str], ...] = (
     ("", "version", "", ""),
 )
 CONFIG = "config"
+_SECRET_LETTERS = "".join(letter for letter, _name, key in _VALUES if looks_secret(key))
+
+
+def _is_secret(name: str) -> bool:
+    """Whether a long option takes a secret. opensm takes the beginning of a name for it."""
+    return looks_secret(name) or any(known.startswith(name) for _letter, known, key in _VALUES if looks_secret(key))
+
+
+def _shown(arguments: t.Sequence[str]) -> str:
+    """Arguments as they may be shown: without values of secrets, and without words that follow no option."""
+    words = []
+    named = False
+    for word in arguments:
+        name, sign, _value = word.partition("=")
+        secret = re.match("-[^-]*?[%s]" % _SECRET_LETTERS, word)
+        if word.startswith("--"):
+            hides = _is_secret(name[2:])
+            words.append("%s=%s" % (name, HIDDEN) if sign and hides else word)
+            named = not sign and not hides
+        elif secret:
+            words.append(secret.group() + (HIDDEN if secret.group() != word else ""))
+            named = False
+        else:
+            words.append(word if named or word.startswith("-") else HIDDEN)
+            named = word.startswith("-")
+    return " ".join(words)
 
 
 def keys_of(arguments: t.Sequence[str]) -> dict[str, str]:
@@ -99,14 +128,14 @@ def keys_of(arguments: t.Sequence[str]) -> dict[str, str]:
     try:
         pairs, rest = getopt.gnu_getopt(list(arguments), letters, long)
     except getopt.GetoptError:
-        return {UNKNOWN: " ".join(arguments)}
+        return {UNKNOWN: _shown(arguments)}
     keys: dict[str, str] = {}
     for letter, name, key in _VALUES:
         keys.update({"-" + letter: key, "--" + name: key})
     fixed: dict[str, tuple[str, str]] = {}
     for letter, name, key, value in _FLAGS:
         fixed.update({"-" + letter: (key, value), "--" + name: (key, value)})
-    found: dict[str, str] = {UNKNOWN: " ".join(rest)} if rest else {}
+    found: dict[str, str] = {UNKNOWN: _shown(rest)} if rest else {}
     for option, value in pairs:
         key, text = fixed[option] if option in fixed else (keys[option], value)
         if key:

@@ -13,11 +13,13 @@ there is anything to do. Where a refusal depends on the fabric, `asks` says so, 
 from __future__ import annotations
 
 import typing as t
+from types import MappingProxyType
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, without_secrets
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
@@ -43,16 +45,31 @@ def result(
     return {**without_secrets(planned, declared).result(reasons=reasons), "package_recorded": PACKAGE in recorded, "fabrics": list(fabrics)}
 
 
-def foreseen(found: Found, variables: t.Mapping[str, t.Any], *, manages: t.Collection[str], declared: t.Callable[[], t.Mapping[str, t.Any]]) -> list[str]:
+def foreseen(
+    found: Found,
+    variables: t.Mapping[str, t.Any],
+    *,
+    manages: t.Collection[str],
+    declared: t.Callable[[], t.Mapping[str, t.Any]],
+    guids: t.Mapping[str, t.Sequence[str]] = MappingProxyType({}),
+) -> list[str]:
     """What the module would refuse on a host, as far as a look tells, in words. `found` may be `Found.public()`.
 
-    `variables` are those of the host, without problems; `manages` the fabrics whose subnet manager it runs; `declared` gives what `declared_for` returns.
+    `variables` are those of the host, without problems; `manages` the fabrics whose subnet manager it runs; `declared` gives what `declared_for` returns;
+    `guids` are those of the ports of the host by fabric, where it has several.
     """
     if variables.get("opensm_state", "present") != "present" or not (found.predecessors or found.fabrics or found.unmaskable):
         return []
+
+    def bound(fabric: str) -> str:
+        return next(iter(guids.get(fabric, ())), "")
+
+    def beyond(fabric: str) -> frozenset[str]:
+        return frozenset(guid for other, own in guids.items() if other != fabric for guid in own)
+
     site = declared()
     wanted = Wanted(
-        tuple(Instance(fabric, "", 0, partitions=site["partitions"].get(fabric, "")) for fabric in manages),
+        tuple(Instance(fabric, bound(fabric), 0, partitions=site["partitions"].get(fabric, ""), known=Known(elsewhere=beyond(fabric))) for fabric in manages),
         declared=frozenset(site["keys"]),
         partitions="\n".join(site["partitions"].values()),
         give_up=frozenset(variables.get("opensm_give_up") or ()),

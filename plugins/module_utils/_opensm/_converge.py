@@ -31,7 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUN
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._words import subject
@@ -138,8 +138,14 @@ def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None
             module.warn(text % (instance.fabric, _some(instance.missing_hosts)))
 
 
+def _warn_of_misfits(module: AnsibleModule, fabric: str, misfits: t.Mapping[str, str]) -> None:
+    if misfits:
+        text = "fabric %s: the installed opensm does not take settings of the subnet manager before it, so opensm_adopt can't keep them: %s"
+        module.warn(text % (fabric, "; ".join("%s: %s" % pair for pair in misfits.items())))
+
+
 def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
-    found = look(run)
+    found = look(run, manages=False)
     planned = plan(wanted, found)
     stops, patience = stopped(planned), wanted.wait_timeout / 2
     ports = read_ports() if stops else ()
@@ -156,13 +162,17 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     bounds = bind(wanted.instances, ports)
     wanted = wanted._replace(instances=tuple(bound.instance for bound in bounds))
     # The run itself sees what was replaced: after a restart in between, such as by a reboot, no other one is needed.
-    found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds))
+    found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds), manages=bool(bounds))
     found.require_maskable()
     bounds = [stand_below(run, bound, found) for bound in bounds]
     owned = {normal_guid(guid) for guids in (module.params.get("known_guids") or {}).values() for guid in guids}
     bounds = [bound._replace(instance=bound.instance.recalling(found.files, owned)) for bound in bounds]
     _warn_of_absentees(module, bounds)
     wanted = inherit(wanted._replace(instances=tuple(bound.instance for bound in bounds)), found)
+    fitted = [fit(instance, found.template) for instance in wanted.instances]
+    for instance, misfits in fitted:
+        _warn_of_misfits(module, instance.fabric, misfits)
+    wanted = wanted._replace(instances=tuple(instance for instance, _misfits in fitted))
     require_consent(wanted, found)
     bounds = [bound._replace(instance=instance) for bound, instance in zip(bounds, wanted.instances)]
     planned = plan(wanted, found)

@@ -38,11 +38,8 @@ Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
 Groups = t.Mapping[str, t.Sequence[str]]
 
 
-def facts_of(hostvars: Hostvars, host: str) -> t.Mapping[str, t.Any] | None:
-    """The `rdma` fact of a host, None where it was not gathered."""
-    facts = hostvars[host].get("ansible_facts")
-    found = facts.get("rdma") if isinstance(facts, t.Mapping) else None
-    return found if isinstance(found, t.Mapping) else None
+Facts = t.Callable[[str], t.Optional[t.Mapping[str, t.Any]]]
+"""The `rdma` facts of a host; None where this run has gathered none."""
 
 
 def _settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> t.Mapping[str, t.Any]:
@@ -52,12 +49,12 @@ def _settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> t.Mapping[str
     return settings if isinstance(settings, t.Mapping) else {}
 
 
-def guids_of(fabric: str, host: str, hostvars: Hostvars) -> list[str]:
+def guids_of(fabric: str, host: str, hostvars: Hostvars, *, facts: Facts) -> list[str]:
     """The port GUIDs of a host on a fabric, from its facts: all of them where it does not declare which ports are on it."""
-    return [str(guid) for guid in port_guids({}, facts_of(hostvars, host), fabrics_of(hostvars[host]).get(fabric, ()))]
+    return [str(guid) for guid in port_guids({}, facts(host), fabrics_of(hostvars[host]).get(fabric, ()))]
 
 
-def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
+def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Facts, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
     """partitions.conf of one fabric, "" where none are declared, and the members that it lacks. Raises InvalidInput."""
     settings = _settings_of(variables, fabric)
     own = "partitions" in settings
@@ -71,7 +68,7 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables:
         if fabric not in fabrics:
             elsewhere.append(str(host))
         else:
-            guids[str(host)] = port_guids(hostvars[host], facts_of(hostvars, host), fabrics[fabric])
+            guids[str(host)] = port_guids(hostvars[host], facts(host), fabrics[fabric])
     named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
     where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
     inventory = Inventory(named, guids, frozenset(elsewhere))
@@ -79,9 +76,9 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, variables:
     return text, absentees(declared, inventory)
 
 
-def port_guids_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, list[str]]:
+def port_guids_of(hosts: t.Iterable[str], facts: Facts) -> dict[str, list[str]]:
     """The port GUIDs of each host that has any in its facts."""
-    found = {str(host): [str(guid) for guid in port_guids({}, facts_of(hostvars, host))] for host in hosts}
+    found = {str(host): [str(guid) for guid in port_guids({}, facts(host))] for host in hosts}
     return {host: guids for host, guids in found.items() if guids}
 
 
@@ -103,7 +100,7 @@ def declared_for(host: str, groups: Groups, hostvars: Hostvars) -> dict[str, t.A
     return {"keys": list(keys), "partitions": texts}
 
 
-def names_of(hosts: t.Iterable[str], hostvars: Hostvars) -> dict[str, Hcas | None]:
+def names_of(hosts: t.Iterable[str], hostvars: Hostvars, facts: Facts) -> dict[str, Hcas | None]:
     """The HCAs of each host with their node GUIDs; None for a host without facts in this run."""
     # A node whose driver was not loaded yet has facts without an HCA. Its names stay.
-    return {str(host): node_guids(hostvars[host], facts_of(hostvars, host)) or None for host in hosts}
+    return {str(host): node_guids(hostvars[host], facts(host)) or None for host in hosts}

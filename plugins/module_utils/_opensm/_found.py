@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import outline_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, PARTITIONS, SETTINGS, SYSTEMD
 
@@ -74,7 +74,8 @@ class Found(t.NamedTuple):
         names = BEGIN + END if BEGIN in self.node_names else ""
         files = {path: outline_of(text) if posixpath.basename(path) in (PARTITIONS, ADOPTED_PARTITIONS) else HIDDEN for path, text in self.files.items()}
         shown = tuple(
-            predecessor._replace(keys={key: (HIDDEN,) if is_secret(key) else own for key, own in predecessor.keys.items()}) for predecessor in self.predecessors
+            predecessor._replace(keys={key: (HIDDEN,) if looks_secret(key) else own for key, own in predecessor.keys.items()})
+            for predecessor in self.predecessors
         )
         return self._replace(files=files, node_names=names, template="", predecessors=shown)
 

@@ -75,22 +75,19 @@ def without_heir(
 ) -> dict[Change, str]:
     """Those of `stops`, which stop a unit or process for good, that would leave a fabric without a master, and why.
 
-    `taken`: GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, nothing is kept.
+    `taken`: GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, or nothing answers, what is
+    there counts as alone: it may be the only one. On a port without a link it serves no fabric, and is not kept.
     `sweep`: whether a master of ours may be told to look for standbys. Check mode must not.
     """
     kept: dict[Change, str] = {}
     own = {port.port_guid for port in ports}
-    if not _can_ask(run):
-        return kept
     for stop in stops:
-        for port in bound_to(stop.subject, found, ports, free=own - set(taken)):
+        bound = [port for port in bound_to(stop.subject, found, ports, free=own - set(taken)) if port.port_guid not in taken]
+        for port in _served(run, bound):
             unit = stop.subject if sweep and fabric_of(stop.subject) else ""
-            try:
-                alone = port.port_guid not in taken and _stays_alone(run, port, unit, own=own, patience=patience)
-            except RdmaError:
-                alone = False
-            if alone:
-                kept[stop] = "on port %s it is master, and no other subnet manager stands by" % port.name
+            why = _alone(run, port, unit, own=own, patience=patience)
+            if why:
+                kept[stop] = why
     return kept
 
 
@@ -101,22 +98,40 @@ def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports
         raise Refused(
             "%s. Without one, ports that come up stay in state INIT, and routes and partitions are not renewed. Nothing was changed here. "
             "Next: start the subnet manager that is to follow, on a switch for example, or set rdma_allow_removal: true"
-            % "; ".join("%s is the only subnet manager: %s" % (change.subject, why) for change, why in sorted(alone.items()))
+            % "; ".join("%s is the only subnet manager that is known of: %s" % (change.subject, why) for change, why in sorted(alone.items()))
         )
 
 
-def _stays_alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> bool:
-    """Whether a master still has no heir after `patience` seconds. `unit`: of ours, which can be told to sweep; "" for others."""
+def _served(run: Runner, ports: t.Sequence[Port]) -> list[Port]:
+    """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
+    answering: list[Port] = []
+    for port in ports if len(ports) > 1 and _can_ask(run) else ():
+        with contextlib.suppress(RdmaError):
+            answering += [port] if _master(run, port) else []
+    return answering or list(ports)
+
+
+def _alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> str:
+    """Why nothing is known to follow after `patience` seconds, in words; "" where something does. `unit`: of ours, which can be told to sweep."""
 
     def followed() -> bool:
-        return _is_released(run, port) or bool(heirs(run, port, own))
+        return _has_moved(run, port) or bool(heirs(run, port, own))
 
-    if followed():
-        return False
-    if unit:
-        # A master may have missed a standby that started. Its sweep finds it.
-        Systemd(run).reload(unit)
-    return not _comes_about(followed, patience)
+    if not _can_ask(run):
+        return "the fabric of port %s can't be asked who follows: install sminfo and saquery (package infiniband-diags)" % port.name
+    try:
+        if followed():
+            return ""
+        if unit:
+            # A master may have missed a standby that started. Its sweep finds it.
+            Systemd(run).reload(unit)
+        if _comes_about(followed, patience):
+            return ""
+        if _master(run, port):
+            return "on port %s it is master, and no other subnet manager stands by" % port.name
+    except RdmaError as exc:
+        return "the fabric of port %s can't be asked who follows (%s)" % (port.name, exc.msg)
+    return "on port %s no subnet manager answers, so it is not known who follows" % port.name
 
 
 def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:

@@ -92,17 +92,17 @@ def _read_template(run: Runner) -> str:
         return read_text(path)
 
 
-def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, undecided: bool) -> tuple[Predecessor, ...]:
-    """Those that run; where none does and ours never ran, the one that the files of an installed opensm are for."""
+def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, files: bool) -> tuple[Predecessor, ...]:
+    """Those that run; where none does, and `files` count, those that the files of an installed opensm are for."""
 
     def read(template: str) -> list[Predecessor]:
         found = [of_process(root, pid, template) for pid in foreign]
-        if undecided and not foreign and run.has("opensm"):
-            found = [of_files(root, template)]
-        return [predecessor for predecessor in found if predecessor.keys or predecessor.partitions]
+        if files and not foreign and run.has("opensm"):
+            found = of_files(root, template)
+        return [predecessor for predecessor in found if predecessor.runs or predecessor.keys or predecessor.partitions]
 
     # The defaults take a process, so they are only found out where they count.
-    return tuple(read(_read_template(run))) if read("") else ()
+    return tuple(read(_read_template(run) if any(predecessor.keys for predecessor in read("")) else ""))
 
 
 def _read_hidden(path: str) -> str:
@@ -110,12 +110,13 @@ def _read_hidden(path: str) -> str:
     return HIDDEN if os.path.isfile(path) and os.path.getsize(path) else ""
 
 
-def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: bool = False, template: bool = False) -> Found:
+def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: bool = False, template: bool = False, manages: bool = True) -> Found:
     """One process, systemctl; the rest is read from files. Without a running systemd there are no running units.
 
     `public`: only what may leave the node, see `Found.public()`.
     `stack_replaced`: report all of our units as running a replaced program, for check mode, where it still is on disk.
     `template`: let the installed opensm generate its configuration, too.
+    `manages`: whether a subnet manager of ours may run here. Otherwise files of others that do not run are not read, since nothing takes their place.
     """
     running: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
@@ -130,7 +131,7 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     hidden = {path: public and os.path.basename(path) not in (PARTITIONS, ADOPTED_PARTITIONS) for path in paths}
     contents = {path: (_read_hidden if hidden[path] else read_text)(below(root, path)) for path in paths}
     own = [name for name in running if _OWN.match(name)]
-    predecessors = _read_predecessors(run, root, _read_strays(root, own), undecided=not any(contents.values()))
+    predecessors = _read_predecessors(run, root, _read_strays(root, own), files=manages and not any(contents.values()))
     packaged = {unit: below(root, "%s/%s" % (SYSTEMD, unit)) for unit in PACKAGED}
     found = Found(
         masked=tuple(unit for unit, path in packaged.items() if is_masked(path)),

@@ -31,6 +31,10 @@ SECRET = frozenset(("opensm_sm_key", "opensm_secret_options"))
 # Keys with an option of the module, and a variable of the role, of their own.
 FIRST_CLASS = ("routing_engine", "qos", "sm_key", "log_max_size", "log_flags")
 
+# What the name of a secret may have in it, and the keys with such names that are none.
+_SECRET_WORDS = re.compile("key|seed|pass|secret|token")
+_PLAIN = ("m_key_lease_period", "m_key_lookup", "m_key_protection_level")
+
 # opensm reads a line into a buffer of this size, with its end; the rest would become a line of its own.
 _LINE = 1022
 
@@ -101,6 +105,12 @@ class Option(t.NamedTuple):
 def is_secret(key: t.Any) -> bool:
     """Whether a key protects the fabric: m_key, sm_key, sa_key, cc_key, those that vendors add, and the seeds of such keys."""
     return isinstance(key, str) and key.endswith(("_key", "_seed"))
+
+
+def looks_secret(key: t.Any) -> bool:
+    """Whether a key that may be a secret's, such as a misspelled one or one of another build, is shown without its value."""
+    text = str(key).lower()
+    return is_secret(key) or (text not in _PLAIN and _SECRET_WORDS.search(text.replace("pkey", "")) is not None)
 
 
 def variable_of(key: t.Any) -> str:
@@ -233,7 +243,7 @@ def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option])
     found = []
     for key, value in declared.items():
         name = variable_of(key)
-        shown = HIDDEN if is_secret(key) and value is not None else value
+        shown = HIDDEN if looks_secret(key) and value is not None else value
         if key not in options:
             near = difflib.get_close_matches(key, options, n=1) if isinstance(key, str) else []
             known = near[0] if near else "one of the %d keys that this opensm knows" % len(options)

@@ -17,7 +17,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, number
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_secret, variable_of, words
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_secret, looks_secret, variable_of, words
 
 # Keys that opensm_options must not have, and what to do instead.
 RESERVED: t.Mapping[str, str] = {
@@ -100,7 +100,7 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
             continue
         for key, value in declared.items():
             named = "%s.%s" % (name, label(key))
-            shown = HIDDEN if secret or is_secret(key) else value
+            shown = HIDDEN if secret or looks_secret(key) else value
             if key in RESERVED:
                 found.append(Problem(named, shown, RESERVED[key]))
             elif isinstance(key, str) and is_secret(key) != secret:

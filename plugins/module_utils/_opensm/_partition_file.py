@@ -13,18 +13,23 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import pkey_base
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS
 
 # What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
 _DEFAULTS: t.Mapping[str, str] = {"rate": "3", "mtu": "4", "sl": "0", "scope": "2"}
 # Those that all builds have in common. A vendor's has another rate.
 _COMMON: t.Mapping[str, str] = {flag: _DEFAULTS[flag] for flag in ("mtu", "sl")}
 _GROUP = ("mtu", "rate", "sl")
-# What opensm makes without a file.
-_WITHOUT = "Default=0x%04x, ipoib : ALL=full;" % DEFAULT_PKEY
 # Of the rule itself, not of its group.
 _SILENT = ("ipoib", "defmember")
+# What opensm knows besides.
+_FLAGS = ("indx0", "mtu", "rate", "sl", "scope", "Q_Key", "TClass", "FlowLabel")
 _EVERYONE = ("ALL", "ALL_CAS")
+_MEMBERSHIPS = ("", "limited", "full", "both")
+# With a file, opensm itself adds these to the default partition.
+_ADDED: t.Mapping[str, str] = {"ALL": "limited", "SELF": "full"}
+# What opensm makes without a file.
+WITHOUT = "Default=0x%04x, ipoib : ALL=full;" % DEFAULT_PKEY
 
 
 class Rule(t.NamedTuple):
@@ -53,6 +58,20 @@ class Rule(t.NamedTuple):
         return any(self.members.get(keyword) == "full" for keyword in _EVERYONE)
 
     @property
+    def keywords(self) -> dict[str, str]:
+        """The members by keyword, as they are written."""
+        return {who: membership for who, membership in self.members.items() if who in KEYWORDS}
+
+    def membership(self, keyword: str) -> str:
+        """Of the ports that a keyword stands for; "" for none. Those by GUID do not count."""
+        held = {**(_ADDED if self.pkey == DEFAULT_PKEY else {}), **self.keywords}
+        return held.get(keyword) or max((held.get(general, "") for general in _EVERYONE), key=_rank)
+
+    def demotes(self, before: Rule) -> dict[str, str]:
+        """The keywords with a higher membership in `before`, and that membership."""
+        return {who: held for who, held in before.keywords.items() if _rank(held) > _rank(self.membership(who))}
+
+    @property
     def identity(self) -> tuple[int, str]:
         """A partition is its P_Key. A name counts only where there is none."""
         return (self.pkey, "" if self.pkey else self.name.lower())
@@ -60,6 +79,11 @@ class Rule(t.NamedTuple):
     def is_named(self, text: str) -> bool:
         """Whether that is its name, or its P_Key with or without the membership bit."""
         return text.lower() == self.name.lower() or (self.pkey != 0 and pkey_base(text) == self.pkey)
+
+
+def _rank(membership: str) -> int:
+    """opensm takes a word that it does not know for limited."""
+    return _MEMBERSHIPS.index(membership) if membership in _MEMBERSHIPS else 1
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
@@ -108,9 +132,16 @@ def parse_partitions(text: str) -> list[Rule]:
     return list(found.values())
 
 
+def _outlined(rule: Rule) -> str:
+    known = [(flag, value) for flag, value in rule.flags.items() if flag in _FLAGS]
+    flags = [*(["ipoib"] if rule.ipoib else []), *("%s=%s" % (flag, value) if value else flag for flag, value in known)]
+    head = ", ".join(["%s=0x%04x" % (rule.name, rule.pkey), *flags])
+    return "%s : %s;\n" % (head, ", ".join("%s=%s" % pair for pair in rule.keywords.items()))
+
+
 def outline_of(text: str) -> str:
-    """The names and P_Keys of the partitions of a file, whose size does not depend on the number of members."""
-    return "".join("%s=0x%04x : %s=full;\n" % (rule.name, rule.pkey, "ALL" if rule.open else "SELF") for rule in parse_partitions(text)) or "# none\n"
+    """The partitions of a file without the members by GUID, so that the size does not depend on their number."""
+    return "".join(map(_outlined, parse_partitions(text))) or "# none\n"
 
 
 PREFIX = "partition "
@@ -138,8 +169,8 @@ def _group_flag(rule: Rule, flag: str) -> str:
 
 def regrouped(before: str, after: str) -> list[Regrouping]:
     """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only."""
-    old = {rule.identity: rule for rule in parse_partitions(before or _WITHOUT) if rule.ipoib}
-    new = [rule for rule in parse_partitions(after or _WITHOUT) if rule.ipoib and rule.identity in old]
+    old = {rule.identity: rule for rule in parse_partitions(before or WITHOUT) if rule.ipoib}
+    new = [rule for rule in parse_partitions(after or WITHOUT) if rule.ipoib and rule.identity in old]
     rows = [Regrouping(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
     return [row for row in rows if row.before != row.after]
 

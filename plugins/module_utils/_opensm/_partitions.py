@@ -273,10 +273,15 @@ def _definition(partition: Partition, resolved: Resolved) -> str:
     return definition(_head(partition), [*general, *resolved.ports, *own])
 
 
+def _outlined(partition: Partition) -> str:
+    keywords = ["%s=%s" % (member.name, member.membership) for member in partition.members if member.kind == "keyword"]
+    return "%s : %s;\n" % (_head(partition), ", ".join(keywords))
+
+
 def outline(declared: t.Any) -> str:
-    """The heads of the declared partitions, without their members; "" without any. Wrong entries, which others report, are left out."""
+    """The declared partitions with their members by keyword only; "" without any. Wrong entries, which others report, are left out."""
     entries = [entry for entry in declared if not entry_problems(VARIABLE, entry)] if isinstance(declared, (list, tuple)) else []
-    return "".join("%s : SELF=full;\n" % _head(read_entry(entry)) for entry in entries)
+    return "".join(map(_outlined, map(read_entry, entries)))
 
 
 def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:

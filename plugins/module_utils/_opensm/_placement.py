@@ -13,6 +13,7 @@ ansible-pull. So it depends on groups and host variables, never on the hosts of 
 from __future__ import annotations
 
 import typing as t
+from types import MappingProxyType
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
@@ -214,8 +215,14 @@ def part_of(places: t.Sequence[Place]) -> str:
     return next((role for role in ROLES if role in roles), RESTING)
 
 
-def instances_of(places: t.Sequence[Place], variables: t.Mapping[str, t.Any], guids: t.Mapping[str, t.Mapping[str, t.Sequence[str]]]) -> list[dict[str, t.Any]]:
-    """The option `instances` of the module. `guids`: port GUIDs by fabric and member, as far as facts are known."""
+def instances_of(
+    places: t.Sequence[Place],
+    variables: t.Mapping[str, t.Any],
+    guids: t.Mapping[str, t.Mapping[str, t.Sequence[str]]],
+    *,
+    own_guids: t.Mapping[str, t.Sequence[str]] = MappingProxyType({}),
+) -> list[dict[str, t.Any]]:
+    """The option `instances` of the module. `guids`: port GUIDs by fabric and member, as far as facts are known; `own_guids`: those of the host by fabric."""
     found = []
     for place in places:
         if place.role == RESTING:
@@ -223,6 +230,7 @@ def instances_of(places: t.Sequence[Place], variables: t.Mapping[str, t.Any], gu
         settings = settings_of(variables, place.fabric)
         peers = {guid for own in guids.get(place.fabric, {}).values() for guid in own}
         others = {guid for fabric, members in guids.items() if fabric != place.fabric for own in members.values() for guid in own}
+        others.update(guid for fabric, own in own_guids.items() if fabric != place.fabric for guid in own)
         found.append(
             {
                 "fabric": place.fabric,

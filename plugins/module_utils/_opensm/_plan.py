@@ -61,7 +61,7 @@ def _record(found: Found, entries: t.Collection[str]) -> Change | None:
     return file_change(_unit.RECORD, *texts)
 
 
-def _removal(found: Found) -> Plan:
+def _removal(found: Found, *, keep_package: bool) -> Plan:
     """What the role set up goes: its units and files, and the masks that it is on record for. Subnet managers of others stay."""
     ours = [unit for unit in found.running if _unit.fabric_of(unit)]
     return Plan(
@@ -70,7 +70,7 @@ def _removal(found: Found) -> Plan:
             *_removals(found, (), ()),
             *([file_change(DEFAULT_PATH, found.node_names, render_names(found.node_names, {}))] if BEGIN in found.node_names else []),
             *(Change(Kind.UNIT, unit, MASKED, YES, NO) for unit in found.masked if unit in found.recorded),
-            _record(found, ()),
+            _record(found, [PACKAGE] if keep_package and PACKAGE in found.recorded else ()),
         )
     )
 
@@ -159,7 +159,7 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
     Raises InvalidInput for options that the installed opensm does not take.
     """
     if not wanted.present:
-        return _removal(found)
+        return _removal(found, keep_package=wanted.package_installed)
     instances = wanted.instances
     texts = {instance.unit: instance.files(found.template) for instance in instances}
     files = {path: text for own in texts.values() for path, text in own.items()}

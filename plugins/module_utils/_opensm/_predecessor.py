@@ -19,9 +19,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, same, values
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, variable_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, parse_template, problems, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, names_rule, parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, names_rule, parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, MASTER_PRIORITY, SETTINGS
 
 if t.TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Setting(t.NamedTuple):
     """One setting that the fabric has now, and that nothing declares."""
 
     name: str
-    """A key of opensm.conf, `partition NAME`, or `partition NAME FLAG`. It is given up by this name."""
+    """A key of opensm.conf, `partition NAME`, or `partition NAME FLAG`, where a keyword of members counts as a flag. It is given up by this name."""
     value: str
     source: str
     """The file or the process that it comes from."""
@@ -70,7 +70,7 @@ class Setting(t.NamedTuple):
 
     @property
     def shown(self) -> str:
-        return HIDDEN if is_secret(self.name) else self.value
+        return HIDDEN if looks_secret(self.name) else self.value
 
     def words(self) -> str:
         return "%s: %s (%s)" % (self.name, self.shown, self.source)
@@ -98,20 +98,24 @@ def _words_of(rule: Rule) -> str:
 
 
 def _partitions(predecessor: Predecessor, declared: str) -> list[tuple[Rule, Setting]]:
-    """Rules of partitions that are not declared, and flags that the declared ones don't have.
+    """Rules of partitions that are not declared, and flags and members by keyword that the declared ones don't have.
 
-    A default partition with all ports as full members is no setting: that is what opensm does by itself.
+    A default partition with all ports as full members is no setting: that is what opensm does by itself. Its broadcast group counts,
+    because with a file opensm makes that only where the file says so.
     """
     kept = {rule.identity: rule for rule in parse_partitions(declared)}
     lost = []
-    for rule in parse_partitions(predecessor.partitions):
+    source = predecessor.partitions_source if predecessor.partitions else predecessor.source
+    for rule in parse_partitions(predecessor.partitions or (WITHOUT if predecessor.runs else "")):
         own = kept.get(rule.identity)
         as_without = rule.pkey == DEFAULT_PKEY and rule.open and not rule.special and not declared
-        if own is None and not as_without:
-            lost.append((rule, Setting(PREFIX + rule.name, _words_of(rule), predecessor.partitions_source)))
+        if own is None and not as_without and predecessor.partitions:
+            lost.append((rule, Setting(PREFIX + rule.name, _words_of(rule), source)))
         if own is not None:
-            flags = [(flag, value) for flag, value in rule.special.items() if flag not in own.flags]
-            lost += [(rule, Setting("%s%s %s" % (PREFIX, rule.name, flag), value, predecessor.partitions_source, False)) for flag, value in flags]
+            flags = {"ipoib": "yes"} if rule.ipoib and not own.ipoib else {}
+            flags.update({flag: value for flag, value in rule.special.items() if flag not in own.flags})
+            flags.update(own.demotes(rule) if predecessor.partitions else {})
+            lost += [(rule, Setting("%s%s %s" % (PREFIX, rule.name, flag), value, source, False)) for flag, value in flags.items()]
     return lost
 
 
@@ -154,7 +158,16 @@ def _record(found: Found, fabric: str) -> Predecessor | None:
         return None
     text = found.files.get(conf, "")
     # A look for the controller has the partitions only.
-    return Predecessor(conf, values(text) if text != HIDDEN else {}, found.files.get(partitions, ""), partitions)
+    return Predecessor(conf, values(text) if text != HIDDEN else {}, found.files.get(partitions, ""), partitions, runs=False)
+
+
+def fit(instance: Instance, template: str) -> tuple[Instance, dict[str, str]]:
+    """The instance with the adopted keys that the installed opensm takes, and the others with their values, as they may be shown."""
+    options = parse_template(template)
+    adopted = {key: own[0] if len(own) == 1 else list(own) for key, own in instance.adopted.items()}
+    wrong = [key for key, value in adopted.items() if template and problems({key: value}, options)]
+    shown = {key: Setting(key, ", ".join(instance.adopted[key]), "").shown for key in wrong}
+    return instance._replace(adopted={key: own for key, own in instance.adopted.items() if key not in wrong}), shown
 
 
 def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> None:
@@ -189,7 +202,8 @@ def inherit(wanted: Wanted, found: Found) -> Wanted:
     loose = [predecessor for predecessor in found.predecessors if predecessor.guid not in guids]
     for position, instance in enumerate(wanted.instances):
         # One that is bound to no port that is known here may have been the manager of the first fabric.
-        own = [*filter(None, [_record(found, instance.fabric)]), *(loose if position == 0 else [])]
+        own = [*filter(None, [_record(found, instance.fabric)])]
+        own += [predecessor for predecessor in loose if position == 0 and predecessor.guid not in instance.known.elsewhere]
         own += [predecessor for predecessor in found.predecessors if predecessor.guid == instance.guid]
         left = legacy(own, wanted, instance=instance)
         if wanted.adopt:
@@ -200,7 +214,8 @@ def inherit(wanted: Wanted, found: Found) -> Wanted:
     _require_none(list({setting.name: setting for setting in refused}.values()), adopt=wanted.adopt, here=True)
     ours = {instance.fabric for instance in wanted.instances}
     others = [record for fabric in found.fabrics if fabric not in ours for record in [_record(found, fabric)] if record is not None]
-    # Without an instance here, only a manager that runs is replaced.
-    elsewhere = [*others, *(predecessor for predecessor in loose if predecessor.runs and not wanted.instances)]
+    # Without an instance here, only a manager that runs is replaced. The manager of another fabric is measured by what that one has.
+    served = [not wanted.instances or predecessor.guid in wanted.instances[0].known.elsewhere for predecessor in loose]
+    elsewhere = [*others, *(predecessor for predecessor, other in zip(loose, served) if predecessor.runs and other)]
     _require_none(legacy(elsewhere, wanted, instance=None).settings, adopt=wanted.adopt, here=False)
     return wanted._replace(instances=tuple(instances))

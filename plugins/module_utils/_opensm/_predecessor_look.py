@@ -23,11 +23,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import 
 # Where builds of opensm look for their files: Debian's and the vendor's, and that of Red Hat and SUSE. The template names the right one.
 FOLDERS = ("/etc/opensm", "/etc/rdma")
 _PARTITIONS = "partitions.conf"
+# Where package managers put files of administrators that they take away.
+_SAVED = (".rpmsave", ".rpmorig", ".dpkg-old")
 
 
 def _folders(template: str) -> tuple[str, ...]:
     named = values(template).get("partition_config_file", ())
-    return (os.path.dirname(named[0]),) if named else FOLDERS
+    # A build that was replaced had its files elsewhere.
+    return tuple(dict.fromkeys([*(os.path.dirname(path) for path in named), *FOLDERS]))
 
 
 def _content(root: str, path: str) -> str:
@@ -39,16 +42,19 @@ def _first(root: str, paths: t.Sequence[str]) -> str:
     return next((path for path in paths if _content(root, path)), paths[0])
 
 
-def _predecessor(root: str, name: str, *, arguments: t.Mapping[str, str], folder: str, template: str) -> Predecessor:
-    conf = (
-        os.path.normpath(os.path.join(folder, arguments[CONFIG]))
-        if CONFIG in arguments
-        else _first(root, ["%s/%s" % (place, CONF) for place in _folders(template)])
+def _predecessor(root: str, name: str, *, arguments: t.Mapping[str, str], folder: str, template: str, saved: t.Sequence[str]) -> Predecessor:
+    """`saved`: the ends of the names that the files may have, by preference."""
+
+    def choose(paths: t.Sequence[str]) -> str:
+        return _first(root, [path + end for end in saved for path in paths])
+
+    conf = choose(
+        [os.path.normpath(os.path.join(folder, arguments[CONFIG]))] if CONFIG in arguments else ["%s/%s" % (place, CONF) for place in _folders(template)]
     )
     keys = {**values(_content(root, conf)), **{key: (value,) for key, value in arguments.items() if key != CONFIG}}
     named = keys.get("partition_config_file", (UNSET,))[-1]
-    default = _first(root, ["%s/%s" % (place, _PARTITIONS) for place in _folders(template)])
-    partitions = os.path.normpath(os.path.join(folder, named)) if named not in (UNSET, "") else default
+    default = ["%s/%s" % (place, _PARTITIONS) for place in _folders(template)]
+    partitions = choose([os.path.normpath(os.path.join(folder, named))] if named not in (UNSET, "") else default)
     guid = keys.get("guid", ("",))[-1]
     digits = decimal(guid)
     guid = guid if digits is None else hex(digits)
@@ -71,9 +77,9 @@ def of_process(root: str, pid: int, template: str) -> Predecessor:
         folder = os.readlink(os.path.join(place, "cwd"))
     except OSError:
         folder = "/"
-    return _predecessor(root, "process %d" % pid, arguments=arguments, folder=folder, template=template)
+    return _predecessor(root, "process %d" % pid, arguments=arguments, folder=folder, template=template, saved=("", *_SAVED))
 
 
-def of_files(root: str, template: str) -> Predecessor:
-    """The settings that the installed opensm would start with."""
-    return _predecessor(root, "", arguments={}, folder="/", template=template)
+def of_files(root: str, template: str) -> list[Predecessor]:
+    """The settings that the installed opensm would start with, after those that one before it did: a package may have put its own files there."""
+    return [_predecessor(root, "", arguments={}, folder="/", template=template, saved=[end]) for end in (*reversed(_SAVED), "")]

@@ -46,7 +46,8 @@ MASTER_PRIORITY = "master_sm_priority"
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
 # openibd may unload a driver that an initramfs has brought, so it comes first.
-# The process stays in the foreground, so systemd sees it end. A driver can come late, so opensm is only started once there is a port.
+# The process stays in the foreground, so systemd sees it end. A driver can come late, so opensm is only started once
+# there is its own port: each start without it would count towards the limit.
 # One that ends again and again stays down: with each start it would take the fabric back from the standby.
 # It needs files of root and management datagrams, and no capability. It is not confined to device nodes by class, because the name
 # of that class differs between kernels. Only root may read what it writes: the log has the key of a manager that does not match.
@@ -67,7 +68,9 @@ Environment=OSM_CACHE_DIR=/var/cache/opensm/%i OSM_TMP_DIR=/var/cache/opensm/%i
 CacheDirectory=opensm/%i
 LogsDirectory=opensm/%i
 ExecStartPre=+-/sbin/modprobe -bq ib_umad
-ExecStart=/bin/sh -c 'until ls /sys/class/infiniband_mad/umad* >/dev/null 2>&1; do sleep 2; done; \\
+ExecStart=/bin/sh -c 'guid=$$(sed -n "s/^guid 0x//p" /etc/rdma-ofed/opensm/%i/opensm.conf); \\
+    until for umad in /sys/class/infiniband_mad/umad*; do cat /sys/class/infiniband/$$(cat $$umad/ibdev)/ports/$$(cat $$umad/port)/gids/0; \\
+    done 2>/dev/null | tr -d : | grep -qi "$$guid$$"; do sleep 2; done; \\
     exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf'
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=always

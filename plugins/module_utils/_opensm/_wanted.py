@@ -59,7 +59,7 @@ class Wanted(t.NamedTuple):
     """Whether settings of a predecessor are kept that nothing declares."""
     allow_removal: bool = False
     package_installed: bool = False
-    """Whether the role has just installed the package."""
+    """Whether the role has just installed the package, or, if not `present`, has yet to remove it."""
 
 
 class Bound(t.NamedTuple):
@@ -135,7 +135,12 @@ def _instance(item: Options, options: Options) -> Instance:
 def read_wanted(options: Options) -> Wanted:
     """The wanted state. Raises InvalidInput with everything that is wrong, by the names of the role's variables."""
     if options["state"] == "absent":
-        return Wanted(present=False, wait_timeout=options["wait_timeout"], allow_removal=bool(options.get("allow_removal")))
+        return Wanted(
+            present=False,
+            wait_timeout=options["wait_timeout"],
+            allow_removal=bool(options.get("allow_removal")),
+            package_installed=bool(options.get("package_installed")),
+        )
     wrong = _problems(options)
     if wrong:
         raise InvalidInput(wrong)

@@ -37,7 +37,7 @@ class Node(t.NamedTuple):
 LOOKS: t.Mapping[str, Look] = {
     "packages": lambda node, hints: installed_packages(node.run, by_name(read_os(node.root).family), hints["names"], root=node.root),
     "kernel_modules": lambda node, hints: kernel_modules(node.run, node.release, hints, root=node.root),
-    "opensm": lambda node, _hints: opensm(node.run, node.root, public=True),
+    "opensm": lambda node, hints: opensm(node.run, node.root, public=True, manages=hints["manages"]),
     "ipoib": lambda node, hints: ipoib(node.run, node.environ, node.root, declared=hints["names"]),
 }
 

@@ -49,12 +49,27 @@ static int ibd_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr 
 	a->subnet_timeout = 18;
 	a->active_width = IB_WIDTH_4X;
 	a->active_speed = IB_SPEED_EDR;
+	if (!ibd_managed)
+		return 0;
+	a->state = p->state;
+	a->phys_state = p->phys_state;
+	a->max_mtu = p->max_mtu;
+	a->active_mtu = p->mtu;
+	a->port_cap_flags = p->cap;
+	a->lmc = p->lmc;
+	a->sm_lid = p->sm_lid;
+	a->sm_sl = p->sm_sl;
+	a->subnet_timeout = p->subnet_timeout;
+	a->active_width = p->width;
+	a->active_speed = p->speed;
 	return 0;
 }
 
 static int ibd_modify_port(struct ib_device *ibdev, u32 num, int mask,
 			   struct ib_port_modify *props)
 {
+	if (ibd_managed && (props->set_port_cap_mask | props->clr_port_cap_mask) & IB_PORT_SM)
+		fabric_sm(&to_dev(ibdev)->port[num - 1], props->set_port_cap_mask & IB_PORT_SM);
 	return 0;
 }
 
@@ -82,7 +97,7 @@ static int ibd_query_gid(struct ib_device *ibdev, u32 num, int index,
 
 static int ibd_query_pkey(struct ib_device *ibdev, u32 num, u16 index, u16 *pkey)
 {
-	*pkey = pkey_at(index);
+	*pkey = pkey_at(&to_dev(ibdev)->port[num - 1], index);
 	return 0;
 }
 

@@ -8,7 +8,8 @@
  * do to a ConnectX.  Sends are copied from the sender's buffers to the receiver's
  * by one ordered worker, or go to other machines as Ethernet frames (ether.c).  A
  * built-in subnet administrator at LID 1 answers what IPoIB asks, so ib0 gets its
- * carrier.  No user-space data path, no RDMA read, write or atomics.
+ * carrier, unless a real subnet manager does (fabric.c).  No user-space data path, no
+ * RDMA read, write or atomics.
  */
 #ifndef IBDUMMY_H
 #define IBDUMMY_H
@@ -44,11 +45,12 @@
 
 #define IBD_MAX_DEV	8
 #define IBD_MAX_PORT	8
-#define IBD_MAX_PKEY	16
+#define IBD_MAX_PKEY	32
 #define IBD_MAX_SGE	32
 #define IBD_MAX_PEER	128
 #define IBD_SM_LID	1
 #define IBD_FIRST_LID	2
+#define IBD_PREFIX	0xfe80000000000000ULL	/* before a subnet manager gives another one */
 #define IBD_RNR_DELAY	msecs_to_jiffies(2)
 #define IBD_RNR_MAX	1000
 #define IBD_UD_MAX	4096
@@ -63,6 +65,12 @@ struct ibd_port {
 	u16 lid;
 	bool down;
 	struct ibd_qp *special[2];	/* QP0, QP1 */
+	/* managed: what the subnet manager made of it (fabric.c) */
+	u8 state, phys_state, lmc, sm_sl, mtu, max_mtu, width, speed, subnet_timeout;
+	u16 sm_lid, pkey[IBD_MAX_PKEY];
+	u32 cap;
+	bool sm;			/* one runs here */
+	u64 prefix;
 	u64 xmit_pkts, rcv_pkts, xmit_words, rcv_words;
 };
 
@@ -223,6 +231,7 @@ struct ibd_port *port_by_gid(const void *gid);
 
 /* param.c: what the parameters say of HCA n */
 extern unsigned int ibd_hcas, ibd_mcast_mtu;
+extern bool ibd_managed;
 extern char *ibd_wire;
 extern int ibd_driver_id;
 unsigned int hca_ports(unsigned int n);
@@ -257,7 +266,7 @@ int ibd_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags f);
 void kick(void);
 void fab_work(struct work_struct *w);
 void fab_rnr_work(struct work_struct *w);
-u16 pkey_at(u16 index);
+u16 pkey_at(const struct ibd_port *p, u16 index);
 u32 sg_len(const struct ib_sge *sge, int n);
 u32 sg_gather(const struct ib_sge *src, int ns, u32 off, void *buf, u32 max);
 void sg_scatter(const struct ib_sge *dst, int nd, u32 off, const void *src, u32 len);
@@ -277,6 +286,13 @@ void ether_work(void);
 void ether_ud(const struct ibd_dgram *g);
 bool ether_rc(struct ibd_swr *s, enum ib_wc_status *status);
 void ether_forget(struct ibd_qp *qp);
+
+/* fabric.c */
+int fabric_start(void);
+void fabric_stop(void);
+bool fabric_send(const struct ibd_dgram *g, const struct ibd_port *p);
+int fabric_ask(const struct ibd_port *p, const struct ib_mad *in, struct ib_mad *out);
+void fabric_sm(struct ibd_port *p, bool sm);
 
 /* sa.c */
 void sa_request(const struct ibd_dgram *g, struct ibd_port *p);

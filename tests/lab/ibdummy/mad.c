@@ -49,7 +49,7 @@ static void smp_get(struct ibd_port *p, const struct ib_smp *in, struct ib_smp *
 		break;
 	case IB_SMP_ATTR_PKEY_TABLE:
 		for (i = 0; i < IBD_MAX_PKEY; i++)
-			put_unaligned_be16(pkey_at(i), out->data + 2 * i);
+			put_unaligned_be16(pkey_at(p, i), out->data + 2 * i);
 		break;
 	default:
 		out->status |= cpu_to_be16(MAD_STATUS_UNSUPPORTED);
@@ -103,6 +103,9 @@ int ibd_process_mad(struct ib_device *ibdev, int mad_flags, u32 num,
 	    class != IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE &&
 	    class != IB_MGMT_CLASS_PERF_MGMT)
 		return IB_MAD_RESULT_SUCCESS;
+	if (ibd_managed && class != IB_MGMT_CLASS_PERF_MGMT)
+		return ((const struct ib_smp *)in)->attr_id == IB_SMP_ATTR_SM_INFO ?
+			IB_MAD_RESULT_SUCCESS : fabric_ask(p, in, out);
 	memcpy(out, in, sizeof(*out));
 	out->mad_hdr.method = IB_MGMT_METHOD_GET_RESP;
 	if (class == IB_MGMT_CLASS_PERF_MGMT) {

@@ -28,7 +28,7 @@ __be64 port_guid(const struct ibd_port *p)
 
 void port_gid(const struct ibd_port *p, union ib_gid *gid)
 {
-	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL);
+	gid->global.subnet_prefix = cpu_to_be64(p->prefix);
 	gid->global.interface_id = port_guid(p);
 }
 
@@ -80,8 +80,15 @@ static int add_hca(unsigned int n, struct device *parent, struct platform_device
 		d->port[i].dev = d;
 		d->port[i].num = i + 1;
 		d->port[i].index = first + i;
-		d->port[i].lid = hca_lid(n) + i;
-		d->port[i].down = fab.down & BIT(first + i);
+		d->port[i].prefix = IBD_PREFIX;
+		d->port[i].pkey[0] = 0xffff;
+		d->port[i].width = IB_WIDTH_4X;
+		d->port[i].speed = IB_SPEED_SDR;
+		d->port[i].mtu = d->port[i].max_mtu = IB_MTU_4096;
+		d->port[i].lid = ibd_managed ? 0 : hca_lid(n) + i;
+		d->port[i].state = ibd_managed ? IB_PORT_DOWN : IB_PORT_ACTIVE;
+		d->port[i].phys_state = IB_PORT_PHYS_STATE_POLLING;
+		d->port[i].down = ibd_managed || fab.down & BIT(first + i);
 	}
 	ib_set_device_ops(&d->ibdev, &ibd_ops);
 	mutex_lock(&ibd_devices);
@@ -193,6 +200,7 @@ static void ibd_stop(unsigned int ndrivers)
 {
 	unsigned int i;
 
+	fabric_stop();
 	while (ndrivers--)
 		if (drivers[ndrivers].name)
 			pci_unregister_driver(&drivers[ndrivers]);
@@ -221,6 +229,12 @@ static int __init ibd_init(void)
 		return -ENOMEM;
 	ibd_ops.driver_id = ibd_driver_id;
 	ether_start();
+	ret = fabric_start();
+	if (ret) {
+		ether_stop();
+		destroy_workqueue(fab.wq);
+		return ret;
+	}
 	npci = min_t(unsigned int, count_functions(NULL), IBD_MAX_DEV);
 	for (i = 0; !ret && i < (npci ?: ibd_hcas); i++)
 		ret = npci ? add_driver(i) : add_virtual(i);

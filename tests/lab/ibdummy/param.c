@@ -51,6 +51,10 @@ char *ibd_wire = "";
 module_param_named(wire, ibd_wire, charp, 0444);
 MODULE_PARM_DESC(wire, "Ethernet interface that reaches the ports of other machines (default: none)");
 
+bool ibd_managed;
+module_param_named(managed, ibd_managed, bool, 0444);
+MODULE_PARM_DESC(managed, "a subnet manager that is reached through /dev/ibdummy manages the ports; sa, pkeys, mcast_mtu, lid and peers do nothing then");
+
 unsigned int ibd_mcast_mtu = 2048;
 int ibd_driver_id = RDMA_DRIVER_QIB;
 module_param_named(driver_id, ibd_driver_id, int, 0444);

@@ -64,8 +64,10 @@ static bool pkey_match(u16 a, u16 b)
 	return (a & 0x7fff) == (b & 0x7fff) && ((a | b) & 0x8000);
 }
 
-u16 pkey_at(u16 index)
+u16 pkey_at(const struct ibd_port *p, u16 index)
 {
+	if (ibd_managed)
+		return index < IBD_MAX_PKEY ? p->pkey[index] : 0;
 	return index < fab.npkey ? fab.pkey[index] : 0;
 }
 
@@ -165,8 +167,10 @@ void ud_deliver(struct ibd_qp *dq, struct ibd_dgram *g)
 
 bool qp_ready(const struct ibd_qp *q)
 {
-	return (q->state == IB_QPS_RTR || q->state == IB_QPS_RTS) &&
-	       qp_port(q) && !qp_port(q)->down;
+	const struct ibd_port *p = qp_port(q);
+
+	return (q->state == IB_QPS_RTR || q->state == IB_QPS_RTS) && p && !p->down &&
+	       (q->ibqp.qp_num < 2 || p->state == IB_PORT_ACTIVE);
 }
 
 struct ibd_qp *find_qp(struct ibd_port *p, u32 qpn)
@@ -197,7 +201,7 @@ void ud_route(struct ibd_dgram *g)
 	if (is_multicast(g->dlid)) {
 		list_for_each_entry(q, &fab.qps, all) {
 			if (q == g->from || !qp_ready(q) || q->qkey != g->qkey ||
-			    !pkey_match(g->pkey, pkey_at(q->pkey_index)))
+			    !pkey_match(g->pkey, pkey_at(qp_port(q), q->pkey_index)))
 				continue;
 			list_for_each_entry(mc, &q->mc, node)
 				if (!memcmp(&mc->gid, &g->grh.dgid, sizeof(mc->gid))) {
@@ -211,7 +215,7 @@ void ud_route(struct ibd_dgram *g)
 	q = p ? find_qp(p, g->qpn) : NULL;
 	if (!q || !qp_ready(q) || (g->qpn && q->qkey != g->qkey))
 		return;
-	if (g->qpn > 1 && !pkey_match(g->pkey, pkey_at(q->pkey_index)))
+	if (g->qpn > 1 && !pkey_match(g->pkey, pkey_at(p, q->pkey_index)))
 		return;
 	ud_deliver(q, g);
 }
@@ -226,7 +230,7 @@ static void ud_send(struct ibd_swr *s)
 			.wc_flags = (a->grh ? IB_WC_GRH : 0) | (s->imm ? IB_WC_WITH_IMM : 0),
 			.ex.imm_data = s->imm_data,
 		},
-		.dlid = a->dlid, .pkey = pkey_at(s->pkey_index),
+		.dlid = a->dlid, .pkey = pkey_at(p, s->pkey_index),
 		.qpn = s->remote_qpn, .qkey = s->remote_qkey, .solicited = s->solicited,
 		.from = s->qp, .sge = s->sge, .nsge = s->nsge, .len = s->len,
 	};
@@ -244,7 +248,9 @@ static void ud_send(struct ibd_swr *s)
 		port_gid(p, &g.grh.sgid);
 		g.grh.dgid = a->dgid;
 	}
-	if (a->dlid == IBD_SM_LID) {
+	if (ibd_managed && s->remote_qpn < 2 && fabric_send(&g, p))
+		return;
+	if (!ibd_managed && a->dlid == IBD_SM_LID) {
 		if (s->remote_qpn == 1 && fab.sa)
 			sa_request(&g, p);
 		return;

@@ -194,6 +194,17 @@ def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: s
         say("%d nodes run an older image than the sources make: 'lab down' and 'lab up' renew them" % len(old))
 
 
+def ensure_simulator(settings: Settings, topology: str) -> str:
+    """The address of a simulator that no container but itself is with: for virtual machines."""
+    present, abandoned = _present(settings)
+    if abandoned:
+        docker("rm", "--force", "--volumes", *present, timeout=300)
+    settings.state.mkdir(parents=True, exist_ok=True)
+    subnet = _network.ensure_network(settings)
+    _simulator(settings, _image.ensure_images(settings).simulator, subnet, topology)
+    return _network.address(subnet, 0)
+
+
 def allow_inotify(nodes: int, limit: pathlib.Path = INOTIFY) -> None:
     """Every systemd watches files; the usual 128 instances of a machine are enough for a dozen nodes."""
     wanted = 1024 + 16 * max(0, nodes - 16)

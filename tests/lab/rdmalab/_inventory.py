@@ -10,13 +10,13 @@ import pathlib
 import typing as t
 
 from ._hardware import port_places
-from ._topology import Node
+from ._topology import Node, Topology
 
 ADDRESSES = "10.20.%d.%d/%d"
 
 
-def render_machines(nodes: t.Sequence[Node], ssh_ports: t.Mapping[str, int], key: pathlib.Path, options: t.Sequence[str]) -> str:
-    """YAML: all nodes in C(rdma), with an address each. Something else manages the subnet: there is no group C(opensm)."""
+def render_machines(topology: Topology, ssh_ports: t.Mapping[str, int], key: pathlib.Path, options: t.Sequence[str]) -> str:
+    """YAML: all nodes in C(rdma), with an address each. On the simulated fabric the first is in C(opensm)."""
     lines = [
         "# Written by tests/lab/lab: the virtual machines of the running lab.",
         "---",
@@ -27,13 +27,12 @@ def render_machines(nodes: t.Sequence[Node], ssh_ports: t.Mapping[str, int], key
         "    ansible_ssh_private_key_file: %s" % key,
         "    ansible_ssh_common_args: %s" % " ".join(options),
         "    ansible_python_interpreter: /usr/bin/python3",
-        "    # The subnet is managed by the driver of the adapters.",
-        "    opensm_state: absent",
+        *([] if topology.simulated else ["    # The subnet is managed by the driver of the adapters.", "    opensm_state: absent"]),
         "  children:",
         "    rdma:",
         "      hosts:",
     ]
-    for number, node in enumerate(nodes, 1):
+    for number, node in enumerate(topology.nodes, 1):
         lines += [
             "        %s:" % node.name,
             "          ansible_port: %d" % ssh_ports[node.name],
@@ -42,6 +41,8 @@ def render_machines(nodes: t.Sequence[Node], ssh_ports: t.Mapping[str, int], key
             "              addresses: [%s]" % (ADDRESSES % (0, number, 24)),
             "              mode: auto",
         ]
+    if topology.simulated:
+        lines += ["    opensm:", "      hosts:", "        %s:" % topology.nodes[0].name]
     return "\n".join(lines) + "\n"
 
 

@@ -94,8 +94,8 @@ def running(lab: Settings) -> str:
 
 
 def need_simulator(lab: Settings) -> None:
-    if running(lab) == "vm":
-        raise LabError("That is a matter of the fabric simulator, which virtual machines have no use for. See tests/lab/vm/README.md for what they can do.")
+    if running(lab) == "vm" and not _cluster.running_topology(lab).simulated:
+        raise LabError("That is a matter of the fabric simulator, which these virtual machines have no use for: see tests/lab/vm/README.md.")
 
 
 def kind(lab: Settings, wanted: str = "", names: str = "", *, snapshots: t.Sequence[str] = (), keep: str = "") -> Kind:

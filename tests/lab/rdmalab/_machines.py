@@ -12,7 +12,7 @@ import shutil
 import time
 import typing as t
 
-from . import _cluster, _creation, _hardware, _inventory, _leftovers, _qemu, _seed, _snapshots, _status, _vmimage
+from . import _cluster, _creation, _engine, _fabric, _hardware, _inventory, _leftovers, _qemu, _seed, _snapshots, _status, _vmimage
 from ._access import SSH_OPTIONS, folder, run, ssh
 from ._say import LabError, say
 from ._settings import Settings
@@ -21,6 +21,7 @@ from ._topology import Node
 BOOT_SECONDS = 900
 _PARAMETERS = "/sys/module/ibdummy/parameters/"
 # RDMA devices get other names once rdma-core's udev rules are there: their number is what counts.
+_SIMULATOR = "/etc/lab/simulator"
 _BOOTED = "systemctl --wait is-system-running; ls /sys/class/infiniband | wc -l; cat /proc/uptime"
 
 
@@ -56,17 +57,24 @@ class Machines:
             _snapshots.resume(lab, snapshot, drafts)
         else:
             self._boot(lab, missing, topology.nodes)
+        if topology.simulated:
+            _engine.ensure_engine(lab)
+            self._join(lab, topology.nodes, _cluster.ensure_simulator(lab, text))
         if self.keep and fresh and not snapshot:
             self.save(lab, self.keep)
         if not lab.inventory.exists():
             ports = {node.name: _qemu.load(folder(lab, node)).ssh_port for node in topology.nodes}
-            lab.inventory.write_text(inventory or _inventory.render_machines(topology.nodes, ports, lab.machines / "key", SSH_OPTIONS), encoding="utf-8")
+            lab.inventory.write_text(inventory or _inventory.render_machines(topology, ports, lab.machines / "key", SSH_OPTIONS), encoding="utf-8")
 
     def _boot(self, lab: Settings, missing: t.Sequence[_creation.Draft], nodes: t.Sequence[Node]) -> None:
         _creation.ensure_key(lab)
         for draft in missing:
             _creation.create(lab, draft)
         self.start(lab, nodes)
+
+    def _join(self, lab: Settings, nodes: t.Sequence[Node], simulator: str) -> None:
+        """The simulated fabric. Its address is not the same in each lab that goes on from a snapshot."""
+        _cluster.together(lambda node: run(lab, node, "echo %s >%s" % (simulator, _SIMULATOR)), nodes)
 
     def start(self, lab: Settings, nodes: t.Sequence[Node]) -> None:
         stopped = [node for node in nodes if not _qemu.pid(folder(lab, node))]
@@ -82,7 +90,7 @@ class Machines:
         QEMU keeps what it translated of a system that has ended, and forgets it piece by piece as the next one writes over it. So a
         reboot in the same process takes twice the time of a boot.
         """
-        if simulator:
+        if simulator and not _cluster.running_topology(lab).simulated:
             raise LabError("Virtual machines have no simulator to restart: 'lab fault sm off' takes the subnet manager away.")
 
         def switch_off(node: Node) -> None:
@@ -94,7 +102,9 @@ class Machines:
                     raise LabError("it does not switch itself off within %d s. See %s." % (BOOT_SECONDS, folder(lab, node) / "console.log"))
                 time.sleep(0.2)
 
-        say("restarting %s" % ", ".join(node.name for node in nodes))
+        say("restarting %s" % ", ".join(["the simulator"] * simulator + [node.name for node in nodes]))
+        if simulator:
+            _cluster.restart(lab, (), True)
         _cluster.together(switch_off, nodes)
         self.start(lab, nodes)
 
@@ -106,9 +116,12 @@ class Machines:
 
     def down(self, lab: Settings) -> list[str]:
         found = sorted(path.parent for path in lab.machines.glob("*/machine.json"))
+        simulated = lab.topology.exists() and _cluster.running_topology(lab).simulated
         for path in found:
             _qemu.stop(path)
         shutil.rmtree(lab.machines, ignore_errors=True)
+        if simulated:
+            _cluster.down(lab)
         for path in (lab.topology, lab.inventory):
             path.unlink(missing_ok=True)
         return [path.name for path in found]
@@ -129,6 +142,8 @@ class Machines:
 
     def set_links(self, lab: Settings, node: Node, up: bool, port: str) -> list[str]:
         """Pulls or plugs cables; they stay so over a reboot."""
+        if _cluster.running_topology(lab).simulated:
+            return ["the simulator: " + remark for remark in _fabric.set_links(lab, node, up, port)]
         bits = 0
         for name in [port] if port else _hardware.port_names(node):
             bits |= _seed.port_bit(node, name)
@@ -141,6 +156,8 @@ class Machines:
 
     def set_parameter(self, lab: Settings, nodes: t.Sequence[Node], name: str, value: str) -> None:
         """Of the adapters' driver: now and after a reboot."""
+        if _cluster.running_topology(lab).simulated:
+            raise LabError("That is up to the subnet manager of this lab: its driver does not answer for one.")
         _cluster.together(lambda node: run(lab, node, "%s %s %s" % (_seed.SET, name, shlex.quote(value))), nodes)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import tarfile
 import typing as t
 
@@ -50,6 +51,8 @@ def adapter_options(topology: Topology, node: Node) -> str:
         "0x%x:%d" % (hca.guid + port, lids[hca.guid] + port - 1) for hca in _adapters(topology) if hca not in node.hcas for port in range(1, hca.ports + 1)
     ]
     words = ["%s=%s" % (key, ",".join(values)) for key, values in own.items()]
+    if topology.simulated:
+        return "options ibdummy %s wire=%s managed=1\n" % (" ".join(words), WIRE)
     words += ["wire=" + WIRE] + (["peers=" + ",".join(peers)] if peers else []) + ["ports_down=0x%x" % uncabled(node)]
     return "options ibdummy %s\n" % " ".join(words)
 
@@ -98,7 +101,13 @@ def seed(topology: Topology, node: Node, names: str) -> dict[str, File]:
         "/etc/resolv.conf": File("nameserver %s\n" % _ROUTER),
         **({"/etc/systemd/network/99-default.link": File(KERNEL_NAMES)} if names == "kernel" else {}),
         **management(node.network, MANAGEMENT[names]),
+        **({"/etc/lab/fabric.json": File(simulated_ports(node))} if topology.simulated else {}),
     }
+
+
+def simulated_ports(node: Node) -> str:
+    """For fabricd.py: number of the adapter, port, and how the simulator calls it. It knows clients at the first port of an adapter."""
+    return json.dumps([[number, 1, hca.node_id] for number, hca in enumerate(node.hcas) if hca.links and hca.links[0].port == 1]) + "\n"
 
 
 def identity(public_key: str, place: str) -> dict[str, File]:

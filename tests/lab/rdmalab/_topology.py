@@ -28,6 +28,10 @@ NETWORKS = ("networkd", "ifupdown", "networkmanager", "netplan")
 SUITES = ("bookworm", "trixie")
 # A host without a container is there for the fabric only: its ports answer, and nobody can log in.
 _ALLOWED = {"network": NETWORKS, "suite": SUITES, "container": ("yes", "no")}
+FABRIC = "fabric"
+"""In the place of a host's name: what is said of the whole fabric."""
+# Who manages the ports of virtual machines: their driver, or opensm on the simulated fabric that containers have always.
+_ALLOWED_OF_FABRIC = {"manager": ("driver", "opensm"), "mtu": ("2048", "4096")}
 
 
 class Link(t.NamedTuple):
@@ -72,6 +76,13 @@ class Node(t.NamedTuple):
 class Topology(t.NamedTuple):
     devices: tuple[Device, ...]
     nodes: tuple[Node, ...]
+    fabric: t.Mapping[str, str] = {}
+    """What the file says of the fabric as a whole."""
+
+    @property
+    def simulated(self) -> bool:
+        """Virtual machines are on the simulated fabric, too, with a real subnet manager."""
+        return self.fabric.get("manager") == "opensm"
 
     @property
     def switches(self) -> tuple[Device, ...]:
@@ -110,6 +121,8 @@ def parse(text: str, source: str = "topology") -> Topology:
             link = Link(int(match[1]), match[3], int(match[4]), rate[1] if rate else "")
             devices[-1] = devices[-1]._replace(links=(*devices[-1].links, link))
     adapters = {name: attributes.pop(name) for name in list(attributes) if "/" in name}
+    fabric = attributes.pop(FABRIC, {})
+    problems += _unknown(FABRIC, fabric, _ALLOWED_OF_FABRIC)
     problems += _wrong(devices, attributes)
     nodes = tuple(node._replace(adapters=_of_host(node.name, adapters)) for node in _nodes(devices, attributes))
     if not nodes:
@@ -118,7 +131,7 @@ def parse(text: str, source: str = "topology") -> Topology:
     problems += ["'# lab %s' names a host that is not in the file" % name for name in (*attributes, *adapters) if name.partition("/")[0] not in hosts]
     if problems:
         raise LabError("%s is not usable as a fabric:\n  %s" % (source, "\n  ".join(problems)))
-    return Topology(tuple(devices), tuple(node for node in nodes if attributes.get(node.name, {}).get("container") != "no"))
+    return Topology(tuple(devices), tuple(node for node in nodes if attributes.get(node.name, {}).get("container") != "no"), fabric)
 
 
 def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> list[str]:
@@ -138,11 +151,13 @@ def _wrong(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str
         elif ends.get((peer, peer_port), (node_id, port)) != (node_id, port):
             problems.append("%s[%d] is linked to %s[%d], which is linked to %s[%d]" % (node_id, port, peer, peer_port, *ends[(peer, peer_port)]))
     for name, values in attributes.items():
-        for key, value in values.items():
-            if value not in _ALLOWED.get(key, ()):
-                known = " ".join("%s=%s" % (attribute, "|".join(values)) for attribute, values in _ALLOWED.items())
-                problems.append("'# lab %s %s=%s': the lab knows %s" % (name, key, value, known))
+        problems += _unknown(name, values, _ALLOWED)
     return problems
+
+
+def _unknown(name: str, values: t.Mapping[str, str], allowed: t.Mapping[str, t.Sequence[str]]) -> list[str]:
+    known = " ".join("%s=%s" % (attribute, "|".join(values)) for attribute, values in allowed.items())
+    return ["'# lab %s %s=%s': the lab knows %s" % (name, key, value, known) for key, value in values.items() if value not in allowed.get(key, ())]
 
 
 def _of_host(host: str, adapters: t.Mapping[str, t.Mapping[str, str]]) -> dict[str, t.Mapping[str, str]]:

@@ -30,7 +30,7 @@ SNAPSHOT = "snapshot-"
 
 def tag(settings: Settings, stack: str, root: pathlib.Path = LAB) -> str:
     """The image that the sources as they are now lead to, for nodes with that network stack."""
-    sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and path.suffix != ".md")
+    sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and path.suffix not in (".md", ".pyc"))
     texts = [_image.base_tag(settings).encode(), stack.encode(), str(_disk.MEBIBYTES).encode()]
     for path in sources:
         texts += [str(path.relative_to(root)).encode(), path.read_bytes()]
@@ -81,9 +81,12 @@ def remove_disks(settings: Settings) -> list[str]:
 def _open_files() -> set[str]:
     """Of all processes: a machine has its disk open, and all that this one is an overlay of."""
     found = set()
-    for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        # Processes and files go while this looks.
         with contextlib.suppress(OSError):
-            found.add(os.readlink(link))
+            for link in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    found.add(os.readlink(link))
     return found
 
 

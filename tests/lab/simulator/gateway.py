@@ -27,9 +27,13 @@ import struct
 import time
 import typing as t
 
+import smp
+
 CONTROL = struct.Struct("=IIII64s")
 CLIENT_INFO = struct.Struct("=III32s")
-ERROR, CONNECT, DISCONNECT, SET_ISSM = 0, 1, 2, 9
+ERROR, CONNECT, DISCONNECT, GET_PORTINFO, SET_ISSM = 0, 1, 2, 8, 9
+REGISTRATIONS = 100
+"""Not of ibsim: how often a subnet manager told the clients of the port to register again."""
 
 # Methods that ask for an answer: Get, Set, Trap, Report, GetTable, GetTraceTable, GetMulti, Delete.
 ASKING = (0x01, 0x02, 0x05, 0x06, 0x12, 0x13, 0x14, 0x15)
@@ -85,6 +89,8 @@ class Session:
         self.last = time.monotonic()
         self.asked: dict[bytes, tuple[float, bytes]] = {}
         """Requests without an answer yet, by transaction, and the time until which one may come."""
+        self.registering: set[bytes] = set()
+        """Of those, what tells the clients of a port to register again."""
         self.front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.front.bind(("0.0.0.0", PORT + number + 1))
         self.front.connect(peer)
@@ -103,6 +109,10 @@ class Gateway:
         self.dirty = False
         self.delay = 0.0
         """Seconds that every datagram of a client waits for."""
+        self.mtu = 0
+        """What all ports can do, as a code; 0: what ibsim says."""
+        self.registrations: dict[int, int] = {}
+        """By LID."""
         self.late: list[tuple[float, t.Callable[[], None]]] = []
         self.control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.control.bind(("0.0.0.0", PORT))
@@ -133,6 +143,7 @@ class Gateway:
             for key, (end, packet) in list(session.asked.items()):
                 if end < now:
                     del session.asked[key]
+                    session.registering.discard(key)
                     self.to_client(session, packet[:16] + TIMED_OUT + packet[20:])
         if self.dirty:
             self.save()
@@ -228,9 +239,17 @@ class Gateway:
             else:
                 if kind == SET_ISSM:
                     self.set_sm(session, data[:4] != bytes(4))
-                _, kind, data = self.ask(session.place, kind, data, length)
+                kind, data = self.ask_for(session.place, kind, data, length)
         with contextlib.suppress(OSError):  # the client is gone
             self.control.sendto(CONTROL.pack(magic, number, kind, length, data), sender)
+
+    def ask_for(self, place: int, kind: int, data: bytes, length: int) -> tuple[int, bytes]:
+        """Type and data of the answer to a client's request."""
+        if kind == REGISTRATIONS:
+            _, told, info = self.ask(place, GET_PORTINFO, bytes(1), 1)
+            return (kind if told == GET_PORTINFO else ERROR), struct.pack("=I", self.registrations.get(smp.lid(info), 0))
+        _, told, data = self.ask(place, kind, data, length)
+        return told, smp.info_with_mtu(data, self.mtu) if told == GET_PORTINFO else data
 
     def connect(self, data: bytes, sender: Address) -> tuple[int, int, bytes]:
         port, queue_pair, sm, node_id = CLIENT_INFO.unpack_from(data)
@@ -273,6 +292,8 @@ class Gateway:
             return
         if packet[35] in ASKING:
             session.asked[transaction(packet)] = (time.monotonic() + ANSWER_SECONDS, packet)
+            if smp.asks_for_registration(packet):
+                session.registering.add(transaction(packet))
         if self.attach(session) is not None:
             with contextlib.suppress(OSError):  # lost, as on a fabric
                 session.back.send(probe(packet) if is_unknown(packet) else packet)
@@ -292,7 +313,14 @@ class Gateway:
             _until, request = session.asked.pop(transaction(packet), (0.0, b""))
             if request and is_unknown(request):
                 packet = request[:16] + TIMED_OUT + request[20:] if packet[16:20] == TIMED_OUT else refusal(request, packet)
-        self.to_client(session, packet)
+            self.note_registration(session, packet)
+        self.to_client(session, smp.with_mtu(packet, self.mtu))
+
+    def note_registration(self, session: Session, packet: bytes) -> None:
+        lid = smp.lid_of(packet)
+        if transaction(packet) in session.registering and lid:
+            self.registrations[lid] = self.registrations.get(lid, 0) + 1
+        session.registering.discard(transaction(packet))
 
     def to_client(self, session: Session, packet: bytes) -> None:
         try:

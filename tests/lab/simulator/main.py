@@ -12,6 +12,7 @@ or C(slow MILLISECONDS), C(slow), C(sessions)) and prints the answer.
 from __future__ import annotations
 
 import pathlib
+import re
 import selectors
 import signal
 import socket
@@ -19,7 +20,9 @@ import sys
 import time
 import types
 
-from gateway import IBSIM_PORT, Gateway
+import relay
+import smp
+from gateway import IBSIM_PORT, PORT, Gateway
 from ibsim import Ibsim
 
 CONSOLE = pathlib.Path("/run/lab-console")
@@ -39,6 +42,12 @@ def command(line: str, ibsim: Ibsim, gateway: Gateway) -> str:
     return ibsim.command(line)
 
 
+def mtu(topology: str) -> int:
+    """What the comment '# lab fabric mtu=4096' says, as a code; 0 without one."""
+    found = re.search(r"^#\s*lab\s+fabric\s(?:.*\s)?mtu=(\d+)\b", topology, re.MULTILINE)
+    return smp.MTU_CODES[found[1]] if found else 0
+
+
 def serve() -> None:
     STATE.mkdir(parents=True, exist_ok=True)
     CONSOLE.unlink(missing_ok=True)
@@ -48,6 +57,8 @@ def serve() -> None:
     selector = selectors.DefaultSelector()
     ibsim = Ibsim(TOPOLOGY, IBSIM_PORT, STATE / "faults.json")
     gateway = Gateway(selector, STATE / "sessions.json")
+    gateway.mtu = mtu(TOPOLOGY.read_text(encoding="utf-8"))
+    relay.listen(selector, PORT)
 
     def on_console() -> None:
         connection, _ = console.accept()

@@ -29,8 +29,9 @@ def load(name: str, path: pathlib.Path) -> types.ModuleType:
 
 load("labctl", LAB / "rdmalab" / "__init__.py")
 load("lab_kernel_subset", LAB / "image" / "kernel_subset.py")
+sys.path += [str(LAB / "simulator"), str(LAB / "stacks"), str(LAB / "stacks/vendor")]
 load("lab_gateway", LAB / "simulator" / "gateway.py")
-sys.path += [str(LAB / "stacks"), str(LAB / "stacks/vendor")]
+load("lab_fabricd", LAB / "vm" / "node/usr/lib/rdmalab/fabricd.py")
 
 
 @pytest.fixture(autouse=True)

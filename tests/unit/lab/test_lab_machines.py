@@ -152,7 +152,7 @@ def test_a_process_that_took_over_the_number_is_not_the_machine(tmp_path: pathli
 
 
 def test_the_inventory_reaches_the_machines_by_ssh() -> None:
-    text = _inventory.render_machines(TOPOLOGY.nodes, {"node1": 1001, "node2": 1002}, pathlib.Path("/k"), ("-o", "X=y"))
+    text = _inventory.render_machines(TOPOLOGY, {"node1": 1001, "node2": 1002}, pathlib.Path("/k"), ("-o", "X=y"))
     found = yaml.safe_load(text)["all"]
     assert found["children"]["rdma"]["hosts"]["node2"]["ansible_port"] == 1002
     assert found["vars"]["ansible_ssh_common_args"] == "-o X=y"
@@ -174,13 +174,15 @@ def test_the_kind_of_a_running_lab_stays(tmp_path: pathlib.Path) -> None:
     settings = _settings.settings("x", {"RDMALAB_STATE": str(tmp_path), "RDMALAB_MIRROR": "http://deb.example/debian"})
     assert isinstance(_kinds.kind(settings), _kinds.Containers)
     assert isinstance(_kinds.kind(settings, "vm"), _kinds.Machines)
-    settings.topology.write_text("")
+    settings.topology.write_text((LAB / "topologies" / "machines.topo").read_text(encoding="utf-8"))
     with pytest.raises(LabError, match="kind 'container' is up"):
         _kinds.kind(settings, "vm")
     settings.machines.mkdir()
     assert isinstance(_kinds.kind(settings), _kinds.Machines)
     with pytest.raises(LabError, match="virtual machines have no use"):
         _kinds.need_simulator(settings)
+    settings.topology.write_text((LAB / "topologies" / "managed-machines.topo").read_text(encoding="utf-8"))
+    _kinds.need_simulator(settings)
 
 
 def test_containers_refuse_the_stacks_of_machines(tmp_path: pathlib.Path) -> None:

@@ -54,7 +54,7 @@ def make(prefix: str, pump: str, end: str) -> t.Callable[[int], str]:
     return lambda length: prefix + pump * (length // len(pump)) + end
 
 
-@pytest.mark.parametrize("expression", patterns.expressions(), ids=lambda expression: expression.where)
+@pytest.mark.parametrize("expression", [*patterns.expressions(), *patterns.of_managers()], ids=lambda expression: expression.where)
 def test_expressions(expression: patterns.Expression) -> None:
     pattern = expression.pattern
     found = []

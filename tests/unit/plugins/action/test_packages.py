@@ -111,6 +111,15 @@ def test_nothing_is_executed_where_the_look_found_all(family: t.Any) -> None:
     assert (host.executed, host.asked) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [({"opensm": "3.3.23"}, ["diagnostics"]), ({"infiniband-diags": "44.0"}, ["opensm"]), ({}, ["opensm", "diagnostics"]), (None, [])],
+)
+def test_for_what_a_package_was_missing(installed: dict[str, str] | None, expected: list[str]) -> None:
+    result = Host(installed=installed).run(purposes=["opensm", "diagnostics"])
+    assert result["changed"] and result["missing_purposes"] == expected
+
+
 def test_after_a_connection_that_broke_nothing_is_known_of_packages() -> None:
     host = Host("Debian", {"bash": "5"})
 
@@ -135,7 +144,7 @@ def test_check_mode_without_python3_apt(said: Answer, expected: Answer) -> None:
     host = Host("Debian", {"bash": "5"}, {"stderr": "", **said})
     host.check_mode = True
     host.execute = lambda **_more: {"failed": True, "msg": "python3-apt must be installed"}  # type: ignore[method-assign]
-    assert host.run(purposes=["opensm"]) == expected
+    assert host.run(purposes=["opensm"]) == {**expected, "missing_purposes": ["opensm"]}
     assert host.asked == ["LC_ALL=C apt-get -y --no-install-recommends install --simulate opensm"]
     host.check_mode = False
     assert host.run(purposes=["opensm"])["failed"] is True

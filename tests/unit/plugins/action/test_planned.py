@@ -136,6 +136,7 @@ def test_the_look_is_kept_only_where_that_is_declared_and_is_in_no_result() -> N
     answer = {"changed": False, "ansible_facts": {"rdma": {}}, "look": {"kernel_modules": ["secret"]}}
     result, executions = run(rdma_facts, {"keep_look": "true"}, answer)
     assert executions[0]["look"]["kernel_modules"] == {"names": sorted({*USUAL, "ib_srp", "mlx5_core"}), "options": ["mlx5_core"]}
+    assert executions[0]["look"]["opensm"] == {"manages": False}
     assert "look" not in result
     assert _looks.recall("node1", "kernel_modules") == ["secret"]
     for value in ("on", "1", 1, "True"):

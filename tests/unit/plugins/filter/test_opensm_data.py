@@ -13,6 +13,7 @@ import typing as t
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.filter.opensm_data import opensm_data
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +44,7 @@ def test_any_type(of_host: dict[str, t.Any], variables: dict[str, t.Any]) -> Non
 
 @given(VALUE, VALUE)
 def test_any_fact(ports: t.Any, hcas: t.Any) -> None:
-    call({"node1": {"ansible_facts": {"rdma": {"ports": ports, "hcas": hcas}}}}, {"opensm_partitions": PARTITIONS})
+    call({"node1": {"ansible_facts": {"rdma": marked({"ports": ports, "hcas": hcas})}}}, {"opensm_partitions": PARTITIONS})
 
 
 @pytest.mark.parametrize("partitions", ["x", {"ib": 1}, [1], [{"name": 1, "members": 1}], [{"members": [1]}]])
@@ -62,7 +63,7 @@ def seconds(count: int) -> float:
         return [{"device": device, "name": device + "/1", "link_layer": "InfiniBand", "port_guid": guid} for device, guid in rows]
 
     hostvars = {
-        host: {"rdma_fabrics": both if number % 2 else one, "ansible_facts": {"rdma": {"ports": ports(number), "hcas": []}}}
+        host: {"rdma_fabrics": both if number % 2 else one, "ansible_facts": {"rdma": marked({"ports": ports(number), "hcas": []})}}
         for number, host in enumerate(hosts)
     }
     groups = {"all": hosts, "rdma": hosts, "opensm": hosts}

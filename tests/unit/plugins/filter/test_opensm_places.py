@@ -9,14 +9,15 @@ import typing as t
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.filter.opensm_places import FilterModule, opensm_places
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 
 GROUPS = {"rdma": ["node1", "node2", "node3"], "opensm": ["node1", "node2"]}
-FACTS = {"rdma": {"ports": [{"link_layer": "InfiniBand", "port_guid": "0x1"}, {"link_layer": "Ethernet", "port_guid": "0x2"}]}}
+FACTS: dict[str, t.Any] = {"rdma": {"ports": [{"link_layer": "InfiniBand", "port_guid": "0x1"}, {"link_layer": "Ethernet", "port_guid": "0x2"}]}}
 
 
 def test_each_host_has_a_part() -> None:
     assert FilterModule().filters() == {"opensm_places": opensm_places}
-    hostvars: dict[str, dict[str, t.Any]] = {"node1": {"ansible_facts": FACTS}, "node2": {"opensm_standby": True}, "node3": {}}
+    hostvars: dict[str, dict[str, t.Any]] = {"node1": {"ansible_facts": {"rdma": marked(FACTS["rdma"])}}, "node2": {"opensm_standby": True}, "node3": {}}
     assert [opensm_places(GROUPS, hostvars, host)["part"] for host in hostvars] == ["master", "standby", "resting"]
     (instance,) = opensm_places(GROUPS, hostvars, "node2", {"opensm_standby": True, "opensm_port": "mlx5_0/2"})["instances"]
     assert instance == {
@@ -31,6 +32,20 @@ def test_each_host_has_a_part() -> None:
         "peer_guids": ["0x1"],
         "other_guids": [],
     }
+    # Those of a fact cache may be another host's by now.
+    hostvars["node1"]["ansible_facts"] = FACTS
+    assert opensm_places(GROUPS, hostvars, "node2", {"opensm_standby": True})["instances"][0]["peer_guids"] == []
+
+
+def test_the_ports_of_a_host_on_its_other_fabrics_are_not_on_this_one() -> None:
+    there = [{"name": name, "link_layer": "InfiniBand", "port_guid": guid} for name, guid in (("mlx5_0/1", "0x1"), ("mlx5_1/1", "0x2"))]
+    own = {"rdma_fabrics": {"ib": ["mlx5_0/1"], "storage": ["mlx5_1/1"]}}
+    hostvars: dict[str, dict[str, t.Any]] = {
+        "node1": {**own, "ansible_facts": {"rdma": marked({"ports": [{**port, "device": port["name"][:6]} for port in there]})}},
+        "node2": {"fabric": "storage", "opensm_rank": 1},
+    }
+    found = opensm_places(GROUPS, hostvars, "node1", own)["instances"]
+    assert {instance["fabric"]: instance["other_guids"] for instance in found}["ib"] == ["0x2"]
 
 
 class OnlyTheGroup(t.Dict[str, t.Any]):

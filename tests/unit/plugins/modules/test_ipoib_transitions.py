@@ -157,7 +157,7 @@ def test_commands_for_a_bond_on_networkd(tmp_path: pathlib.Path) -> None:
     ]
 
 
-CHILD = "ip link add link ib1 name ib1.8001 type ipoib pkey 0x8001 mode connected"
+CHILD = "ip link add link ib1 name ib1.8001 type ipoib pkey 0x8001 mode datagram"
 
 
 def test_children_come_in_the_step_in_which_their_parent_leaves_a_bond(tmp_path: pathlib.Path) -> None:

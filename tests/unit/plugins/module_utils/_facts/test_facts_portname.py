@@ -68,7 +68,7 @@ def test_address_and_guid_outlive_a_renaming(there: list[dict[str, t.Any]], name
     assert opensm_problems(variables, {"ports": there}, manages=True) == []
     assert opensm_problems({"opensm_port": name}, {"ports": there}, manages=True) == []
     assert choose_port(name, "", there) == 1
-    assert guids_of("ib", "node1", {"node1": {**variables, "ansible_facts": {"rdma": {"ports": there}}}}) == [GUIDS[1]]
+    assert guids_of("ib", "node1", {"node1": variables}, facts=lambda _host: {"ports": there}) == [GUIDS[1]]
 
 
 @pytest.mark.parametrize(

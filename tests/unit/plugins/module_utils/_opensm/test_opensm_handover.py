@@ -9,7 +9,7 @@ import time
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -144,13 +144,40 @@ def test_the_ports_that_a_unit_can_be_bound_to() -> None:
         (Fabric(standby=13), [], False),
         (Fabric(standby=0), [], True),
         (Fabric(standby=None), [OURS], False),
-        (Fabric(standby=None, answers=False), [], False),
+        (Fabric(standby=None, answers=False), [], True),
+        (Fabric(standby=None, answers=False), [OURS], False),
     ],
 )
 def test_the_only_master_stays(fabric: Fabric, taken: list[str], kept: bool) -> None:
     found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
     result = _handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=taken, patience=30)
     assert list(result) == ([STOP] if kept else [])
+
+
+class Bare(Fabric):
+    def has(self, tool: str) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(("fabric", "word"), [(Bare(), "infiniband-diags"), (Fabric(answers=False), "follows"), (Fabric(standby=None), "it is master")])
+def test_what_can_not_be_asked_counts_as_alone_and_says_so(fabric: Fabric, word: str) -> None:
+    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    with pytest.raises(Refused, match=word) as caught:
+        _handover.require_heirs(fabric, [STOP], found, ports=[PORT], patience=0, sweep=False)
+    assert "rdma_allow_removal" in caught.value.msg
+    # Without a link there is no fabric.
+    _handover.require_heirs(fabric, [STOP], found, ports=[PORT._replace(phys_state="Polling")], patience=0, sweep=False)
+
+
+def test_a_port_without_a_master_does_not_hold_a_process_that_may_serve_another() -> None:
+    class Two(Fabric):
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            if argv[0] == "sminfo" and OTHER.device in argv:
+                return Output(1, "", "sminfo: iberror: failed: query")
+            return super().__call__(argv, ok, timeout)
+
+    stray = [Change(Kind.PROCESS, "7", "opensm", "running", "stopped")]
+    assert _handover.without_heir(Two(), stray, Found(strays=(7,)), ports=[PORT, OTHER], taken=[], patience=0) == {}
 
 
 def test_a_standby_that_was_missed_is_found() -> None:

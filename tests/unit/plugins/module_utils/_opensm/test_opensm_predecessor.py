@@ -13,9 +13,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, outline, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -117,6 +120,31 @@ def test_arguments_are_keys(arguments: str, keys: dict[str, str]) -> None:
     assert keys_of(arguments.split()) == keys
 
 
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ("--ufm 1 --smkey 0xc0ffee", "--ufm 1 --smkey (hidden)"),
+        ("--ufm --smk=0xc0ffee", "--ufm --smk=(hidden)"),
+        ("--ufm --cc_key 0xc0ffee -g 0x1", "--ufm --cc_key (hidden) -g 0x1"),
+        ("--ufm -k 0xc0ffee", "--ufm -k (hidden)"),
+        ("--ufm -Bk0xc0ffee", "--ufm -Bk(hidden)"),
+        ("--ufm_password=0xc0ffee --mkey 0xc0ffee", "--ufm_password=(hidden) --mkey (hidden)"),
+        ("-B 0xc0ffee", "(hidden)"),
+    ],
+)
+def test_an_unknown_command_line_shows_no_secret(arguments: str, shown: str) -> None:
+    assert keys_of(arguments.split()) == {UNKNOWN: shown}
+
+
+def test_a_secret_under_an_unknown_name_is_not_shown() -> None:
+    found = Found(predecessors=(Predecessor("x", {"smkey": ("12648430",), "vendor_token": ("12648430",), "m_key_lookup": ("FALSE",)}),))
+    refused = refused_of(Wanted((INSTANCE,)), found)
+    assert names(refused) == ["smkey", "vendor_token", "m_key_lookup"] and "m_key_lookup: FALSE" in refused.msg
+    assert "12648430" not in str((refused.msg, refused.details, found.public()))
+    (problem, _other) = problems({"smkey": "12648430", "sm_keyy": "12648430"}, {})
+    assert "12648430" not in str((problem, _other))
+
+
 def test_partitions_of_others() -> None:
     default, storage = parse_partitions(PARTITIONS)
     assert default.open and not default.special
@@ -185,7 +213,7 @@ def test_what_is_not_declared_is_named_and_refused(instances: tuple[Instance, ..
     assert ("opensm_adopt: true" in refused.msg) == bool(instances)
 
 
-DECLARED = "Default=0x7fff : ALL=full;\nstorage=0x0001,mtu=4 : ALL=full;\n"
+DECLARED = "Default=0x7fff,ipoib : ALL=full;\nstorage=0x0001,ipoib,mtu=4 : ALL=full;\n"
 
 
 @pytest.mark.parametrize("instances", [(INSTANCE._replace(partitions=DECLARED),), ()], ids=["designated", "resting"])
@@ -205,6 +233,126 @@ def test_a_flag_of_a_declared_partition_is_named() -> None:
     found = Found(predecessors=(PREDECESSOR,))
     assert names(refused_of(wanted, found)) == ["partition storage mtu"]
     assert inherit(wanted._replace(give_up=frozenset(["partition storage mtu"])), found).instances == (instance,)
+
+
+ENTRIES = [{"name": "Default", "pkey": "0x7fff", "members": [{"keyword": "ALL"}]}, {"name": "storage", "pkey": "0x8001", "members": [{"keyword": "ALL"}]}]
+BY_HAND = "Default=0x7fff, ipoib : ALL=full;\nstorage=0x8001, ipoib : ALL=full;\n"
+
+
+def lost_partitions(before: str, entries: list[dict[str, t.Any]], **more: t.Any) -> list[str]:
+    """The names of what a file would lose, which are the same in the module and in what the look tells."""
+    found = Found(predecessors=(Predecessor("x", {}, before, "/etc/opensm/partitions.conf"),))
+    text = render(entries, Inventory({}))
+    outlined = {"keys": [], "partitions": {"ib": outline(entries)}}
+    try:
+        inherit(Wanted((INSTANCE._replace(partitions=text),), **more), found)
+    except Refused as refused:
+        assert foreseen(found.public(), {}, manages=["ib"], declared=lambda: outlined) == [refused.msg]
+        return names(refused)
+    assert foreseen(found.public(), {"opensm_give_up": list(more.get("give_up", ()))}, manages=["ib"], declared=lambda: outlined) == []
+    return []
+
+
+def test_a_broadcast_group_does_not_go_without_a_word() -> None:
+    lost = ["partition Default ipoib", "partition storage ipoib"]
+    assert lost_partitions(BY_HAND, ENTRIES) == lost
+    assert lost_partitions(BY_HAND, [{**entry, "ipoib": True} for entry in ENTRIES]) == []
+    assert lost_partitions(BY_HAND, ENTRIES, give_up=frozenset(lost)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "members", "lost"),
+    [
+        ("ALL=full", [{"keyword": "ALL", "membership": "limited"}, {"port_guid": GUID}], ["partition storage ALL"]),
+        ("ALL=full, SELF=full", [{"port_guid": GUID}], ["partition storage ALL", "partition storage SELF"]),
+        ("ALL=limited, SELF=full", [{"keyword": "ALL"}], []),
+        ("ALL=full, ALL_SWITCHES=full", [{"keyword": "ALL_CAS"}], []),
+        ("ALL=limited", [{"keyword": "SELF"}], ["partition storage ALL"]),
+        ("ALL_CAS=both", [{"keyword": "ALL"}], ["partition storage ALL_CAS"]),
+        ("0x1=full, 0x2=limited", [{"port_guid": GUID}], []),
+    ],
+)
+def test_members_by_keyword_are_kept_or_named(before: str, members: list[dict[str, str]], lost: list[str]) -> None:
+    entries = [ENTRIES[0], {**ENTRIES[1], "members": members, "isolate": True}]
+    assert lost_partitions("storage=0x8001 : %s;\n" % before, entries) == lost
+
+
+def test_what_opensm_adds_to_the_default_partition_is_not_lost() -> None:
+    entries = [{"name": "Default", "pkey": "0x7fff", "members": [{"port_guid": GUID}], "isolate": True}]
+    assert lost_partitions("Default=0x7fff : ALL=limited, SELF=full;\n", entries) == []
+
+
+def test_the_broadcast_group_that_opensm_makes_without_a_file_counts(root: pathlib.Path) -> None:
+    process(root, 7)
+    found = look(Opensm(), str(root))
+    assert names(refused_of(Wanted((INSTANCE._replace(partitions=render(ENTRIES, Inventory({}))),)), found)) == ["partition Default ipoib"]
+    # Without a file of ours, opensm goes on as before.
+    assert inherit(Wanted((INSTANCE,)), found) == Wanted((INSTANCE,))
+    assert inherit(Wanted(), found) == Wanted()
+
+
+def test_a_manager_of_another_fabric_does_not_count_against_the_declared_one() -> None:
+    other = "0x0000000000100002"
+    found = Found(predecessors=(PREDECESSOR._replace(guid=other, keys={"routing_engine": ("updn",)}),))
+    instance = INSTANCE._replace(partitions="Default=0x7fff,ipoib : ALL=full;\n", known=Known(elsewhere=frozenset([other])))
+    wanted = Wanted((instance,), adopt=True, declared=frozenset(["routing_engine"]), partitions=instance.partitions + DECLARED)
+    assert inherit(wanted._replace(give_up=frozenset(["partition storage mtu", "partition storage"])), found).instances == (instance,)
+    # Nor is it lost unnamed, and what is adopted does not come into another fabric.
+    refused = refused_of(wanted._replace(declared=frozenset(), give_up=frozenset(["partition storage"])), found)
+    assert names(refused) == ["routing_engine"] and "can't keep them" in refused.msg
+    # The same port without a fabric of its own may be on this one.
+    (adopted,) = inherit(wanted._replace(instances=(INSTANCE,), declared=frozenset()), found).instances
+    assert adopted.adopted == {"routing_engine": ("updn",)}
+
+
+def test_the_look_tells_two_fabrics_apart() -> None:
+    other = "0x0000000000100002"
+    found = Found(predecessors=(Predecessor("process 7", {}, PARTITIONS, "/etc/opensm/partitions.conf", other),))
+    site = {"keys": [], "partitions": {"ib": "Default=0x7fff,ipoib : ALL=full;\n", "storage": PARTITIONS}}
+    guids = {"ib": [GUID], "storage": [other]}
+    assert foreseen(found, {}, manages=["ib"], declared=lambda: site, guids=guids) == []
+    assert foreseen(found, {}, manages=["ib", "storage"], declared=lambda: site, guids=guids) == []
+    assert foreseen(found, {}, manages=["ib"], declared=lambda: site) != []
+
+
+def test_what_the_installed_opensm_does_not_take_is_dropped_by_name() -> None:
+    adopted = {"max_wire_smps": ("16",), "ar_mode": ("2",), "sweep_interval": ("often",), "vendor_key": ("4711",)}
+    fitted, misfits = fit(INSTANCE._replace(adopted=adopted), TEMPLATE)
+    assert fitted.adopted == {"max_wire_smps": ("16",)}
+    assert misfits == {"ar_mode": "2", "sweep_interval": "often", "vendor_key": "(hidden)"}
+    ours = "guid 0x0000000000000000\nsubnet_prefix 0xfe80000000000000\nsm_priority 0\nlog_file x\nlog_max_size 0\ndump_files_dir x\nnode_name_map_name x\n"
+    assert "\nmax_wire_smps 16\n" in fitted.conf(TEMPLATE + ours)
+    # Before opensm is installed, nothing is known.
+    assert fit(INSTANCE._replace(adopted=adopted), "")[0].adopted == adopted
+
+
+@pytest.mark.parametrize("end", ["", ".rpmsave", ".rpmorig", ".dpkg-old"])
+@pytest.mark.parametrize("folder", ["/etc/opensm", "/etc/rdma"])
+def test_files_of_a_build_that_was_replaced_count(root: pathlib.Path, folder: str, end: str) -> None:
+    put(root, folder + "/opensm.conf" + end, CONF)
+    put(root, folder + "/partitions.conf" + end, PARTITIONS)
+    (found,) = look(Opensm(), str(root)).predecessors
+    assert (found.runs, found.keys["routing_engine"], found.partitions) == (False, ("updn",), PARTITIONS)
+    assert (found.source, found.partitions_source) == (folder + "/opensm.conf" + end, folder + "/partitions.conf" + end)
+    if end:
+        # The package brings its own files.
+        put(root, "/etc/opensm/opensm.conf", TEMPLATE)
+        put(root, "/etc/opensm/partitions.conf", "Default=0x7fff, ipoib : ALL=full;\n")
+        assert ("updn",) in [predecessor.keys.get("routing_engine") for predecessor in look(Opensm(), str(root)).predecessors]
+    process(root, 7)
+    assert look(Opensm(), str(root)).predecessors[0].runs
+
+
+def test_an_idle_node_starts_no_opensm(root: pathlib.Path) -> None:
+    class Idle(Opensm):
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            raise AssertionError(argv)
+
+    put(root, "/etc/opensm/opensm.conf", CONF)
+    assert look(Idle(), str(root), public=True, manages=False) == Found()
+    # Nor does one that has no files of others.
+    (root / "etc/opensm/opensm.conf").unlink()
+    assert look(Idle(), str(root), public=True) == Found()
 
 
 def test_what_is_adopted_stays_in_later_runs() -> None:

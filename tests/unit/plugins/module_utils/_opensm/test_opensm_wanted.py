@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import pla
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 
 VENDOR = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/mlnx_5_6_0.conf").read_text(encoding="utf-8")
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
@@ -162,7 +163,7 @@ def named(state: Wanted, before: str) -> str:
 def test_partitions_name_hosts() -> None:
     ports = [{"name": "mlx5_0/1", "link_layer": "InfiniBand", "port_guid": "0x0002c90300001001"}]
     hcas = [{"name": "mlx5_0", "node_guid": "0x0002c90300001000"}]
-    facts = {"rdma": {"ports": [{**port, "device": "mlx5_0"} for port in ports], "hcas": hcas}}
+    facts = {"rdma": marked({"ports": [{**port, "device": "mlx5_0"} for port in ports], "hcas": hcas})}
     hostvars: dict[str, dict[str, t.Any]] = {"node1": {"ansible_facts": facts}, "node2": {"fabric": "storage"}}
     groups = {"all": ["node1", "node2"], "rdma": ["node1", "node2"]}
     default = {"name": "Default", "pkey": "0x7fff", "ipoib": True, "members": [{"keyword": "ALL"}]}
@@ -172,3 +173,8 @@ def test_partitions_name_hosts() -> None:
     )
     assert "0x0002c90300001001=full" in data["partitions"]["ib"] and data["partitions"]["storage"] == ""
     assert data["node_names"] == {"node1": {"mlx5_0": "0x0002c90300001000"}, "node2": None}
+    # A fact cache has those of another run.
+    facts["rdma"]["run"] = "ansible-local-yesterday"
+    data = opensm_data(groups, hostvars, ["ib"], ["node1", "node2"], {"opensm_partitions": partitions})
+    assert "0x0002c90300001001" not in str(data) and data["node_names"] == {"node1": None, "node2": None}
+    assert [absent["host"] for absent in data["absent_members"]] == ["node1"]

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the gateway knows of PortInfo, the attribute of subnet management. Pure: bytes in, bytes out.
+
+ibsim forgets the bit by which a subnet manager tells the clients of a port to register again, and all of its ports have
+an MTU of 2048 at most.
+"""
+
+from __future__ import annotations
+
+_CLASSES = (0x01, 0x81)
+_SET, _ANSWER = 0x02, 0x81
+_PORT_INFO = b"\x00\x15"
+_DATA = 32 + 64
+"""Where the attribute begins in a datagram of ibsim's protocol."""
+_LID, _NEIGHBOR_MTU, _MTU_CAPABILITY, _REREGISTER = 16, 36, 41, 51
+MTU_CODES = {"2048": 4, "4096": 5}
+
+
+def _is(packet: bytes, method: int) -> bool:
+    return packet[33] in _CLASSES and packet[35] == method and packet[48:50] == _PORT_INFO
+
+
+def asks_for_registration(packet: bytes) -> bool:
+    """A Set of PortInfo that tells the clients of the port to register again."""
+    return _is(packet, _SET) and bool(packet[_DATA + _REREGISTER] & 0x80)
+
+
+def lid_of(packet: bytes) -> int:
+    """The LID of the port whose PortInfo an answer has, 0 for other answers, and those that refuse."""
+    if not _is(packet, _ANSWER) or packet[36] & 0x7F or packet[37]:
+        return 0
+    return lid(packet[_DATA:])
+
+
+def lid(info: bytes) -> int:
+    return int.from_bytes(info[_LID : _LID + 2], "big")
+
+
+def info_with_mtu(info: bytes, code: int) -> bytes:
+    if not code:
+        return info
+    changed = bytearray(info)
+    changed[_NEIGHBOR_MTU] = code << 4 | changed[_NEIGHBOR_MTU] & 0x0F
+    changed[_MTU_CAPABILITY] = changed[_MTU_CAPABILITY] & 0xF0 | code
+    return bytes(changed)
+
+
+def with_mtu(packet: bytes, code: int) -> bytes:
+    """An answer with PortInfo says that the port does that MTU; other datagrams stay as they are."""
+    return packet[:_DATA] + info_with_mtu(packet[_DATA:], code) if _is(packet, _ANSWER) else packet
