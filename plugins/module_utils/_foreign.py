@@ -29,8 +29,12 @@ _LEVELS = 50
 
 @t.overload
 def decimal(text: str) -> int | None: ...
+
+
 @t.overload
 def decimal(text: str, default: int) -> int: ...
+
+
 def decimal(text: str, default: int | None = None) -> int | None:
     """The number that these digits are, with leading zeros or without; the default for anything else."""
     return int(text) if _DECIMAL.match(text) else default
@@ -46,8 +50,12 @@ class Decimals(t.Dict[str, t.Optional[int]]):
 
 @t.overload
 def hexadecimal(text: str) -> int | None: ...
+
+
 @t.overload
 def hexadecimal(text: str, default: int) -> int: ...
+
+
 def hexadecimal(text: str, default: int | None = None) -> int | None:
     """The number that these hexadecimal digits are, behind `0x` or not; the default for anything else."""
     return int(text, 16) if _HEXADECIMAL.match(text) else default

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import itertools
 import pathlib
 import random
@@ -24,7 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[0] / "unit")]
 
 if __name__ == "__main__":
-    import conftest  # noqa: F401  # makes the collection importable
+    importlib.import_module("conftest")  # makes the collection importable
 
 from garbage import damaged
 from targets import Target, targets

@@ -123,7 +123,7 @@ def damaged(rng: random.Random, target: str) -> str:
         except ValueError:
             pass
     text = _cut(rng, text)
-    for _ in range(rng.randrange(1, 6)):
+    for _count in range(rng.randrange(1, 6)):
         text = _edit(rng, text, others)
     header = HEADER if "record" in target and rng.random() < 0.7 else ""
     return header + text[: 4 * _LONGEST + len(NINES)]

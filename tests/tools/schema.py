@@ -273,7 +273,8 @@ def _spec(entry: Option, variable: Option) -> Option:
         spec["no_log"] = variable["no_log"]
     # Suboptions beside `elements: raw` are for the reader: the module's own validation reports every problem with its path.
     if "suboptions" in entry and entry.get("elements") != "raw":
-        spec["options"] = {name: _spec(option, {}) for name, option in entry["suboptions"].items()}
+        # A P_Key is no secret, though its name ends like one.
+        spec["options"] = {name: _spec(option, {"no_log": False} if name == "pkey" else {}) for name, option in entry["suboptions"].items()}
     return spec
 
 

@@ -63,7 +63,7 @@ OPTIONS: dict[str, t.Any] = {
         "default": [],
         "options": {
             "fabric": {"type": "str", "required": True},
-            "pkey": {"type": "int", "required": True},
+            "pkey": {"type": "int", "required": True, "no_log": False},
             "host": {"type": "str", "required": True},
             "membership": {"type": "str", "choices": ["full", "limited", "both"], "required": True},
         },

@@ -131,9 +131,9 @@ class _Lines:
 
     def read(self, line: str) -> LinkPort | None:
         """None for what is no line of a port. Names may have any character: the outer quotes end them."""
-        near, _, far = line.rpartition(")" + _ARROW)
-        head, _, inside = near.rpartition(_LINK)
-        named, _, numbers = head.rpartition('"')
+        near, _arrow, far = line.rpartition(")" + _ARROW)
+        head, _mark, inside = near.rpartition(_LINK)
+        named, _end, numbers = head.rpartition('"')
         place = self._place(numbers)
         start, quote, name = named.partition(' "')
         guid, link = self._guid(start), self._link(inside)

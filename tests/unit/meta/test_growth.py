@@ -29,7 +29,7 @@ LENGTH = 1000
 def seconds(call: t.Callable[[str], t.Any], text: str, tries: int) -> float:
     """The shortest of several: what others do on the machine only adds to it."""
     found = []
-    for _ in range(tries):
+    for _count in range(tries):
         begun = time.process_time_ns()
         call(text)
         found.append(time.process_time_ns() - begun)

@@ -40,7 +40,7 @@ def test_all_of_a_large_fabric_is_there() -> None:
 def seconds(tools: large_fabric.Tools) -> float:
     """The shortest of several: what others do on the machine only adds to it."""
     found = []
-    for _ in range(3):
+    for _count in range(3):
         begun = time.process_time()
         data(tools)
         found.append(time.process_time() - begun)
@@ -50,5 +50,5 @@ def seconds(tools: large_fabric.Tools) -> float:
 def test_time_grows_with_the_number_of_ports() -> None:
     small, large = (large_fabric.fat_tree(hosts) for hosts in (HOSTS * 2, HOSTS * 2 * TIMES))
     ports = [sum(len(fabric.ports(node)) for node in range(len(fabric.names))) for fabric in (small, large)]
-    ratio = min(seconds(large_fabric.Tools(large)) / seconds(large_fabric.Tools(small)) for _ in range(2))
+    ratio = min(seconds(large_fabric.Tools(large)) / seconds(large_fabric.Tools(small)) for _count in range(2))
     assert ratio < TOO_MUCH * ports[1] / ports[0] / TIMES
