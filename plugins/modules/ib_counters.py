@@ -22,6 +22,7 @@ description:
   - What can't be read is in RV(problems), with the reason, and is no failure. So a result is complete where that list is empty.
 extends_documentation_fragment:
   - rdma.ofed.attributes
+  - rdma.ofed.attributes.state
 attributes:
   check_mode:
     description: Reads and judges as ever. Does not clear counters and does not write O(sample_file); RV(changed) and RV(cleared) say what would be cleared.
@@ -29,10 +30,6 @@ attributes:
   diff_mode:
     description: Counters that are cleared are shown in RV(ports), and have no other difference.
     support: none
-  platform:
-    description: The systems on which it works.
-    platforms: linux
-    support: full
 options:
   port:
     description:
