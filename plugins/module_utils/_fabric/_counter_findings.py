@@ -85,7 +85,7 @@ def rules(thresholds: t.Mapping[str, float], suppressed: t.Iterable[str]) -> Rul
     return Rules({name: thresholds.get(name, COUNTERS[name].per_hour) for name in JUDGED}, frozenset(suppressed))
 
 
-def _measure(name: str, grown: Growth, limit: float, hours: float | None) -> tuple[float, float] | None:
+def _measure(name: str, grown: Growth, *, limit: float, hours: float | None) -> tuple[float, float] | None:
     """What is found and what is allowed; None where nothing can be said.
 
     Less than an hour counts as one: a single event in a few seconds makes no rate. Ticks come in such numbers that they do.
@@ -99,11 +99,11 @@ def _measure(name: str, grown: Growth, limit: float, hours: float | None) -> tup
     return (grown.delta / hours, limit) if waits else (grown.delta, limit * max(hours, 1))
 
 
-def judge(place: Place, counters: t.Mapping[str, Growth], rule: Rules, hours: float | None) -> t.Iterator[Finding]:
+def judge(place: Place, counters: t.Mapping[str, Growth], *, rule: Rules, hours: float | None) -> t.Iterator[Finding]:
     """Findings of one port. `hours` between the two looks; None to judge the totals."""
     for name, grown in counters.items():
         meaning = _MEANINGS.get(name)
-        measure = _measure(name, grown, rule.limits[name], hours) if meaning and name not in rule.suppressed else None
+        measure = _measure(name, grown, limit=rule.limits[name], hours=hours) if meaning and name not in rule.suppressed else None
         if meaning is None or measure is None:
             continue
         if measure[0] > measure[1]:

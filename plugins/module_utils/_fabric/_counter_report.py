@@ -109,7 +109,7 @@ class _Work:
             if grown:
                 counters[place] = grown
             if before is None or hours:
-                findings += judge(place, grown, self._wanted.rules, hours)
+                findings += judge(place, grown, rule=self._wanted.rules, hours=hours)
         return Compared(counters, tuple(findings), hours)
 
     def clear(self) -> int:

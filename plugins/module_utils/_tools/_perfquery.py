@@ -65,13 +65,13 @@ def parse_counters(text: str) -> Listing:
     return Listing(tuple(ports), tuple(unread))
 
 
-def _command(device: str, port: int, options: t.Sequence[str], lid: int, numbers: t.Sequence[int]) -> tuple[str, ...]:
+def _command(device: str, port: int, options: t.Sequence[str], *, lid: int, numbers: t.Sequence[int]) -> tuple[str, ...]:
     return ("perfquery", "-C", device, "-P", str(port), *options, str(lid), ",".join(map(str, numbers)))
 
 
 def command(device: str, port: int, *, extended: bool, lid: int, numbers: t.Sequence[int]) -> tuple[str, ...]:
     """Asks through a port about ports of one LID."""
-    return _command(device, port, ("-x", "-l") if extended else ("-l",), lid, numbers)
+    return _command(device, port, ("-x", "-l") if extended else ("-l",), lid=lid, numbers=numbers)
 
 
 def error_mask(abilities: int) -> int:
@@ -80,9 +80,9 @@ def error_mask(abilities: int) -> int:
 
 def clear(device: str, port: int, *, lid: int, numbers: t.Sequence[int], mask: int) -> tuple[str, ...]:
     """Sets those counters to zero that the mask selects; 0 for all."""
-    return (*_command(device, port, ("-R",), lid, numbers), *(("0x%x" % mask,) if mask else ()))
+    return (*_command(device, port, ("-R",), lid=lid, numbers=numbers), *(("0x%x" % mask,) if mask else ()))
 
 
 def clear_extended(device: str, port: int, *, lid: int, numbers: t.Sequence[int], data: bool) -> tuple[str, ...]:
     """Sets counters of 64 bits to zero: errors, and with `data` the others, too."""
-    return (*_command(device, port, ("-x", "-R"), lid, numbers), *(() if data else ("0x%x" % _EXTENDED_ERRORS,)))
+    return (*_command(device, port, ("-x", "-R"), lid=lid, numbers=numbers), *(() if data else ("0x%x" % _EXTENDED_ERRORS,)))

@@ -72,7 +72,7 @@ def test_a_port_without_64_bits_shows_zeros_for_them(basic: int | None, extended
 
 
 def found(name: str, grown: Growth, hours: float | None, suppressed: t.Sequence[str] = (), **limits: float) -> list[tuple[Code, float, float]]:
-    return [(each.code, each.found, each.limit) for each in judge(PLACE, {name: grown}, rules(limits, suppressed), hours)]
+    return [(each.code, each.found, each.limit) for each in judge(PLACE, {name: grown}, rule=rules(limits, suppressed), hours=hours)]
 
 
 @pytest.mark.parametrize(
@@ -160,4 +160,4 @@ def test_no_growth_is_negative_and_what_is_equal_makes_no_error(before: dict[str
         assert grown.delta is None or grown.delta >= 0, name
     same = growth(now, now)
     assert all(grown.delta == 0 for grown in same.values())
-    assert {each.code for each in judge(PLACE, same, rules({}, ()), hours or 1)} <= {Code.SATURATED}
+    assert {each.code for each in judge(PLACE, same, rule=rules({}, ()), hours=hours or 1)} <= {Code.SATURATED}
