@@ -26,6 +26,10 @@ class Code(enum.Enum):
     NOT_IN_TOPOLOGY = "not_in_topology"
     NO_SUCH_NODE = "no_such_node"
     NAME_MAP = "name_map"
+    UNFINISHED = "unfinished"
+    NO_LID = "no_lid"
+    BROKEN_SAMPLE = "broken_sample"
+    CLOCK = "clock"
 
 
 class Gap(t.NamedTuple):

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinf
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 T = t.TypeVar("T")
@@ -39,23 +39,29 @@ class Asking:
         self._port = port
         self.gaps: list[Gap] = []
 
-    def _says(self, argv: t.Sequence[str], read: t.Callable[[str], T]) -> T | None:
-        """What was read of the output of a tool; None where there is none. Messages are without the command line, which may have a key."""
+    def _answer(self, argv: t.Sequence[str], ok: t.Collection[int] = (0,)) -> Output | None:
+        """What a tool prints; None where it failed. Messages are without the command line, which may have a key."""
         tool = argv[0]
         try:
             output = self._run(argv, ok=None, timeout=TIMEOUT_SECONDS)
-            said = [line.strip() for line in output.stderr.splitlines() if line.strip()]
-            if output.rc != 0:
-                words = said or output.stdout.strip().splitlines()[-1:]
-                self.gaps.append(gap(Code.FAILED, tool, ["exit status %d" % output.rc, *words]))
-                return None
-            if said:
-                self.gaps.append(gap(Code.INCOMPLETE, tool, said))
-            return read(output.stdout)
         except CommandFailed:
             self.gaps.append(gap(Code.FAILED, tool, ["it did not end within %g s" % TIMEOUT_SECONDS]))
+            return None
+        said = [line.strip() for line in output.stderr.splitlines() if line.strip()]
+        if output.rc not in ok:
+            self.gaps.append(gap(Code.FAILED, tool, ["exit status %d" % output.rc, *(said or output.stdout.strip().splitlines()[-1:])]))
+            return None
+        if said:
+            self.gaps.append(gap(Code.INCOMPLETE, tool, said))
+        return output
+
+    def _says(self, argv: t.Sequence[str], read: t.Callable[[str], T]) -> T | None:
+        """What was read of the output of a tool; None where there is none."""
+        try:
+            output = self._answer(argv)
+            return read(output.stdout) if output else None
         except RdmaError as exc:
-            self.gaps.append(gap(Code.UNREAD, tool, [exc.msg]))
+            self.gaps.append(gap(Code.UNREAD, argv[0], [exc.msg]))
         return None
 
     def _has(self, tool: str) -> bool:

@@ -44,7 +44,7 @@ class Fabric(t.NamedTuple):
     gaps: tuple[Gap, ...] = ()
 
 
-def _port(name: str, root: str) -> Port | None:
+def asked_port(name: str, root: str) -> Port | None:
     """The port to ask through: the named one, else the first with a link; raises InvalidInput for one that is not there."""
     ports = [port for port in read_ports(root) if port.infiniband]
     if not name:
@@ -151,7 +151,7 @@ def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict
     """The result of the module; raises InvalidInput."""
     started = time.monotonic()
     wanted = filter_of(options)
-    port = _port(options["port"], root)
+    port = asked_port(options["port"], root)
     fabric = look(run, port, options) if port else Fabric(gaps=(Gap(Code.NO_PORT),))
     result = shown(fabric, wanted)
     return {**result, "port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}

@@ -27,6 +27,10 @@ _WORDS: t.Mapping[Code, str] = {
     Code.NOT_IN_TOPOLOGY: "{total} that {tool} lists are of no node that ibnetdiscover found; the fabric may have changed meanwhile: {examples}",
     Code.NO_SUCH_NODE: "no node of the fabric is called so: {examples}",
     Code.NAME_MAP: "{total} lines of the map of node names could not be read, for which the diagnostics drop the whole file: {examples}",
+    Code.UNFINISHED: "{tool} ended before it had read the counters, as it does where no subnet manager answers",
+    Code.NO_LID: "{total} ports have no LID, by which their counters are read; a subnet manager assigns one: {examples}",
+    Code.BROKEN_SAMPLE: "the file of the last sample could not be read, so nothing is compared; it is written again: {examples}",
+    Code.CLOCK: "the last sample is from the future, so nothing is compared: the clock of this host was set back",
 }
 
 

@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The options of `ib_counters` beyond those that name nodes. Pure."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, filter_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Rules, rules
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
+
+NOTHING, ERRORS, ALL = "nothing", "errors", "all"
+_LAST_PORT = 254
+_LONGEST = 86400.0
+
+
+class Wanted(t.NamedTuple):
+    nodes: Filter
+    numbers: frozenset[int]
+    interval: float
+    sample_file: str
+    rules: Rules
+    clear: str
+
+
+def _limit(value: t.Any) -> float | None:
+    """None for what is no limit. A template makes text of a number."""
+    number = real(value) if isinstance(value, str) else value
+    if not isinstance(number, (int, float)) or isinstance(number, bool) or number < 0 or number > 1 << 64 or math.isnan(number):
+        return None
+    return float(number)
+
+
+def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
+    """Raises InvalidInput."""
+    nodes = filter_of(options)
+    limits = {label(name): _limit(value) for name, value in options["thresholds"].items()}
+    wrong = [
+        Problem("thresholds.%s" % name, options["thresholds"].get(name), "a number from 0 on, for one of the counters %s" % ", ".join(JUDGED))
+        for name, limit in limits.items()
+        if limit is None or name not in JUDGED
+    ]
+    wrong += [
+        Problem("ports[%d]" % index, port, "the number of a port, 1 to %d" % _LAST_PORT)
+        for index, port in enumerate(options["ports"])
+        if not 0 < port <= _LAST_PORT
+    ]
+    if options["ports"] and not any(nodes):
+        wrong.append(Problem("ports", options["ports"], "numbers of ports of the nodes that hosts, guids or lids name", "none of them is set"))
+    if not 0 <= options["interval"] <= _LONGEST:
+        wrong.append(Problem("interval", options["interval"], "seconds, 0 to %d" % _LONGEST))
+    elif options["interval"] and options["sample_file"]:
+        wrong.append(Problem("interval", options["interval"], "0 with sample_file", "counters are compared over an interval or with the last sample"))
+    if options["sample_file"] and not options["sample_file"].startswith("/"):
+        wrong.append(Problem("sample_file", options["sample_file"], "the absolute path of a file"))
+    if wrong:
+        raise InvalidInput(wrong)
+    rule = rules({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
+    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"])

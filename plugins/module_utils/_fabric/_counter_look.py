@@ -1,0 +1,142 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Reads the counters of a fabric, and sets them to zero. What a tool does not tell is a gap, and no error."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Place, Reading, reading
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._look import TIMEOUT_SECONDS, Asking
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibqueryerrors, _perfquery
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
+
+_NONE: Counts = {}
+# Of these, each node that does not answer takes some seconds.
+_NODE_SECONDS = 60.0
+
+
+class Ability(t.NamedTuple):
+    """What a port says of its counters."""
+
+    mask: int = 0
+    """CapMask."""
+    extended: bool = False
+    """Whether it has counters of 64 bits."""
+    wide_errors: bool = False
+    """Whether errors are among them."""
+
+
+class Seen(t.NamedTuple):
+    """One look at counters."""
+
+    counts: t.Mapping[Place, Counts]
+    """Of the ports that were read. A counter that is missing is zero."""
+    abilities: t.Mapping[Place, Ability] = {}
+    """Where ports were read one by one."""
+
+
+def _by_lid(spots: t.Iterable[Spot]) -> dict[int, list[Spot]]:
+    found: dict[int, list[Spot]] = {}
+    for spot in spots:
+        if spot.lid:
+            found.setdefault(spot.lid, []).append(spot)
+    return found
+
+
+class CounterAsking(Asking):
+    """One port to ask through."""
+
+    def whole_fabric(self, spots: t.Mapping[Place, Spot]) -> Seen | None:
+        """The error counters of all ports; None where they are not known."""
+        argv = _ibqueryerrors.command(self._port.device, self._port.port)
+        output = self._answer(argv, ok=(0, 1)) if self._has(argv[0]) else None
+        if output is None:
+            return None
+        errors = _ibqueryerrors.parse_errors(output.stdout)
+        self._unread(argv[0], errors.unread)
+        if not errors.complete:
+            self.gaps.append(Gap(Code.UNFINISHED, argv[0]))
+            return None
+        silent = set(_ibqueryerrors.parse_silent(output.stderr))
+        counts: dict[Place, Counts] = {
+            place: _NONE for place, spot in spots.items() if (spot.lid, spot.port) not in silent and (spot.lid, _ibqueryerrors.ALL_PORTS) not in silent
+        }
+        strangers = []
+        for port in errors.ports:
+            place = (port.port_guid, port.port)
+            if place in counts:
+                counts[place] = {name: Reading(value, wide) for name, value, wide in port.counters if name in COUNTERS}
+            elif place not in spots:
+                strangers.append("port %d of %s" % (port.port, port.port_guid))
+        if strangers:
+            self.gaps.append(gap(Code.NOT_IN_TOPOLOGY, argv[0], strangers))
+        return Seen(counts)
+
+    def single_ports(self, spots: t.Iterable[Spot]) -> Seen | None:
+        """All counters of these ports; None where the tool is missing."""
+        if not self._has("perfquery"):
+            return None
+        wanted = list(spots)
+        without = ["%s port %d" % (spot.name, spot.port) for spot in wanted if not spot.lid]
+        if without:
+            self.gaps.append(gap(Code.NO_LID, "", without))
+        counts: dict[Place, Counts] = {}
+        abilities: dict[Place, Ability] = {}
+        failed: list[str] = []
+        unread: list[str] = []
+        for lid, group in _by_lid(wanted).items():
+            basic, wide = (self._listing(lid, group, extended=extended, failed=failed, unread=unread) for extended in (False, True))
+            for spot in group:
+                port, more = basic.get(spot.port), wide.get(spot.port)
+                if port is None:
+                    continue
+                few, many = port.counters, more.counters if more else {}
+                counts[spot.place] = {name: reading(few.get(name), many.get(name)) for name in COUNTERS if name in few or name in many}
+                abilities[spot.place] = Ability(port.abilities, bool(many), any(name in many for name in JUDGED))
+        if failed:
+            self.gaps.append(gap(Code.FAILED, "perfquery", failed))
+        self._unread("perfquery", unread)
+        return Seen(counts, abilities)
+
+    def _listing(self, lid: int, group: t.Sequence[Spot], *, extended: bool, failed: list[str], unread: list[str]) -> dict[int, _perfquery.PortCounters]:
+        """By number. A port without counters of 64 bits is no failure."""
+        argv = _perfquery.command(self._port.device, self._port.port, extended=extended, lid=lid, numbers=[spot.port for spot in group])
+        try:
+            output = self._run(argv, ok=None, timeout=_NODE_SECONDS)
+        except CommandFailed:
+            failed.append("LID %d: it did not end within %g s" % (lid, _NODE_SECONDS))
+            return {}
+        if output.rc and not extended:
+            failed.append("LID %d: exit status %d %s" % (lid, output.rc, (output.stderr or output.stdout).strip().partition("\n")[0]))
+        listing = _perfquery.parse_counters(output.stdout)
+        if not output.rc:
+            unread += listing.unread
+        return {port.port: port for port in listing.ports if port.extended == extended and port.lid == lid}
+
+    def clear_fabric(self, data: bool) -> None:
+        """Sets the counters of all ports to zero; raises CommandFailed."""
+        options = (_ibqueryerrors.CLEAR_ERRORS, *((_ibqueryerrors.CLEAR_DATA,) if data else ()))
+        argv = _ibqueryerrors.command(self._port.device, self._port.port, options)
+        output = self._run(argv, ok=(0, 1), timeout=TIMEOUT_SECONDS)
+        said = [line.strip() for line in output.stderr.splitlines() if line.strip()]
+        if said:
+            self.gaps.append(gap(Code.INCOMPLETE, argv[0], said))
+
+    def clear_ports(self, spots: t.Iterable[Spot], abilities: t.Mapping[Place, Ability], data: bool) -> None:
+        """Sets the counters of these ports to zero; raises CommandFailed."""
+        device, port = self._port.device, self._port.port
+        for spot in spots:
+            ability = abilities[spot.place]
+            mask = 0 if data else _perfquery.error_mask(ability.mask)
+            self._run(_perfquery.clear(device, port, lid=spot.lid, numbers=[spot.port], mask=mask))
+            if ability.wide_errors or (data and ability.extended):
+                self._run(_perfquery.clear_extended(device, port, lid=spot.lid, numbers=[spot.port], data=data))

@@ -1,0 +1,205 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The result of `ib_counters`: look, compare with an earlier look, judge, and set to zero."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counter_sample, _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Finding, Severity, judge
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, NOTHING, Wanted, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking, Seen
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_sample import Sample, hours_between, parse_sample
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_words import place_in_words
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_words import words as finding_words
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Counts, Growth, Place, growth
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import asked_port
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot, named, spots_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPorts
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+_SEVERITIES = tuple(Severity)
+
+
+class Node(t.NamedTuple):
+    """The host that the module runs on."""
+
+    run: Runner
+    write: t.Callable[[str, str], None]
+    """A text into the file of a path, atomically."""
+    check_mode: bool = False
+    root: str = "/"
+    now: t.Callable[[], float] = time.time
+    sleep: t.Callable[[float], None] = time.sleep
+
+
+class Compared(t.NamedTuple):
+    """Two looks. `hours` is None where the totals count."""
+
+    counters: t.Mapping[Place, t.Mapping[str, Growth]] = {}
+    findings: tuple[Finding, ...] = ()
+    hours: float | None = None
+
+
+class _Work:
+    """One run, through one port."""
+
+    def __init__(self, node: Node, port: Port, wanted: Wanted, name_map: str) -> None:
+        self._node = node
+        self._wanted = wanted
+        self._asking = CounterAsking(node.run, port)
+        names, broken = _look.names(name_map)
+        subnet = join(self._asking.topology(), LinkPorts(), names)
+        nodes, absent = chosen(subnet, wanted.nodes)
+        self.spots = spots_of(subnet)
+        self._named = None if nodes is None else named(self.spots, nodes, wanted.numbers)
+        self._gaps = [*broken, *subnet.gaps, *absent]
+
+    def look(self) -> Sample:
+        """The counters as they are now, and when. What was seen last is kept, for `clear`."""
+        moment = self._node.now()
+        seen = self._asking.whole_fabric(self.spots) if self._named is None else self._asking.single_ports(self._named)
+        self._seen = seen or Seen({})
+        return Sample(moment, self._seen.counts)
+
+    def earlier(self) -> Sample | None:
+        """What to compare with; None where the totals count."""
+        if self._wanted.interval:
+            first = self.look()
+            self._node.sleep(self._wanted.interval)
+            return first
+        return self._saved() if self._wanted.sample_file else None
+
+    def _saved(self) -> Sample:
+        """Empty where there is none that can be read, so that nothing is judged."""
+        path = self._wanted.sample_file
+        try:
+            text = read_text(path)
+        except OSError as exc:
+            raise _unusable(path, exc) from exc
+        sample = parse_sample(text)
+        if text and sample is None:
+            self._gaps.append(gap(Code.BROKEN_SAMPLE, "", [path]))
+        return sample or Sample(0, {})
+
+    def compare(self, before: Sample | None, now: Sample) -> Compared:
+        """Without `before`, the totals are judged. Where there should be one and is none, nothing is."""
+        hours = hours_between(before.time, now.time) if before and before.counts else None
+        if before and before.counts and hours is None:
+            self._gaps.append(Gap(Code.CLOCK))
+        counters: dict[Place, t.Mapping[str, Growth]] = {}
+        findings: list[Finding] = []
+        for place, counts in now.counts.items():
+            grown = growth(before.counts.get(place) if before and hours else None, counts)
+            if grown:
+                counters[place] = grown
+            if before is None or hours:
+                findings += judge(place, grown, self._wanted.rules, hours)
+        return Compared(counters, tuple(findings), hours)
+
+    def clear(self) -> int:
+        """Sets counters to zero that are not, and returns of how many ports; in check mode only that."""
+        if self._wanted.clear == NOTHING:
+            return 0
+        data = self._wanted.clear == ALL
+        places = [place for place, counts in self._seen.counts.items() if _has_any(counts, data)]
+        # ibqueryerrors does not show counters of data, which are never zero for long.
+        count = len(self._seen.counts) if data and self._named is None else len(places)
+        if not count or self._node.check_mode:
+            return count
+        if self._named is None:
+            self._asking.clear_fabric(data)
+        else:
+            self._asking.clear_ports([self.spots[place] for place in places], self._seen.abilities, data)
+        return count
+
+    def save(self, sample: Sample) -> None:
+        """A look that saw nothing does not replace one that did."""
+        if self._wanted.sample_file and sample.counts and not self._node.check_mode:
+            try:
+                self._node.write(self._wanted.sample_file, _counter_sample.written(sample))
+            except OSError as exc:
+                raise _unusable(self._wanted.sample_file, exc) from exc
+
+    @property
+    def gaps(self) -> list[Gap]:
+        # Two looks may find the same.
+        return list(dict.fromkeys([*self._gaps, *self._asking.gaps]))
+
+
+def _unusable(path: str, exc: OSError) -> RdmaError:
+    return RdmaError("the sample can't be kept in %s: %s. Set sample_file to a file that root can read and write" % (path, exc.strerror or exc))
+
+
+def _has_any(counts: Counts, data: bool) -> bool:
+    return any(each.value and (data or name in JUDGED) for name, each in counts.items())
+
+
+def _port_row(spot: Spot, counters: t.Mapping[str, Growth], hours: float | None) -> dict[str, t.Any]:
+    def row(grown: Growth) -> dict[str, t.Any]:
+        per_hour = None if hours is None or grown.delta is None else round(grown.delta / hours, 2)
+        return {"total": grown.total, "delta": grown.delta, "per_hour": per_hour, "course": grown.course.value}
+
+    return {**spot._asdict(), "counters": {name: row(grown) for name, grown in counters.items()}}
+
+
+def _finding_row(finding: Finding, spot: Spot, hours: float | None) -> dict[str, t.Any]:
+    return {
+        "code": finding.code.value,
+        "severity": finding.severity.value,
+        "object": place_in_words(spot),
+        **{key: value for key, value in spot._asdict().items() if key in ("node_guid", "name", "port", "port_guid", "peer_name", "peer_port")},
+        "counter": finding.counter,
+        "found": finding.found,
+        "limit": finding.limit,
+        "course": finding.course.value,
+        **finding_words(finding, spot, hours),
+    }
+
+
+def shown(spots: t.Mapping[Place, Spot], compared: Compared, read: int) -> dict[str, t.Any]:
+    """The data in the form of a result. Findings that are worse come first."""
+    places = sorted(compared.counters, key=lambda place: (spots[place].name, place))
+    findings = sorted(compared.findings, key=lambda each: (_SEVERITIES.index(each.severity), spots[each.place].name, each.place, each.counter))
+    return {
+        "ports": [_port_row(spots[place], compared.counters[place], compared.hours) for place in places],
+        "findings": [_finding_row(finding, spots[finding.place], compared.hours) for finding in findings],
+        "ports_read": read,
+        "hours": None if compared.hours is None else round(compared.hours, 4),
+    }
+
+
+def report(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The result of the module; raises InvalidInput, and CommandFailed where counters can't be set to zero."""
+    started = time.monotonic()
+    wanted = wanted_of(options)
+    port = asked_port(options["port"], node.root)
+    if port is None:
+        gaps, result, cleared = [Gap(Code.NO_PORT)], shown({}, Compared(), 0), 0
+    else:
+        work = _Work(node, port, wanted, options["node_name_map"])
+        before = work.earlier()
+        now = work.look()
+        compared = work.compare(before, now)
+        cleared = work.clear()
+        # Others may count on while some are set to zero, so the next run compares with a look behind that.
+        work.save(work.look() if cleared and wanted.sample_file and not node.check_mode else now)
+        gaps, result = work.gaps, shown(work.spots, compared, len(now.counts))
+    problems = [{**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)} for gap in gaps]
+    about = {"port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}
+    return {"changed": cleared > 0, **result, "cleared": cleared, "problems": problems, **about}

@@ -1,0 +1,163 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What became of counters between two looks, and what of it is a finding."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Code, judge, rules
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_sample import Sample, hours_between, parse_sample, written
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Course, Growth, Reading, growth, reading
+from hypothesis import given
+from hypothesis import strategies as st
+
+SYMBOL, DISCARDS, WAIT, DATA, DOWNED = "SymbolErrorCounter", "PortXmitDiscards", "PortXmitWait", "PortXmitData", "LinkDownedCounter"
+TOP16, TOP32, TOP64 = (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
+PLACE = ("0x0000000000200000", 1)
+NORMAL, RESET, SATURATED, WRAPPED = Course.NORMAL, Course.RESET, Course.SATURATED, Course.WRAPPED
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "delta", "course"),
+    [
+        ((SYMBOL, 3), Reading(10), 7, NORMAL),
+        ((SYMBOL, 3), Reading(3), 0, NORMAL),
+        ((SYMBOL, 10), Reading(3), 3, RESET),
+        ((SYMBOL, 10), Reading(), 0, RESET),
+        # Counters of errors stop at their maximum: one that is low again was reset, however high it was.
+        ((SYMBOL, TOP16 - 5), Reading(3), 3, RESET),
+        ((SYMBOL, 10), Reading(TOP16), TOP16 - 10, SATURATED),
+        ((SYMBOL, TOP16), Reading(TOP16), 0, SATURATED),
+        ((SYMBOL, 10), Reading(TOP16, True), TOP16 - 10, NORMAL),
+        ((SYMBOL, 10), Reading(TOP16 + 1, True), TOP16 - 9, NORMAL),
+        # The 64 bits were not to be had this time.
+        ((SYMBOL, 70000), Reading(TOP16), None, SATURATED),
+        ((SYMBOL, 70000), Reading(5), 5, RESET),
+        ((DOWNED, 10), Reading(255), 245, SATURATED),
+        ((DATA, TOP32 - 5), Reading(10), 16, WRAPPED),
+        ((DATA, TOP64 - 5), Reading(10, True), 16, WRAPPED),
+        # With 64 bits, it was far from its maximum.
+        ((DATA, TOP32 - 5), Reading(10, True), 10, RESET),
+        ((DATA, TOP32 // 2), Reading(10), 10, RESET),
+        # One that stops at its maximum does not wrap.
+        ((DATA, TOP32), Reading(10), 10, RESET),
+        ((WAIT, TOP32 - 1), Reading(1), 3, WRAPPED),
+    ],
+)
+def test_what_became_of_a_counter(before: tuple[str, int], now: Reading, delta: int | None, course: Course) -> None:
+    name, value = before
+    assert growth({name: Reading(value)}, {name: now}) == {name: Growth(now.value, delta, course)}
+
+
+def test_one_reset_explains_the_others_of_the_port() -> None:
+    found = growth({SYMBOL: Reading(9), DATA: Reading(TOP32 - 5), DISCARDS: Reading(1)}, {SYMBOL: Reading(), DATA: Reading(10), DISCARDS: Reading(4)})
+    assert found == {SYMBOL: Growth(0, 0, RESET), DATA: Growth(10, 10, RESET), DISCARDS: Growth(4, 3, NORMAL)}
+
+
+def test_without_an_earlier_look() -> None:
+    assert growth(None, {SYMBOL: Reading(9), DISCARDS: Reading()}) == {SYMBOL: Growth(9, None, NORMAL)}
+
+
+@pytest.mark.parametrize(
+    ("basic", "extended", "wanted"),
+    [(5, None, Reading(5)), (TOP16, 70000, Reading(70000, True)), (5, 0, Reading(5)), (5, 5, Reading(5, True)), (None, 7, Reading(7, True))],
+)
+def test_a_port_without_64_bits_shows_zeros_for_them(basic: int | None, extended: int | None, wanted: Reading) -> None:
+    assert reading(basic, extended) == wanted
+
+
+def found(name: str, grown: Growth, hours: float | None, suppressed: t.Sequence[str] = (), **limits: float) -> list[tuple[Code, float, float]]:
+    return [(each.code, each.found, each.limit) for each in judge(PLACE, {name: grown}, rules(limits, suppressed), hours)]
+
+
+@pytest.mark.parametrize(
+    ("name", "grown", "hours", "wanted"),
+    [
+        (SYMBOL, Growth(500, 11, NORMAL), 1, [(Code.SYMBOL_ERRORS, 11, 10)]),
+        (SYMBOL, Growth(500, 10, NORMAL), 1, []),
+        (SYMBOL, Growth(500, 20, NORMAL), 2, []),
+        (SYMBOL, Growth(500, 21, NORMAL), 2, [(Code.SYMBOL_ERRORS, 21, 20)]),
+        # A few in a few seconds are no rate.
+        (SYMBOL, Growth(500, 3, NORMAL), 0.001, []),
+        (SYMBOL, Growth(500, None, NORMAL), 1, []),
+        (SYMBOL, Growth(500, None, NORMAL), None, [(Code.SYMBOL_ERRORS, 500, 10)]),
+        (SYMBOL, Growth(20, 20, RESET), 1, [(Code.SYMBOL_ERRORS, 20, 10)]),
+        (SYMBOL, Growth(TOP16, 0, SATURATED), 1, [(Code.SATURATED, TOP16, TOP16)]),
+        (SYMBOL, Growth(TOP16, 50, SATURATED), 1, [(Code.SYMBOL_ERRORS, 50, 10)]),
+        (WAIT, Growth(10**9, 10**9, NORMAL), 0.001, [(Code.CONGESTION, 10**12, 1e11)]),
+        (WAIT, Growth(10**12, 10**9, NORMAL), 1, []),
+        (WAIT, Growth(10**13, None, NORMAL), None, []),
+        (DATA, Growth(TOP32, 0, SATURATED), 1, []),
+        ("LocalLinkIntegrityErrors", Growth(1, 1, NORMAL), 0.1, [(Code.LINK_INTEGRITY, 1, 0)]),
+    ],
+)
+def test_what_is_a_finding(name: str, grown: Growth, hours: float | None, wanted: list[t.Any]) -> None:
+    assert found(name, grown, hours) == [(code, pytest.approx(value), limit) for code, value, limit in wanted]
+
+
+def test_limits_of_the_site_and_what_it_suppresses() -> None:
+    grown = Growth(500, 11, NORMAL)
+    assert found(SYMBOL, grown, 1, SymbolErrorCounter=11) == []
+    assert found(SYMBOL, grown, 1, SymbolErrorCounter=0) == [(Code.SYMBOL_ERRORS, 11, 0)]
+    assert found(SYMBOL, grown, 1, [SYMBOL]) == found(SYMBOL, Growth(TOP16, 0, SATURATED), 1, [SYMBOL]) == []
+
+
+def test_a_sample_is_read_as_it_was_written() -> None:
+    sample = Sample(1700000000.5, {PLACE: {SYMBOL: Reading(7)}, ("0x0000000000200000", 2): {}})
+    assert parse_sample(written(sample)) == sample
+    assert parse_sample(written(Sample(1, {PLACE: {SYMBOL: Reading(7, True), DATA: Reading()}}))) == Sample(1, {PLACE: {SYMBOL: Reading(7)}})
+
+
+GOOD = {"version": 1, "time": 5, "ports": {"0x1/2": {SYMBOL: 3}}}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"version": 2},
+        {"time": "5"},
+        {"time": True},
+        {"time": -1},
+        {"time": float("nan")},
+        {"time": 10**400},
+        {"ports": []},
+        {"ports": {"0x1": {}}},
+        {"ports": {"0x1/x": {}}},
+        {"ports": {"0x1/2": []}},
+        {"ports": {"0x1/2": {SYMBOL: "3"}}},
+        {"ports": {"0x1/2": {SYMBOL: -3}}},
+        {"ports": {"0x1/2": {SYMBOL: 1 << 64}}},
+        {"ports": {"0x1/2": {SYMBOL: True}}},
+    ],
+)
+def test_a_sample_of_others_is_none(other: dict[str, t.Any]) -> None:
+    assert parse_sample(json.dumps(GOOD)) == Sample(5, {("0x1", 2): {SYMBOL: Reading(3)}})
+    assert parse_sample(json.dumps({**GOOD, **other})) is None
+
+
+def test_what_a_later_version_counts_is_left_out() -> None:
+    assert parse_sample(json.dumps({**GOOD, "ports": {"0x1/2": {"Other": "x"}}})) == Sample(5, {("0x1", 2): {}})
+
+
+@pytest.mark.parametrize(("earlier", "later", "hours"), [(0, 7200, 2), (5, 5, None), (6, 5, None)])
+def test_hours(earlier: float, later: float, hours: float | None) -> None:
+    assert hours_between(earlier, later) == hours
+
+
+COUNTS = st.dictionaries(
+    st.sampled_from(list(COUNTERS)), st.builds(Reading, st.one_of(st.integers(0, TOP64), st.sampled_from([15, 255, TOP16, TOP32])), st.booleans())
+)
+
+
+@given(COUNTS, COUNTS, st.one_of(st.none(), st.floats(1e-6, 1e6)))
+def test_no_growth_is_negative_and_what_is_equal_makes_no_error(before: dict[str, Reading], now: dict[str, Reading], hours: float | None) -> None:
+    for name, grown in growth(before, now).items():
+        assert grown.delta is None or grown.delta >= 0, name
+    same = growth(now, now)
+    assert all(grown.delta == 0 for grown in same.values())
+    assert {each.code for each in judge(PLACE, same, rules({}, ()), hours or 1)} <= {Code.SATURATED}
