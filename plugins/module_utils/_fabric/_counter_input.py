@@ -36,7 +36,7 @@ def _limit(value: t.Any) -> float | None:
     number = real(value) if isinstance(value, str) else value
     if not isinstance(number, (int, float)) or isinstance(number, bool) or number < 0 or number > 1 << 64 or math.isnan(number):
         return None
-    return float(number)
+    return number
 
 
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:

@@ -33,7 +33,7 @@ def written(sample: Sample) -> str:
 def _time(value: t.Any) -> float | None:
     """Seconds since 1970, within thousands of years."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and 0 <= value < 1e12 else None
+    return value if is_number and 0 <= value < 1e12 else None
 
 
 def _counts(value: t.Any) -> Counts | None:

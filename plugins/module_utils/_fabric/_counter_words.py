@@ -53,7 +53,7 @@ def place_in_words(spot: Spot) -> str:
 
 
 def _number(value: float) -> str:
-    return "%d" % value if value == int(value) else "%.6g" % value
+    return "%d" % value if value % 1 == 0 else "%.6g" % value
 
 
 def words(finding: Finding, spot: Spot, hours: float | None) -> dict[str, str]:
