@@ -37,8 +37,8 @@ help:
 	@printf '%s\n' \
 	  'make demo        a three-node cluster on a simulated fabric: up, provisioned, verified' \
 	  'make stop        take the demo down' \
-	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 10 minutes)' \
-	  'make test-all    all of that, then every scenario and acceptance test (about 40 minutes)' \
+	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 20 minutes)' \
+	  'make test-all    all of that, then every scenario and acceptance test (about an hour)' \
 	  'make unit        the unit tests only (under a minute)' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
 	  'make lint        the linters only' \
