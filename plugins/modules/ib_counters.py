@@ -25,7 +25,7 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.state
 attributes:
   check_mode:
-    description: Reads and judges as ever. Does not clear counters and does not write O(sample_file); RV(changed) and RV(cleared) say what would be cleared.
+    description: Reads and judges as ever. Does not clear counters and does not write O(sample_file); C(changed) and RV(cleared) say what would be cleared.
     support: full
   diff_mode:
     description: Counters that are cleared are shown in RV(ports), and have no other difference.
