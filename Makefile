@@ -129,8 +129,8 @@ machine-tests: collection image
 	@$(call pytest,$@,tests/acceptance_vm)
 
 bench: collection
-	@$(PYTHON) tests/bench/fabric.py
 	@$(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
+	@$(PYTHON) tests/bench/fabric.py
 
 clean:
 	@if [ -x $(PYTHON) ] && [ -e tests/lab/lab ]; then $(LAB) down || true; fi
