@@ -382,7 +382,7 @@ def work(module: AnsibleModule, run: ModuleRunner) -> dict[str, t.Any]:
 def main() -> None:
     # Hundreds of thousands of tuples, of which none is in a cycle.
     gc.disable()
-    answer(OPTIONS, work)
+    answer(OPTIONS, work, root=True)
 
 
 if __name__ == "__main__":
