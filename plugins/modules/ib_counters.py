@@ -23,6 +23,7 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.fabric
 attributes:
   check_mode:
     description: Reads and judges as ever. Does not clear counters and does not write O(sample_file); C(changed) and RV(cleared) say what would be cleared.
@@ -31,30 +32,6 @@ attributes:
     description: Counters that are cleared are shown in RV(ports), and have no other difference.
     support: none
 options:
-  port:
-    description:
-      - The port to query through, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and number, such as
-        V(mlx5_0/1). The default is the first InfiniBand port with a link.
-    type: str
-    default: ""
-  hosts:
-    description:
-      - Read only nodes of these names, with or without a domain. A node is known by its name in O(node_name_map), by its node description, and
-        by the first word of each.
-      - Nodes that O(hosts), O(guids) or O(lids) name are read. Without any of these, all are.
-    type: list
-    elements: str
-    default: []
-  guids:
-    description: Read only nodes with these node, port or system GUIDs. Quote them.
-    type: list
-    elements: str
-    default: []
-  lids:
-    description: Read only nodes with these LIDs.
-    type: list
-    elements: int
-    default: []
   ports:
     description: Read only ports with these numbers of the named nodes.
     type: list
@@ -110,10 +87,6 @@ options:
     type: str
     choices: [nothing, errors, all]
     default: nothing
-  node_name_map:
-    description: The file with names of nodes by node GUID, in the format of the diagnostics. It may be absent.
-    type: path
-    default: /etc/rdma/ib-node-name-map
 requirements:
   - infiniband-diags
   - root, and the kernel module C(ib_umad)

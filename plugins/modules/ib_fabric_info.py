@@ -19,31 +19,8 @@ description:
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.info
+  - rdma.ofed.fabric
 options:
-  port:
-    description:
-      - The port to query through, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and number, such as
-        V(mlx5_0/1). The default is the first InfiniBand port with a link.
-    type: str
-    default: ""
-  hosts:
-    description:
-      - Show only nodes of these names, with or without a domain. A node is known by its name in O(node_name_map), by its node description, and
-        by the first word of each.
-      - Nodes that O(hosts), O(guids) or O(lids) name are shown. Without any of these, all are.
-    type: list
-    elements: str
-    default: []
-  guids:
-    description: Show only nodes with these node, port or system GUIDs. Quote them.
-    type: list
-    elements: str
-    default: []
-  lids:
-    description: Show only nodes with these LIDs.
-    type: list
-    elements: int
-    default: []
   gather:
     description:
       - What to find out besides nodes, ports and links.
@@ -53,10 +30,6 @@ options:
     elements: str
     choices: [subnet_managers, partitions, multicast_groups, switch_firmware]
     default: [subnet_managers, partitions, multicast_groups]
-  node_name_map:
-    description: The file with names of nodes by node GUID, in the format of the diagnostics. It may be absent.
-    type: path
-    default: /etc/rdma/ib-node-name-map
   sa_key:
     description:
       - The key for trusted queries, C(sa_key) in C(opensm.conf). Without the right one, members of partitions and of multicast groups are not

@@ -10,10 +10,6 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "port": {"type": "str", "default": ""},
-    "hosts": {"type": "list", "elements": "str", "default": []},
-    "guids": {"type": "list", "elements": "str", "default": []},
-    "lids": {"type": "list", "elements": "int", "default": []},
     "ports": {"type": "list", "elements": "int", "default": []},
     "interval": {"type": "float", "default": 0.0},
     "sample_file": {"type": "path", "default": ""},
@@ -40,5 +36,9 @@ OPTIONS: dict[str, t.Any] = {
         "default": ["PortRcvSwitchRelayErrors"],
     },
     "clear": {"type": "str", "choices": ["nothing", "errors", "all"], "default": "nothing"},
+    "port": {"type": "str", "default": ""},
+    "hosts": {"type": "list", "elements": "str", "default": []},
+    "guids": {"type": "list", "elements": "str", "default": []},
+    "lids": {"type": "list", "elements": "int", "default": []},
     "node_name_map": {"type": "path", "default": "/etc/rdma/ib-node-name-map"},
 }

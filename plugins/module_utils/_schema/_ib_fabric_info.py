@@ -10,16 +10,16 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "port": {"type": "str", "default": ""},
-    "hosts": {"type": "list", "elements": "str", "default": []},
-    "guids": {"type": "list", "elements": "str", "default": []},
-    "lids": {"type": "list", "elements": "int", "default": []},
     "gather": {
         "type": "list",
         "elements": "str",
         "choices": ["subnet_managers", "partitions", "multicast_groups", "switch_firmware"],
         "default": ["subnet_managers", "partitions", "multicast_groups"],
     },
-    "node_name_map": {"type": "path", "default": "/etc/rdma/ib-node-name-map"},
     "sa_key": {"type": "str", "default": ""},
+    "port": {"type": "str", "default": ""},
+    "hosts": {"type": "list", "elements": "str", "default": []},
+    "guids": {"type": "list", "elements": "str", "default": []},
+    "lids": {"type": "list", "elements": "int", "default": []},
+    "node_name_map": {"type": "path", "default": "/etc/rdma/ib-node-name-map"},
 }
