@@ -26,12 +26,12 @@ SHARED = {
     "opensm_standby": True,
     "ipoib_interfaces": [],
 }
-# Port, fabric, and the adapter at which the master is that it does not belong to: at switch2, and at switch1.
+# Port, fabric, and the adapter at which the subnet manager is that it meets there: at switch2, and at switch1.
 SWAPPED = (
     (("mlx5_0/1", "ib", "node1 mlx5_1"), ("mlx5_1/1", "storage", "node2 mlx5_0")),
     (("mlx5_1/1", "storage", "node1 mlx5_0"), ("mlx5_0/1", "ib", "node2 mlx5_1")),
 )
-MEETING = r"port %s \(port GUID 0x[0-9a-f]{16}\) is declared on fabric %s, and sees the master port GUID [^.]*'%s"
+MEETING = r"port %s \(port GUID 0x[0-9a-f]{16}\) is declared on fabric %s, and sees the (?:master|standby) port GUID [^.]*'%s"
 
 
 @contextlib.contextmanager
@@ -112,7 +112,7 @@ def test_swapped_cables_are_found_and_named(tmp_path: pathlib.Path) -> None:
         assert run.status != 0, run.output
         said = " ".join(run.output.split())
         assert "which is declared on another fabric: a cable is in the wrong switch, or rdma_fabrics has the wrong port" in said, said
-        # At each switch, two meet that do not belong together. The one that is not master is named with the other, and stopped.
+        # At each switch, two meet that do not belong together. The one that the other outranks names it, and is stopped.
         for ends in SWAPPED:
             named = [end for end in ends if re.search(MEETING % end, said)]
             assert len(named) == 1, said

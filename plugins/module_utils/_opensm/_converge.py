@@ -109,11 +109,12 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, f
 
     def wait(bound: Bound) -> None:
         instance = bound.instance
+        new = instance.unit not in found.running
         try:
-            view, note = settle(run, bound, timeout=timeout, announce=lambda told: announce(module, run, instance.unit, told=told))
+            view, note = settle(run, bound, timeout=timeout, announce=lambda told: announce(module, run, instance.unit, told=told), new=new)
         except Misplaced:
             # Before there was a subnet manager, the wrong cable could not be seen. It must not run in another fabric.
-            if instance.unit not in found.running:
+            if new:
                 Systemd(run).disable_and_stop(instance.unit)
             raise
         if note:

@@ -102,16 +102,26 @@ def require_allowed(bound: Bound, master: Master) -> None:
     )
 
 
-def require_own_fabric(run: Runner, bound: Bound, answer: _sminfo.SmInfo | None) -> None:
-    """Raises Misplaced where the master that a port sees belongs to another fabric than the port does."""
-    if answer is None or not answer.is_master or answer.guid not in bound.instance.known.elsewhere:
-        return
-    master = identify(run, bound, answer)
-    raise Misplaced(
-        "port %s (port GUID %s) is declared on fabric %s, and sees the master %s, which is declared on another fabric: "
+def intruder(run: Runner, bound: Bound, view: View) -> _sminfo.SmInfo | None:
+    """The subnet manager of another fabric that a port meets: the master, or one that stands by for it."""
+    elsewhere = bound.instance.known.elsewhere
+    if view.answer is not None and view.answer.is_master and view.answer.guid in elsewhere:
+        return view.answer
+    for record in view.managers or ():
+        # The master keeps the record of a manager that has ended, until it next looks at all ports.
+        if record.guid in elsewhere and _sminfo.query(run, bound.port.device, bound.port.port, lid=record.lid) is not None:
+            return record
+    return None
+
+
+def misplaced(run: Runner, bound: Bound, met: _sminfo.SmInfo) -> Misplaced:
+    """The refusal for a port that meets a subnet manager of another fabric."""
+    manager = identify(run, bound, met)
+    return Misplaced(
+        "port %s (port GUID %s) is declared on fabric %s, and sees the %s %s, which is declared on another fabric: "
         "a cable is in the wrong switch, or rdma_fabrics has the wrong port. No subnet manager is left running here that was not running before"
-        % (bound.port.name, bound.port.port_guid, bound.instance.fabric, master),
-        master=master.details(),
+        % (bound.port.name, bound.port.port_guid, bound.instance.fabric, "master" if met.is_master else "standby", manager),
+        master=manager.details(),
     )
 
 
@@ -145,7 +155,9 @@ def stand_below(run: Runner, bound: Bound, found: Found) -> Bound:
 def guard(run: Runner, bound: Bound) -> Master | None:
     """Before a subnet manager is started: raises Refused for a stranger, and names the host of the inventory that is master now."""
     answer = _sminfo.query(run, bound.port.device, bound.port.port)
-    require_own_fabric(run, bound, answer)
+    met = intruder(run, bound, View(answer=answer))
+    if met is not None:
+        raise misplaced(run, bound, met)
     if answer is None or not answer.is_master or answer.guid in bound.instance.known.own:
         return None
     master = identify(run, bound, answer)

@@ -15,7 +15,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, is_alive, missing, require_allowed, require_own_fabric, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import identify, intruder, is_alive, misplaced, missing, require_allowed, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import MAX_PRIORITY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import outranks
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
@@ -71,11 +71,11 @@ def election(view: View, instance: Instance) -> Election:
     return Election(late=instance.role == MASTER)
 
 
-def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[int], None]) -> tuple[View, str]:
+def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[int], None], new: bool = True) -> tuple[View, str]:
     """Wait until the fabric of an instance has one master and the instance its place; the error tells what was seen last.
 
     Returns that view of the fabric, and what to report of it, in words.
-    `announce` tells the master of the instance, and takes how often it has done so.
+    `announce` tells the master of the instance, and takes how often it has done so. `new`: the instance did not run before.
     Raises Refused where the master is a stranger that was not allowed, Misplaced where it is one of another fabric.
     """
     instance, port = bound
@@ -86,12 +86,15 @@ def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[i
     patient, told = begun + patience, 0
     while True:
         view = see(run, port)
-        require_own_fabric(run, bound, view.answer)
+        met = intruder(run, bound, view)
+        # Of two that start at the same time, one has to give way: each compares the same figures, whichever of them is master at the moment.
+        if met is not None and not (new and outranks((instance.priority, instance.guid), (met.priority, met.guid)) and time.monotonic() < deadline):
+            raise misplaced(run, bound, met)
         found = election(view, instance)
         if found.unknown and patient <= time.monotonic() < deadline:
             announce(told)
             patient, told = time.monotonic() + patience, told + 1
-        wrong = found.wait
+        wrong = found.wait or ("%s, which is declared on another fabric, still runs" % met.guid if met is not None else "")
         if not wrong and view.answer is not None and not is_alive(run, port, view.answer):
             wrong = "%s answers as master, and its activity count stays at %d: it hangs" % (view.answer.guid, view.answer.activity)
         if not wrong:

@@ -12,7 +12,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric, _master, _settle
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import View
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced, View
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
@@ -210,11 +210,37 @@ def test_hosts_of_the_inventory_are_no_strangers() -> None:
     assert allowed is not None and not allowed.known
 
 
-def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, *views: View, known: Known = KNOWN) -> tuple[View, str]:
+SWAPPED = KNOWN._replace(elsewhere=frozenset([THEIRS]))
+BELOW = THEM._replace(priority=13)
+
+
+def test_of_two_new_ones_that_meet_the_lower_gives_way_whichever_is_master(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise each may see the other as master while it hands over, and both stop."""
+    met = View("ACTIVE", "LinkUp", BELOW, (BELOW,))
+    view, _note = settle(monkeypatch, Fabric(US), MASTER, met, met, GOOD, known=SWAPPED)
+    assert view == GOOD
+    with pytest.raises(Misplaced, match="and sees the master port GUID %s" % THEIRS):
+        settle(monkeypatch, Fabric(BELOW), MASTER, met, known=SWAPPED)
+    with pytest.raises(Misplaced, match="and sees the master port GUID %s" % THEIRS):
+        settle(monkeypatch, Fabric(BELOW), MASTER, met, GOOD, known=SWAPPED, new=False)
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_standby_of_another_fabric_counts_while_it_answers(alive: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    beneath = BELOW._replace(state=2)
+    beside = GOOD._replace(managers=(US, beneath))
+    if alive:
+        with pytest.raises(Misplaced, match="and sees the standby port GUID %s" % THEIRS):
+            settle(monkeypatch, Fabric(beneath), MASTER, beside, known=SWAPPED)
+    else:
+        assert settle(monkeypatch, Fabric(None, US), MASTER, beside, known=SWAPPED)[0] == beside
+
+
+def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, *views: View, known: Known = KNOWN, new: bool = True) -> tuple[View, str]:
     """The views are what is seen one after the other; the last one stays."""
     left = list(views)
     monkeypatch.setattr(_settle, "see", lambda run, port: left.pop(0) if len(left) > 1 else left[0])
-    return _settle.settle(fabric, bound(known, instance), timeout=5, announce=lambda told: fabric.told.append("announced %d" % told))
+    return _settle.settle(fabric, bound(known, instance), timeout=5, new=new, announce=lambda told: fabric.told.append("announced %d" % told))
 
 
 def test_it_waits_until_the_fabric_is_managed(monkeypatch: pytest.MonkeyPatch) -> None:
