@@ -31,7 +31,7 @@ suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1
 pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
 .PHONY: help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
-.PHONY: acceptance acceptance-quick acceptance-rest machine machine-tests machines bench fuzz stop clean venv collection
+.PHONY: acceptance acceptance-quick acceptance-labs acceptance-rest machine machine-tests machines bench fuzz stop clean venv collection
 
 help:
 	@printf '%s\n' \
@@ -115,10 +115,13 @@ molecule-%: collection image
 	$(call say,molecule test -s $*)
 	@$(call suite,molecule-$*,make molecule-$*) NO_COLOR=1 molecule test -s $*
 
-# quick: the tests with that marker. rest: the others.
-acceptance acceptance-quick acceptance-rest: collection
+# quick: the tests with that marker. labs: those that start labs of their own. rest: the others.
+MARKERS_quick := -m quick
+MARKERS_labs := -m 'not quick and own_lab'
+MARKERS_rest := -m 'not quick and not own_lab'
+acceptance acceptance-quick acceptance-labs acceptance-rest: collection
 	$(call say,acceptance tests on the lab)
-	@$(call pytest,acceptance,tests/acceptance,$(if $(findstring quick,$@),-m quick)$(if $(findstring rest,$@),-m 'not quick'))
+	@$(call pytest,acceptance,tests/acceptance,$(MARKERS_$(subst acceptance-,,$@)))
 
 machine: collection image
 	$(call say,one virtual machine)

@@ -33,6 +33,13 @@ def converge(cluster: Cluster, *arguments: str, inventory: pathlib.Path | None =
     return run
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What does not use the lab of this folder can run beside what does."""
+    for item in items:
+        if "lab" not in getattr(item, "fixturenames", ()):
+            item.add_marker("own_lab")
+
+
 @pytest.fixture(scope="session")
 def lab() -> collections.abc.Iterator[Cluster]:
     """Three nodes, provisioned. RDMA_KEEP=1 leaves them up for a look."""

@@ -19,9 +19,8 @@ import sys
 import textwrap
 import typing as t
 
-import yaml
 from common import ROOT, SetupError, main
-from schema_text import inline, module_entry, python, reference, table
+from schema_text import inline, module_entry, parse, python, reference, table
 
 Option = t.Dict[str, t.Any]
 Options = t.Dict[str, Option]
@@ -67,7 +66,7 @@ class Binding(t.NamedTuple):
 
 
 def load(path: pathlib.Path) -> t.Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return parse(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 class Tree:
@@ -123,7 +122,7 @@ class Tree:
 
     def documentation(self, module: str) -> Options:
         """The documented options, those of fragments included."""
-        found = yaml.safe_load(_documentation(self.text(self.root / "plugins/modules" / (module + ".py"))))
+        found = parse(_documentation(self.text(self.root / "plugins/modules" / (module + ".py"))))
         options: Options = found.get("options") or {}
         for fragment in found.get("extends_documentation_fragment", ()):
             options.update(self._fragment(fragment))
@@ -134,7 +133,7 @@ class Tree:
         scope: dict[str, t.Any] = {}
         exec((self.root / "plugins/doc_fragments" / (stem + ".py")).read_text(encoding="utf-8"), scope)
         text = getattr(scope["ModuleDocFragment"], (section[0] if section else "documentation").upper())
-        options: Options = (yaml.safe_load(text) or {}).get("options") or {}
+        options: Options = (parse(text) or {}).get("options") or {}
         return options
 
     def follow(self) -> None:
