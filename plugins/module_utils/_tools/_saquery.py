@@ -46,7 +46,7 @@ def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
 _GROUP_HEAD = "MCMember Record dump:"
 _PKEY_HEAD = "PKeyTableRecord dump:"
 _FIELDS = re.compile(r"^[ \t]*(\w+)\.\.+([^\n]*)$", re.MULTILINE)
-_PORT_GID = re.compile(r"\bPortGid\.\.+([^\n]*)\n")
+_PORT_GID = re.compile(r"\bPortGid\.\.([^\n]*)")
 # The two bits above say how it is compared.
 _CODE = 0x3F
 _TABLE_OF = re.compile(r"\s*LID\.+([0-9]{1,5})\s*Port(?:Num)?\.+([0-9]{1,3})\s")
@@ -128,7 +128,7 @@ def parse_members(text: str) -> tuple[McMember, ...]:
         rest = block[: port.start()] + block[port.end() :] if port else block
         if rest not in records:
             records[rest] = _member(rest)
-        port_guid = _low_half(port[1] if port else "")
+        port_guid = _low_half(port[1].lstrip(".") if port else "")
         found.append(records[rest]._replace(port_guid=port_guid, membership=records[rest].membership if port_guid else ""))
     return tuple(found)
 
