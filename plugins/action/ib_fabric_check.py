@@ -93,7 +93,7 @@ class ActionModule(ActionBase):
             "table": table.split("\n"),
         }
         if arguments["report_dir"] and not self._task.check_mode:
-            stem = os.path.join(arguments["report_dir"], arguments["name"])
+            stem = os.path.join(arguments["report_dir"], arguments["name"] + "-findings")
             _write(stem + ".json", json.dumps({"fabric": arguments["name"], **result}, indent=1) + "\n")
             _write(stem + ".xml", _health_report.junit(arguments["name"], findings))
         if arguments["show"]:

@@ -107,7 +107,7 @@ options:
     type: str
     default: ""
   report_dir:
-    description: A folder on the controller, for the findings as C(NAME.json) and as C(NAME.xml) in the form of JUnit, with O(name) as NAME.
+    description: A folder on the controller, for the findings as C(NAME-findings.json) and as C(NAME-findings.xml) in the form of JUnit, with O(name) as NAME.
     type: path
     default: ""
   show:

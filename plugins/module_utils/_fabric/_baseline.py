@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import is_below
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import is_below, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 
@@ -49,6 +49,12 @@ class Pace(t.NamedTuple):
         return is_below(self.width, other.width) or is_below(self.speed, other.speed)
 
 
+def pace_of(ends: t.Sequence[t.Mapping[str, t.Any]]) -> Pace:
+    """Of a link, where both of its ends are as they are."""
+    near, far = ends
+    return Pace(lower(near["width"], far["width"]), lower(near["speed"], far["speed"]))
+
+
 class Picture(t.NamedTuple):
     """A topology."""
 
@@ -67,7 +73,7 @@ def picture_of(data: t.Mapping[str, t.Any]) -> Picture:
     cables = {}
     for link in data["links"]:
         near, far = link["ends"]
-        cables[cable((near["node_guid"], near["port"]), (far["node_guid"], far["port"]))] = Pace(near["width"], near["speed"])
+        cables[cable((near["node_guid"], near["port"]), (far["node_guid"], far["port"]))] = pace_of(link["ends"])
     return Picture(nodes, cables)
 
 

@@ -12,9 +12,9 @@ import collections
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End, Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Pace, pace_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import is_below
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 
@@ -66,11 +66,10 @@ def _links(links: t.Iterable[Row], rules: t.Iterable[Rule]) -> t.Iterator[Findin
     for link in links:
         ends = link["ends"]
         rule = _declared(by_place, ends) if by_place else Rule()
-        width, speed = rule.width or link["max_width"], rule.speed or link["max_speed"]
-        near = ends[0]
-        if is_below(near["width"], width) or is_below(near["speed"], speed):
-            found, wanted = ("%s %s" % pair for pair in ((near["width"], near["speed"]), (width or near["width"], speed or near["speed"])))
-            yield Finding(Code.LINK_DEGRADED, Topic.LINK, wanted=wanted, found=found, ends=tuple(_end(end, end["port"]) for end in ends))
+        pace = pace_of(ends)
+        wanted = Pace(rule.width or link["max_width"] or pace.width, rule.speed or link["max_speed"] or pace.speed)
+        if pace.is_below(wanted):
+            yield Finding(Code.LINK_DEGRADED, Topic.LINK, wanted=" ".join(wanted), found=" ".join(pace), ends=tuple(_end(end, end["port"]) for end in ends))
 
 
 def _managers(data: Row, allowed: t.Collection[str]) -> t.Iterator[Finding]:

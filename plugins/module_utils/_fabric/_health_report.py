@@ -41,7 +41,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def expected_of(options: Row) -> Expected:
     """Raises InvalidInput."""
-    wrong: list[Problem] = []
+    wrong = [Problem("name", options["name"], "a name without a slash")] if "/" in options["name"] else []
     partitions: dict[int, tuple[str, ...]] = {}
     for name, guids in options["partitions"].items():
         pkey = integer(str(name))

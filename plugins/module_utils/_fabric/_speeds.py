@@ -28,3 +28,8 @@ def is_below(found: str, expected: str) -> bool:
     """Whether a width or a speed is below another. What has no name here is taken for enough."""
     one, other = _rank(found), _rank(expected)
     return one is not None and other is not None and one < other
+
+
+def lower(one: str, other: str) -> str:
+    """Of two widths or speeds. The ends of a link need not agree: a lane may work in one direction only."""
+    return other if is_below(other, one) else one

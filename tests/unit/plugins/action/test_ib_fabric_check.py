@@ -57,8 +57,8 @@ def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: p
     lost = Judged.of(small_fabric.without("spine"), baseline=str(path), report_dir=str(reports), show=True, name="ib1")
     result = lost.run()
     assert result["failed"] and result["msg"].startswith("fabric ib1: spine: found not in the fabric, expected at leaf1 port 7")
-    assert json.loads((reports / "ib1.json").read_text())["findings"] == result["findings"]
-    assert 'failures="1"' in (reports / "ib1.xml").read_text()
+    assert json.loads((reports / "ib1-findings.json").read_text())["findings"] == result["findings"]
+    assert 'failures="1"' in (reports / "ib1-findings.xml").read_text()
     assert "node_lost" in capsys.readouterr().out
     lost.plugin._task.args["fail"] = False
     assert "failed" not in lost.run()

@@ -55,6 +55,15 @@ def test_a_slow_link_is_one_finding(before: Data | None, width: str, speed: str)
     assert [(end["name"], end["port"]) for end in finding["ends"]] == [("leaf1", 5), ("leaf2", 5)]
 
 
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_link_is_as_slow_as_the_slower_of_its_ends(end: int) -> None:
+    now = copy.deepcopy(CLEAN)
+    now["links"][3]["ends"][end]["width"] = "1X"
+    assert found(now) == [("link_degraded", INTER)]
+    now["links"][3].update(max_width="", max_speed="")
+    assert found(now, CLEAN) == [("link_slower", INTER)]
+
+
 def test_what_is_declared_of_links_counts() -> None:
     now = slow()
     assert found(now, rules=(Rule("leaf2", 5, "1X"),)) == []
@@ -262,7 +271,7 @@ def test_a_topology_with_gaps_is_not_judged() -> None:
             require_whole({**CLEAN, "problems": [{**GAP, "code": code, "tool": tool}]})
 
 
-OPTIONS: Data = {"hosts": [], "subnet_managers": [], "partitions": {}, "links": []}
+OPTIONS: Data = {"name": "ib", "hosts": [], "subnet_managers": [], "partitions": {}, "links": []}
 LINK = {"node": "leaf1", "port": 5, "width": "4x", "speed": "edr"}
 
 
@@ -274,6 +283,7 @@ def test_options() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"name": "../ib"}, "name is '../ib'"),
         ({"partitions": {"x": []}}, "partitions is 'x'"),
         ({"partitions": {"0x8000": []}}, "partitions is '0x8000'"),
         ({"partitions": {"0x8001": "all"}}, "partitions is '0x8001'"),
