@@ -108,13 +108,19 @@ def cabling(breaks: t.Sequence[str], mends: t.Sequence[str]) -> Broken:
     return broken
 
 
-@contextlib.contextmanager
-def half_speed(fabric: Fabric) -> collections.abc.Iterator[None]:
-    fabric.shell("node1", "ibportstate -G 0x2c90300f00010 6 espeed 2")
-    try:
-        yield
-    finally:
-        fabric.shell("node1", "ibportstate -G 0x2c90300f00010 6 espeed 31")
+def slowed(setting: str, slow: int, full: int) -> Broken:
+    """One end of a cable with another setting. The simulator carries out what was set before: each is set twice."""
+
+    @contextlib.contextmanager
+    def broken(fabric: Fabric) -> collections.abc.Iterator[None]:
+        script = " && ".join(["ibportstate -G 0x2c90300f00010 6 %s %%d" % setting] * 2)
+        fabric.shell("node1", script % (slow, slow))
+        try:
+            yield
+        finally:
+            fabric.shell("node1", script % (full, full))
+
+    return broken
 
 
 @contextlib.contextmanager
@@ -135,7 +141,8 @@ def link(one: str, port: int, other: str, there: int) -> str:
 PULL = ['Unlink "%s"[%d]' % (LEAF1, port) for port in (5, 6)]
 FAULTS: dict[str, tuple[Broken, list[tuple[str, str]]]] = {
     "a pulled cable": (cabling(PULL[:1], ['ReLink "%s"[5]' % LEAF1]), [("link_lost", INTER % (5, 5))]),
-    "half speed": (half_speed, [("link_degraded", INTER % (6, 6))]),
+    "a lower speed": (slowed("espeed", 1, 31), [("link_degraded", INTER % (6, 6))]),
+    "one lane": (slowed("width", 1, 31), [("link_degraded", INTER % (6, 6))]),
     "swapped cables": (
         cabling([*PULL, link(LEAF1, 5, LEAF2, 6), link(LEAF1, 6, LEAF2, 5)], [*PULL, link(LEAF1, 5, LEAF2, 5), link(LEAF1, 6, LEAF2, 6)]),
         [("links_swapped", "%s and %s" % (INTER % (5, 5), INTER % (6, 6)))],
