@@ -77,11 +77,15 @@ def picture_of(data: t.Mapping[str, t.Any]) -> Picture:
     return Picture(nodes, cables)
 
 
+def _lines(rows: t.Iterable[t.Any]) -> str:
+    return "[\n%s\n]" % ",\n".join(map(json.dumps, rows))
+
+
 def written(picture: Picture, time: str) -> str:
-    """The file; `time` is for people."""
-    links = [{"ends": [list(near), list(far)], **pace._asdict()} for (near, far), pace in sorted(picture.cables.items())]
-    table = {"version": _VERSION, "time": time, "nodes": [node._asdict() for _guid, node in sorted(picture.nodes.items())], "links": links}
-    return json.dumps(table, indent=1) + "\n"
+    """The file, with a line for each node and each link, so that tools for texts show what differs. `time` is for people."""
+    nodes = (node._asdict() for _guid, node in sorted(picture.nodes.items()))
+    links = ({"ends": [list(near), list(far)], **pace._asdict()} for (near, far), pace in sorted(picture.cables.items()))
+    return '{"version": %d, "time": %s, "nodes": %s, "links": %s}\n' % (_VERSION, json.dumps(time), _lines(nodes), _lines(links))
 
 
 def _node(row: t.Any) -> Node | None:
