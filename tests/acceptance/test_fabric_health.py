@@ -23,7 +23,7 @@ NODE3, SPARE = "H-0002c90300001030", "H-0002c90300001040"
 GATHER = ["subnet_managers", "partitions"]
 GUIDS = {"node1": "0x2c90300001011", "node2": "0x2c90300001021"}
 INTER = "leaf1 port %d - leaf2 port %d"
-# As the packages of Debian have them, whose unit waits for adapters that a lab does not have.
+# Each test says which subnet managers run, and not the unit of the package.
 PREPARE = """
 apt-get install -y infiniband-diags opensm >/dev/null 2>&1
 systemctl disable -q --now opensm

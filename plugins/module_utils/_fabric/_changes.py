@@ -15,11 +15,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import C
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Cable, cable
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Pace, Picture
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Picture
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place
 
 _SHOWN = 3
-Cables = t.Mapping["Cable", "Pace"]
 
 
 class Changes(t.NamedTuple):

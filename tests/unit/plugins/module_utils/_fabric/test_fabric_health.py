@@ -199,7 +199,7 @@ def replaced(functions: int = 1) -> tuple[Data, Data]:
     """The card of node3 before and after its swap."""
     names = ["node3 mlx5_%d" % number for number in range(functions)]
     cables = [(one, other) for one, other in CABLES if other[0] != "node3"] + [(("leaf3", number + 1), (name, 1)) for number, name in enumerate(names)]
-    before = data({name: kind for name, kind in NODES.items() if name != "node3"} | dict.fromkeys(names, "ca"), cables)
+    before = data({**{name: kind for name, kind in NODES.items() if name != "node3"}, **dict.fromkeys(names, "ca")}, cables)
     for row in before["nodes"]:
         if row["name"] in names:
             row["system_guid"] = "0x1"
