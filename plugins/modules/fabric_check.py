@@ -222,8 +222,13 @@ deviations:
   type: list
   elements: dict
   contains:
+    severity:
+      description: V(error).
+      type: str
+      sample: error
     code:
-      description: What is wrong, such as V(link_down). V(differs) for a value that is not the declared one.
+      description: What is wrong, such as V(link_down). V(differs) for a value that is not the declared one. Each code has a paragraph in
+        C(docs/findings.md).
       type: str
       sample: link_down
     kind:
@@ -242,16 +247,20 @@ deviations:
       description: Object and property in words.
       type: str
       sample: port mlx5_0/1
-    wanted:
-      description: The declared state in words.
-      type: str
-      sample: ACTIVE and LinkUp
     found:
       description: The state found, in words.
       type: str
       sample: DOWN and Polling
-    hint:
-      description: A likely cause or the next step, where there is one.
+    expected:
+      description: The declared state in words.
+      type: str
+      sample: ACTIVE and LinkUp
+    cause:
+      description: The likely cause, where one is known.
+      type: str
+      sample: ""
+    next_step:
+      description: What to do next.
       type: str
       sample: look at the cable and the switch port
 deviation_lines:

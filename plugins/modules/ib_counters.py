@@ -236,7 +236,7 @@ findings:
     found:
       description: Its growth; the total without O(interval) and O(sample_file). Of C(PortXmitWait) the growth per hour.
       type: float
-    limit:
+    expected:
       description: What is allowed of the same.
       type: float
     course:
@@ -252,8 +252,8 @@ findings:
       description: Object, counter, what was found and what is allowed, in words.
       type: str
   sample:
-    - code: symbol_errors
-      severity: warning
+    - severity: warning
+      code: symbol_errors
       object: leaf1 port 17
       node_guid: "0x506b4b0300820910"
       name: leaf1
@@ -263,7 +263,7 @@ findings:
       peer_port: 1
       counter: SymbolErrorCounter
       found: 250
-      limit: 20
+      expected: 20
       course: normal
       cause: a cable or transceiver that is damaged, dirty or not seated well
       next_step: reseat the cable at both ends and clean its connectors; if the errors go on, replace the cable, then try other ports

@@ -4,7 +4,10 @@
 
 # Private to this collection: it may change without notice.
 
-"""One thing that is not as declared. Pure data: its words are made in _words.py, and decisions use its fields."""
+"""One thing that is wrong with a node or with a fabric. Pure data: its words are made where it is shown, and decisions use its fields.
+
+Each code has a paragraph of its name in docs/findings.md.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,17 @@ ANY = "<any>"
 SESSION, SERVICE = "session", "service"
 
 
+class Severity(str, enum.Enum):
+    """From the worst on."""
+
+    ERROR = "error"
+    """Something is not as declared, or work is lost or slowed down."""
+    WARNING = "warning"
+    """It may become an error, or is one by what else is there."""
+    NOTICE = "notice"
+    """It tells little by itself."""
+
+
 class Topic(str, enum.Enum):
     """Objects that no plan changes, beside those of Kind. It says what Finding.subject names."""
 
@@ -41,6 +55,18 @@ class Topic(str, enum.Enum):
     """The limit of locked memory: SESSION or SERVICE."""
     GPU_MEMORY = "gpu_memory"
     """The way from the adapters to GPU memory, without a subject."""
+    COUNTER = "counter"
+    """A port of a fabric by GUID and number; the aspect is the counter."""
+    NODE = "node"
+    """A node of a fabric, or several, in `ends`."""
+    LINK = "link"
+    """A cable: its two ports, in `ends`."""
+    SWITCHES = "switches"
+    """Equal switches: their PSID, or device ID."""
+    PARTITION = "partition"
+    """A P_Key."""
+    HOST = "host"
+    """A host of the inventory."""
 
 
 class Code(str, enum.Enum):
@@ -89,6 +115,56 @@ class Code(str, enum.Enum):
     OTHER_STACK = "other_stack"
     HALF_STACK = "half_stack"
     """The installation of the stack did not come to its end."""
+    # Counters of ports. Detail: the course of the counter.
+    SYMBOL_ERRORS = "symbol_errors"
+    LINK_RECOVERS = "link_recovers"
+    LINK_DOWNED = "link_downed"
+    RECEIVE_ERRORS = "receive_errors"
+    REMOTE_ERRORS = "remote_errors"
+    RELAY_ERRORS = "relay_errors"
+    DISCARDS = "discards"
+    CONSTRAINT_ERRORS = "constraint_errors"
+    LINK_INTEGRITY = "link_integrity"
+    BUFFER_OVERRUNS = "buffer_overruns"
+    MANAGEMENT_DROPS = "management_drops"
+    CONGESTION = "congestion"
+    SATURATED = "saturated"
+    # A fabric as it is.
+    LINK_DEGRADED = "link_degraded"
+    """A link is below what both of its ends can do, or what is declared."""
+    UNEXPECTED_MANAGER = "unexpected_manager"
+    """Detail: its state."""
+    DUPLICATE_NAME = "duplicate_name"
+    DUPLICATE_GUID = "duplicate_guid"
+    FIRMWARE_DIFFERS = "firmware_differs"
+    PARTITION_MEMBER = "partition_member"
+    """A declared port is not in its partition."""
+    HOST_ABSENT = "host_absent"
+    """A host of the inventory has no node."""
+    # A fabric against its baseline.
+    LINK_LOST = "link_lost"
+    """Detail: the states of the two ports."""
+    LINK_NEW = "link_new"
+    LINK_MOVED = "link_moved"
+    """Ends: the two former ones, then the two that the cable has now."""
+    LINKS_SWAPPED = "links_swapped"
+    """Ends: those of the two former cables."""
+    LINK_SLOWER = "link_slower"
+    NODE_LOST = "node_lost"
+    """Detail: how many other nodes were reached through it alone."""
+    NODE_NEW = "node_new"
+    """Detail: likewise."""
+    NODE_REPLACED = "node_replaced"
+
+
+_SEVERITIES: t.Mapping[Code, Severity] = {
+    **dict.fromkeys(
+        (Code.SYMBOL_ERRORS, Code.DISCARDS, Code.CONSTRAINT_ERRORS, Code.CONGESTION, Code.UNEXPECTED_MANAGER, Code.FIRMWARE_DIFFERS, Code.NODE_REPLACED),
+        Severity.WARNING,
+    ),
+    **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
+}
+SEVERITIES = tuple(Severity)
 
 
 # Why an interface is absent: what makes it is missing, or nothing has made it yet.
@@ -123,8 +199,26 @@ def rank_of(code: str, kind: str) -> int:
     return next((rank for known, rank in _RANKS.items() if known.value == code), _LAST)
 
 
+class Measure(t.NamedTuple):
+    """Of a counter."""
+
+    found: float
+    """The growth, or the total where nothing is compared; of PortXmitWait the growth per hour."""
+    limit: float
+    """What is allowed of the same."""
+
+
+class End(t.NamedTuple):
+    """A port of a node of a fabric; of the node alone where the port is 0."""
+
+    node_guid: str
+    name: str
+    """Of the node."""
+    port: int = 0
+
+
 class Finding(t.NamedTuple):
-    """One aspect of one object that is not as declared."""
+    """One aspect of one object that is not as it should be."""
 
     code: Code
     kind: t.Union[Kind, Topic]
@@ -133,6 +227,14 @@ class Finding(t.NamedTuple):
     wanted: str = ""
     found: str = ""
     detail: str = ""
+    measure: t.Optional[Measure] = None
+    """In place of `wanted` and `found`."""
+    ends: t.Tuple[End, ...] = ()
+    """In place of `subject`."""
+
+    @property
+    def severity(self) -> Severity:
+        return _SEVERITIES.get(self.code, Severity.ERROR)
 
     @property
     def lasting(self) -> bool:

@@ -67,6 +67,13 @@ def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str
     return lines
 
 
+def columns(table: Sequence[tuple[str, ...]]) -> list[str]:
+    """The lines of a table, of which the first row has the titles."""
+    widths = [max(map(len, column)) for column in zip(*table)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
+    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
+
+
 def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> str:
     """The table, then the deviations, each once with its hosts and causes first, then one line of outcome."""
     table: list[tuple[str, ...]] = [TITLES]
@@ -77,9 +84,7 @@ def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, 
             if host in deviations and cells.get("result") == "OK":
                 cells["result"] = "BAD"
             table.append(tuple(str(cells.get(key, UNKNOWN)) for key in KEYS))
-    widths = [max(map(len, column)) for column in zip(*table)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    lines = columns(table)
     if deviations:
         lines += ["", "Deviations:"]
         lines += ["  " + line for line in _grouped(results, deviations)]

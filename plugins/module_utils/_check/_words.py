@@ -58,49 +58,53 @@ class _Form(t.NamedTuple):
 
     wanted: str = "{wanted}"
     found: str = "{found}"
-    hint: str = ""
+    next_step: str = ""
+    cause: str = ""
 
 
 _MASTER = "one master on {wanted}"
-_FORMS: t.Mapping[Code, _Form] = {
-    Code.DIFFERS: _Form(hint="{next}"),
-    Code.NO_PORT: _Form(found="no such port", hint="ports of this node: {detail}"),
-    Code.LINK_DOWN: _Form(hint="look at the cable and the switch port: 'iblinkinfo' on another node shows its side"),
-    Code.PORT_NOT_CONFIGURED: _Form(hint="the link is up: no subnet manager has configured the port yet; see 'sminfo', and opensm on the designated host"),
-    Code.NO_SM_LID: _Form("the LID of the subnet manager", "0", "no subnet manager has introduced itself to the port; see opensm on the designated host"),
-    Code.NO_MASTER: _Form(_MASTER, hint="{detail}"),
+FORMS: t.Mapping[Code, _Form] = {
+    Code.DIFFERS: _Form(next_step="{next}"),
+    Code.NO_PORT: _Form(found="no such port", next_step="ports of this node: {detail}"),
+    Code.LINK_DOWN: _Form(next_step="look at the cable and the switch port: 'iblinkinfo' on another node shows its side"),
+    Code.PORT_NOT_CONFIGURED: _Form(next_step="see 'sminfo', and opensm on the designated host", cause="no subnet manager has configured the port yet"),
+    Code.NO_SM_LID: _Form("the LID of the subnet manager", "0", "see opensm on the designated host", "no subnet manager has introduced itself to the port"),
+    Code.NO_MASTER: _Form(_MASTER, next_step="{detail}"),
     Code.NOT_MASTER: _Form(
-        _MASTER, "{found} in state {detail}", "it is taking over, or has lost the master: check again, then see journalctl -u 'rdma-opensm@*' on its host"
+        _MASTER, "{found} in state {detail}", "check again, then see journalctl -u 'rdma-opensm@*' on its host", "it is taking over, or has lost the master"
     ),
     Code.UNNAMED_MASTER: _Form(
-        _MASTER, "the master is {found}, whose node does not tell its name", "the fabric is slow or loses packets: see ibqueryerrors, and 'sminfo -t 10000'"
+        _MASTER, "the master is {found}, whose node does not tell its name", "see ibqueryerrors, and 'sminfo -t 10000'", "the fabric is slow or loses packets"
     ),
     Code.OTHER_MASTER: _Form(
         _MASTER,
         "the master is {found}",
-        "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks: see 'saquery SMIR'",
+        "see 'saquery SMIR'",
+        "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks",
     ),
     Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}", "'saquery SMIR' lists them: stop those that are not on the designated host"),
-    Code.OPENSM_DESIGNATED: _Form(hint="this is the designated host: run rdma.ofed.site for it"),
+    Code.OPENSM_DESIGNATED: _Form(next_step="this is the designated host: run rdma.ofed.site for it"),
     Code.OPENSM_ENDED: _Form(
-        hint="it has ended, and one that ends again and again stays down, so that a standby remains master: see journalctl -u 'rdma-opensm@*'"
+        next_step="see journalctl -u 'rdma-opensm@*'", cause="it has ended, and one that ends again and again stays down, so that a standby remains master"
     ),
-    Code.OPENSM_STOPPED: _Form(hint="it was stopped, and did not fail: 'systemctl start rdma-opensm@{detail}', or run rdma.ofed.site"),
-    Code.OPENSM_STANDBY: _Form(hint="this host stands by for the designated host {detail}: run rdma.ofed.site for it"),
-    Code.OPENSM_SURPLUS: _Form(hint="the designated host is {detail}: rdma.ofed.site stops it here"),
-    Code.NO_INTERFACE: _Form(hint="{detail}"),
+    Code.OPENSM_STOPPED: _Form(next_step="'systemctl start rdma-opensm@{detail}', or run rdma.ofed.site", cause="it was stopped, and did not fail"),
+    Code.OPENSM_STANDBY: _Form(next_step="this host stands by for the designated host {detail}: run rdma.ofed.site for it"),
+    Code.OPENSM_SURPLUS: _Form(next_step="the designated host is {detail}: rdma.ofed.site stops it here"),
+    Code.NO_INTERFACE: _Form(next_step="{detail}"),
     Code.NO_CARRIER: _Form(
-        hint="the port has no P_Key {detail}, or the partition has no broadcast group: see opensm_partitions, then run rdma.ofed.site --tags opensm"
+        next_step="see opensm_partitions, then run rdma.ofed.site --tags opensm",
+        cause="the port has no P_Key {detail}, or the partition has no broadcast group",
     ),
     Code.REFUSED: _Form("as declared", "not possible", "{detail}"),
     Code.MTU_CLAMPED: _Form(
-        hint="the broadcast group of the partition allows {found}: give the partition mtu: {detail} in opensm_partitions, or where others manage the fabric"
+        next_step="give the partition mtu: {detail} in opensm_partitions, or where others manage the fabric",
+        cause="the broadcast group of the partition allows {found}",
     ),
-    Code.LOW_LIMIT: _Form(hint="{detail}"),
+    Code.LOW_LIMIT: _Form(next_step="{detail}"),
     Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
-    Code.OTHER_STACK: _Form(hint="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
-    Code.HALF_STACK: _Form("{wanted}", "{found}", "its installation did not come to its end: rdma.ofed.upgrade installs it again"),
-    Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", hint="the module is loaded: see the kernel log"),
+    Code.OTHER_STACK: _Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
+    Code.HALF_STACK: _Form("{wanted}", "{found}", "rdma.ofed.upgrade installs it again", "its installation did not come to its end"),
+    Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", next_step="see the kernel log", cause="the module is loaded"),
 }
 
 
@@ -140,8 +144,20 @@ def _aspect(finding: Finding) -> str:
     return _words.aspect(finding) if own is None else own
 
 
-def _values(finding: Finding) -> tuple[str, str, str]:
-    """Wanted, found and hint."""
+class _Said(t.NamedTuple):
+    """The form of a finding, filled in."""
+
+    wanted: str
+    found: str
+    next_step: str
+    cause: str
+
+    @property
+    def hint(self) -> str:
+        return ": ".join(part for part in (self.cause, self.next_step) if part)
+
+
+def _said(finding: Finding) -> _Said:
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
     words["next"] = _NEXT.get(finding.kind, "")
@@ -149,22 +165,23 @@ def _values(finding: Finding) -> tuple[str, str, str]:
         words["detail"] = _ABSENT.get(finding.detail, "")
     if finding.code == Code.LOW_LIMIT:
         words["detail"] = _LIMITS[bool(finding.detail)].format(**fields)
-    wanted, found, hint = (form.format(**words) for form in _FORMS[finding.code])
-    return wanted, found, hint
+    return _Said(*(form.format(**words) for form in FORMS[finding.code]))
 
 
 def result(finding: Finding) -> dict[str, str]:
     """In the shape of an entry of `deviations`: the fields that decisions use, then the words."""
-    wanted, found, hint = _values(finding)
+    said = _said(finding)
     return {
+        "severity": finding.severity.value,
         "code": finding.code.value,
         "kind": finding.kind.value,
         "subject": finding.subject,
         "aspect": finding.aspect,
         "object": " ".join(part for part in (subject(finding), _aspect(finding)) if part),
-        "wanted": wanted,
-        "found": found,
-        "hint": hint,
+        "found": said.found,
+        "expected": said.wanted,
+        "cause": said.cause,
+        "next_step": said.next_step,
     }
 
 
@@ -180,8 +197,8 @@ def _line(findings: t.Sequence[Finding]) -> str:
     """`interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520 (HINT)`."""
     text, hints = subject(findings[0]), []
     for position, finding in enumerate(findings):
-        wanted, found, hint = _values(finding)
+        said = _said(finding)
         aspect = _aspect(finding)
-        text += "%s%s wanted %s, found %s" % (";" if position else "", " %s:" % aspect if aspect else ("" if position else ":"), wanted, found)
-        hints += [hint] if hint and hint not in hints else []
+        text += "%s%s wanted %s, found %s" % (";" if position else "", " %s:" % aspect if aspect else ("" if position else ":"), said.wanted, said.found)
+        hints += [said.hint] if said.hint and said.hint not in hints else []
     return "%s (%s)" % (text, "; ".join(hints)) if hints else text

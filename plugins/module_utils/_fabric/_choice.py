@@ -40,7 +40,7 @@ def filter_of(options: t.Mapping[str, t.Any]) -> Filter:
     return Filter(tuple(options["hosts"]), tuple(map(normal_guid, options["guids"])), tuple(options["lids"]))
 
 
-def _names_of(text: str) -> set[str]:
+def names_of(text: str) -> set[str]:
     """What a node of this name or description is called: all of it, its first word, and that without a domain."""
     whole = text.strip().lower()
     first = whole.partition(" ")[0]
@@ -53,7 +53,7 @@ def chosen(subnet: Subnet, wanted: Filter) -> tuple[frozenset[str] | None, tuple
         return None, ()
     found: dict[t.Any, set[str]] = {}
     for node in subnet.nodes:
-        for name in {*_names_of(node.description), *_names_of(subnet.names[node.guid])}:
+        for name in {*names_of(node.description), *names_of(subnet.names[node.guid])}:
             found.setdefault(name, set()).add(node.guid)
         for guid in (node.guid, node.port_guid, node.system_guid):
             found.setdefault(guid, set()).add(node.guid)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import time
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counter_sample, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Finding, Severity, judge
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, NOTHING, Wanted, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking, Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_sample import Sample, hours_between, parse_sample
@@ -33,8 +34,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-_SEVERITIES = tuple(Severity)
-
 
 class Node(t.NamedTuple):
     """The host that the module runs on."""
@@ -52,7 +51,7 @@ class Compared(t.NamedTuple):
     """Two looks. `hours` is None where the totals count."""
 
     counters: t.Mapping[Place, t.Mapping[str, Growth]] = {}
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[tuple[Spot, Finding], ...] = ()
     hours: float | None = None
 
 
@@ -103,13 +102,14 @@ class _Work:
         if before and before.counts and hours is None:
             self._gaps.append(Gap(Code.CLOCK))
         counters: dict[Place, t.Mapping[str, Growth]] = {}
-        findings: list[Finding] = []
+        findings: list[tuple[Spot, Finding]] = []
         for place, counts in now.counts.items():
             grown = growth(before.counts.get(place) if before and hours else None, counts)
             if grown:
                 counters[place] = grown
             if before is None or hours:
-                findings += judge(place, grown, rule=self._wanted.rules, hours=hours)
+                spot = self.spots[place]
+                findings += [(spot, finding) for finding in judge(spot, grown, rule=self._wanted.rules, hours=hours)]
         return Compared(counters, tuple(findings), hours)
 
     def clear(self) -> int:
@@ -158,16 +158,16 @@ def _port_row(spot: Spot, counters: t.Mapping[str, Growth], hours: float | None)
     return {**spot._asdict(), "counters": {name: row(grown) for name, grown in counters.items()}}
 
 
-def _finding_row(finding: Finding, spot: Spot, hours: float | None) -> dict[str, t.Any]:
+def _finding_row(spot: Spot, finding: Finding, hours: float | None) -> dict[str, t.Any]:
     return {
-        "code": finding.code.value,
         "severity": finding.severity.value,
+        "code": finding.code.value,
         "object": place_in_words(spot),
         **{key: value for key, value in spot._asdict().items() if key in ("node_guid", "name", "port", "port_guid", "peer_name", "peer_port")},
-        "counter": finding.counter,
-        "found": finding.found,
-        "limit": finding.limit,
-        "course": finding.course.value,
+        "counter": finding.aspect,
+        "found": finding.measure.found if finding.measure else None,
+        "expected": finding.measure.limit if finding.measure else None,
+        "course": finding.detail,
         **finding_words(finding, spot, hours),
     }
 
@@ -175,10 +175,10 @@ def _finding_row(finding: Finding, spot: Spot, hours: float | None) -> dict[str,
 def shown(spots: t.Mapping[Place, Spot], compared: Compared, read: int) -> dict[str, t.Any]:
     """The data in the form of a result. Findings that are worse come first."""
     places = sorted(compared.counters, key=lambda place: (spots[place].name, place))
-    findings = sorted(compared.findings, key=lambda each: (_SEVERITIES.index(each.severity), spots[each.place].name, each.place, each.counter))
+    findings = sorted(compared.findings, key=lambda each: (SEVERITIES.index(each[1].severity), each[0].name, each[0].place, each[1].aspect))
     return {
         "ports": [_port_row(spots[place], compared.counters[place], compared.hours) for place in places],
-        "findings": [_finding_row(finding, spots[finding.place], compared.hours) for finding in findings],
+        "findings": [_finding_row(spot, finding, compared.hours) for spot, finding in findings],
         "ports_read": read,
         "hours": None if compared.hours is None else round(compared.hours, 4),
     }

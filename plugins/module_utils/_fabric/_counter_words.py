@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Measure
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Finding
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
 
 
@@ -23,7 +23,7 @@ class _Form(t.NamedTuple):
 
 
 _CABLE = "reseat the cable at both ends and clean its connectors; if the errors go on, replace the cable, then try other ports"
-_FORMS: t.Mapping[Code, _Form] = {
+FORMS: t.Mapping[Code, _Form] = {
     Code.SYMBOL_ERRORS: _Form("a cable or transceiver that is damaged, dirty or not seated well", _CABLE),
     Code.LINK_RECOVERS: _Form("a link that is so bad that it has to be trained again while it is up", _CABLE),
     Code.LINK_DOWNED: _Form(
@@ -58,9 +58,9 @@ def _number(value: float) -> str:
 
 def words(finding: Finding, spot: Spot, hours: float | None) -> dict[str, str]:
     """Cause, next step and the whole in one sentence."""
-    form = _FORMS[finding.code]
+    form = FORMS[finding.code]
     where = place_in_words(spot) + (" (to %s port %d)" % (spot.peer_name, spot.peer_port) if spot.peer_port else "")
-    found, limit = _number(finding.found), _number(finding.limit)
+    found, limit = map(_number, finding.measure or Measure(0, 0))
     if finding.code == Code.SATURATED:
         what = "stands at its maximum of %s, so it is not known how much it would have grown" % found
     elif hours is None:
@@ -69,4 +69,4 @@ def words(finding: Finding, spot: Spot, hours: float | None) -> dict[str, str]:
         what = "grows by %s per hour, allowed: %s" % (found, limit)
     else:
         what = "grew by %s in %.3g h, allowed: %s" % (found, hours, limit)
-    return {"cause": form.cause, "next_step": form.next_step, "message": "%s: %s %s" % (where, finding.counter, what)}
+    return {"cause": form.cause, "next_step": form.next_step, "message": "%s: %s %s" % (where, finding.aspect, what)}

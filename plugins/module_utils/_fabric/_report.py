@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import operator
 import time
 import typing as t
 
@@ -88,12 +89,13 @@ def _owners(subnet: Subnet) -> dict[str, str]:
     return {**found, **{node.port_guid: subnet.names[node.guid] for node in subnet.nodes if node.port_guid}}
 
 
-def _end(port: t.Any) -> dict[str, t.Any]:
-    return {key: getattr(port, key) for key in ("node_guid", "name", "port", "port_guid", "lid", "state", "width", "speed")}
+_OF_END = ("node_guid", "name", "port", "port_guid", "lid", "state", "width", "speed")
+_values_of_end = operator.attrgetter(*_OF_END)
 
 
 def _link(link: Link) -> dict[str, t.Any]:
-    return {**link._asdict(), "ends": [_end(end) for end in link.ends]}
+    ends = [dict(zip(_OF_END, _values_of_end(end))) for end in link.ends]
+    return {"ends": ends, "max_width": link.max_width, "max_speed": link.max_speed, "degraded": link.degraded}
 
 
 def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:

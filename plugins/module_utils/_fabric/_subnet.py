@@ -13,8 +13,15 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPort, LinkPorts
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPorts
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node, Topology
+
+
+Place = t.Tuple[str, int]
+"""Node GUID and number of a port."""
+
+_NOT_LISTED = ("", "", "", "")
+_NOT_BETTER = ("", "")
 
 
 class Port(t.NamedTuple):
@@ -35,7 +42,7 @@ class Port(t.NamedTuple):
     peer_port: int = 0
 
     @property
-    def place(self) -> tuple[str, int]:
+    def place(self) -> Place:
         return self.node_guid, self.port
 
 
@@ -65,49 +72,54 @@ def join(topology: Topology, listed: LinkPorts, names: t.Mapping[str, str]) -> S
     named = {guid: names.get(guid) or node.description for guid, node in nodes.items()}
     states = {(port.port_guid, port.port): port for port in listed.ports}
     owners = {node.port_guid: node for node in nodes.values() if node.port_guid}
-    ports: dict[tuple[str, int], Port] = {}
-    joined = set()
-    for end in topology.ends:
-        place = (end.port_guid, end.port)
-        seen = states.get(place)
+    ports: dict[Place, Port] = {}
+    betters: dict[Place, tuple[str, str]] = {}
+    joined: set[Place] = set()
+    for guid, number, port_guid, lid, lmc, peer_guid, peer_port, width, speed in topology.ends:
+        place = (port_guid, number)
         joined.add(place)
-        state, phys_state, width, speed = seen.link if seen else ("", "", end.width, end.speed)
-        ports[end.node_guid, end.port] = Port(
-            end.node_guid,
-            named[end.node_guid],
-            end.port,
-            end.port_guid,
-            end.lid,
-            end.lmc,
+        seen = states.get(place)
+        if seen and seen.peer_guid:
+            betters[guid, number] = seen.better
+        state, phys_state, active_width, active_speed = seen.link if seen else _NOT_LISTED
+        ports[guid, number] = Port(
+            guid,
+            named[guid],
+            number,
+            port_guid,
+            lid,
+            lmc,
             state,
             phys_state,
-            width or end.width,
-            speed or end.speed,
-            end.peer_guid,
-            end.peer_port,
+            active_width or width,
+            active_speed or speed,
+            peer_guid,
+            peer_port,
         )
     strangers = []
     for (guid, number), seen in states.items():
-        owner = owners.get(guid)
         if (guid, number) in joined:
             continue
+        owner = owners.get(guid)
         if owner is None:
             strangers.append("port %d of %s (%s)" % (number, guid, seen.description))
         else:
             ports[owner.guid, number] = Port(owner.guid, named[owner.guid], number, guid, owner.lid, owner.lmc, *seen.link)
-    ordered = [ports[place] for place in sorted(ports)]
-    links = tuple(_links(ordered, ports, states))
+    ordered = sorted(ports.values())
     gaps = (gap(Code.NOT_IN_TOPOLOGY, "iblinkinfo", strangers),) if strangers else ()
-    return Subnet(tuple(nodes[guid] for guid in sorted(nodes)), tuple(ordered), links, named, gaps)
+    return Subnet(tuple(nodes[guid] for guid in sorted(nodes)), tuple(ordered), tuple(_links(ordered, ports, betters)), named, gaps)
 
 
-def _links(ordered: t.Iterable[Port], ports: t.Mapping[tuple[str, int], Port], listed: t.Mapping[tuple[str, int], LinkPort]) -> t.Iterator[Link]:
+def _links(ordered: t.Iterable[Port], ports: t.Mapping[Place, Port], betters: t.Mapping[Place, tuple[str, str]]) -> t.Iterator[Link]:
     """Each link once. An end that no record of its node lists has no link."""
     for near in ordered:
-        far = ports.get((near.peer_node_guid, near.peer_port))
-        if far is None or far.place < near.place:
+        here, there = (near.node_guid, near.port), (near.peer_node_guid, near.peer_port)
+        far = ports.get(there) if there >= here else None
+        if far is None:
             continue
-        known = [seen for seen in (listed.get((end.port_guid, end.port)) for end in (near, far)) if seen and seen.peer_guid]
-        better = next((seen.better for seen in known if any(seen.better)), ("", ""))
-        width, speed = (better[0] or near.width, better[1] or near.speed) if known else ("", "")
-        yield Link((near, far), width, speed, any(better) if known else None)
+        known = [betters[place] for place in (here, there) if place in betters]
+        width, speed = next(filter(any, known), _NOT_BETTER)
+        if known:
+            yield Link((near, far), width or near.width, speed or near.speed, bool(width or speed))
+        else:
+            yield Link((near, far), "", "", None)

@@ -11,6 +11,15 @@ import typing as t
 
 VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "fabric": {"type": "str", "default": "ib"},
+    "fabric_baseline": {"type": "path"},
+    "fabric_host": {"type": "str"},
+    "fabric_hosts": {"type": "list"},
+    "fabric_links": {"type": "list", "default": []},
+    "fabric_partitions": {"type": "dict", "default": {}},
+    "fabric_report_dir": {"type": "path"},
+    "fabric_sa_key": {"type": "str"},
+    "fabric_save_baseline": {"type": "bool", "default": False},
+    "fabric_subnet_managers": {"type": "list", "default": []},
     "gpudirect_test_address": {"type": "str"},
     "gpudirect_test_device": {"type": "str"},
     "gpudirect_test_gpu": {"type": "int", "default": 0},

@@ -33,8 +33,8 @@ _NAMES = frozenset(("rdma_pending",)).union(
 _SITE = "rdma_"
 _PREFIXES = ("ofed_", "kernel_modules_", "ipoib_", "opensm_", "fabric_check_", "hca_firmware_", "gpudirect_", "soft_rdma_", "node_service_", _SITE)
 KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] for name in _NAMES if name.startswith(prefix)) for prefix in _PREFIXES}
-# Of the whole site, without a prefix.
-PLAIN = frozenset(("fabric",))
+# Those of a prefix that names of others may have, too.
+PLAIN = frozenset(name for name in _NAMES if not name.startswith(_PREFIXES))
 # What roles and playbooks set for others. A later playbook of the same run finds it among the variables.
 PUBLISHED = frozenset(
     (

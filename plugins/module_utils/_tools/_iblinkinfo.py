@@ -104,6 +104,7 @@ class _Lines:
     def __init__(self) -> None:
         self._numbers = Decimals()
         self._guids: dict[str, str] = {}
+        self._nodes: dict[str, tuple[str, str] | None] = {}
         self._links: dict[str, LinkState | None] = {}
         self._betters: dict[str, tuple[str, str]] = {}
 
@@ -112,6 +113,14 @@ class _Lines:
         if text not in self._guids:
             self._guids[text] = text if _GUID.match(text) else ""
         return self._guids[text]
+
+    def _node(self, text: str) -> tuple[str, str] | None:
+        """`0x0002c90300f00010 "        leaf1` -> GUID and name."""
+        if text not in self._nodes:
+            start, quote, name = text.partition(' "')
+            guid = self._guid(start)
+            self._nodes[text] = (guid, name.strip()) if quote and guid else None
+        return self._nodes[text]
 
     def _link(self, text: str) -> LinkState | None:
         if text not in self._links:
@@ -135,18 +144,18 @@ class _Lines:
         head, _mark, inside = near.rpartition(_LINK)
         named, _end, numbers = head.rpartition('"')
         place = self._place(numbers)
-        start, quote, name = named.partition(' "')
-        guid, link = self._guid(start), self._link(inside)
-        if not quote or not guid or place is None or link is None:
+        node, link = self._node(named), self._link(inside)
+        if node is None or place is None or link is None:
             return None
+        guid, name = node
         lid, port = place
         before, quote, named = far.partition('"')
         there = before.split(None, 1)
         peer_guid = self._guid(there[0]) if len(there) == 2 else ""
         if not peer_guid:
-            return LinkPort(guid, port, name.strip(), lid, link) if quote else None
+            return LinkPort(guid, port, name, lid, link) if quote else None
         peer = self._place(there[1])
-        return LinkPort(guid, port, name.strip(), lid, link, peer_guid, peer[1], self._better(named.rpartition('"')[2])) if peer else None
+        return LinkPort(guid, port, name, lid, link, peer_guid, peer[1], self._better(named.rpartition('"')[2])) if peer else None
 
 
 def parse_ports(text: str) -> LinkPorts:

@@ -72,6 +72,14 @@ def _guid(digits: str) -> str:
     return "0x" + digits.zfill(16)
 
 
+class _Guids(t.Dict[str, str]):
+    """`_guid` for digits that come again and again: each GUID is one text."""
+
+    def __missing__(self, digits: str) -> str:
+        self[digits] = guid = _guid(digits)
+        return guid
+
+
 def _node(line: str, ids: t.Mapping[str, tuple[str, str]]) -> Node | None:
     head = _NODE.match(line)
     description, quote, rest = line[head.end() :].rpartition('"') if head else ("", "", "")
@@ -93,15 +101,29 @@ def _node(line: str, ids: t.Mapping[str, tuple[str, str]]) -> Node | None:
     )
 
 
-def _end(line: str, node: Node, numbers: Decimals) -> End | None:
-    head = _END.match(line)
-    # A name may have quotes: the last one ends it.
-    behind = _BEHIND_NAME.match(line, line.rfind('"') + 1) if head else None
-    if head is None or behind is None or (node.kind != "switch" and head[2] is None):
-        return None
-    port, guid, peer, peer_port, lid, lmc = head.groups()
-    own = (node.port_guid, node.lid, node.lmc) if node.kind == "switch" else (_guid(guid), numbers[lid or ""] or 0, numbers[lmc or ""] or 0)
-    return End(node.guid, numbers[port] or 0, *own, _guid(peer), numbers[peer_port] or 0, behind[1] + "X", behind[2])
+class _Ends:
+    """Reads the lines of ports."""
+
+    def __init__(self) -> None:
+        self._numbers = Decimals()
+        self._guids = _Guids()
+
+    def read(self, line: str, node: Node) -> End | None:
+        head = _END.match(line)
+        # A name may have quotes: the last one ends it.
+        behind = _BEHIND_NAME.match(line, line.rfind('"') + 1) if head else None
+        if head is None or behind is None:
+            return None
+        port, guid, peer, peer_port, lid, lmc = head.groups()
+        width, speed = behind.groups()
+        numbers, guids = self._numbers, self._guids
+        if node.kind == "switch":
+            own = (node.port_guid, node.lid, node.lmc)
+        elif guid is None:
+            return None
+        else:
+            own = (guids[guid], numbers[lid or ""] or 0, numbers[lmc or ""] or 0)
+        return End(node.guid, numbers[port] or 0, *own, guids[peer], numbers[peer_port] or 0, width + "X", speed)
 
 
 def parse_topology(text: str) -> Topology:
@@ -111,10 +133,10 @@ def parse_topology(text: str) -> Topology:
     unread: list[str] = []
     ids: dict[str, tuple[str, str]] = {}
     node: Node | None = None
-    numbers = Decimals()
+    lines = _Ends()
     for line in text.split("\n"):
         if line.startswith("["):
-            end = _end(line, node, numbers) if node else None
+            end = lines.read(line, node) if node else None
             if end:
                 ends.append(end)
             else:

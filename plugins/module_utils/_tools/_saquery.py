@@ -13,7 +13,7 @@ import socket
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal, integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Decimals, hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo, ask
 
 if t.TYPE_CHECKING:
@@ -46,6 +46,7 @@ def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
 _GROUP_HEAD = "MCMember Record dump:"
 _PKEY_HEAD = "PKeyTableRecord dump:"
 _FIELDS = re.compile(r"^[ \t]*(\w+)\.\.+([^\n]*)$", re.MULTILINE)
+_PORT_GID = re.compile(r"\bPortGid\.\.([^\n]*)")
 # The two bits above say how it is compared.
 _CODE = 0x3F
 _TABLE_OF = re.compile(r"\s*LID\.+([0-9]{1,5})\s*Port(?:Num)?\.+([0-9]{1,3})\s")
@@ -96,30 +97,39 @@ def _membership(state: int) -> str:
     return "full" if state & 1 else "non_member" if state & 2 else "send_only"
 
 
+def _member(block: str) -> McMember:
+    """A record without the port that it may be of; raises UnexpectedOutput."""
+    fields = dict(_FIELDS.findall(block))
+    numbers = [integer(fields.get(key, "")) for key in ("mlid", "pkey", "mtu", "rate", "qkey", "SL", "JoinState")]
+    mgid = fields.get("MGID", "")
+    if not mgid or None in numbers:
+        raise UnexpectedOutput("saquery MCMR printed a record that is not one of a member: %r" % block.strip()[:200])
+    mlid, pkey, mtu, rate, qkey, sl, state = (number or 0 for number in numbers)
+    return McMember(
+        mgid=mgid,
+        mlid="0x%04x" % mlid,
+        pkey="0x%04x" % pkey,
+        mtu_code=mtu & _CODE,
+        rate_code=rate & _CODE,
+        qkey="0x%08x" % qkey,
+        sl=sl,
+        port_guid="",
+        membership=_membership(state),
+    )
+
+
 def parse_members(text: str) -> tuple[McMember, ...]:
     """`saquery MCMR`: the groups; with a key that the subnet administration trusts, a record for each member. Raises UnexpectedOutput."""
     found = []
+    # Members of a group differ in their port alone.
+    records: dict[str, McMember] = {}
     for block in _blocks(text, _GROUP_HEAD, "MCMR"):
-        fields = dict(_FIELDS.findall(block))
-        numbers = [integer(fields.get(key, "")) for key in ("mlid", "pkey", "mtu", "rate", "qkey", "SL", "JoinState")]
-        mgid = fields.get("MGID", "")
-        if not mgid or None in numbers:
-            raise UnexpectedOutput("saquery MCMR printed a record that is not one of a member: %r" % block.strip()[:200])
-        mlid, pkey, mtu, rate, qkey, sl, state = (number or 0 for number in numbers)
-        port_guid = _low_half(fields.get("PortGid", ""))
-        found.append(
-            McMember(
-                mgid=mgid,
-                mlid="0x%04x" % mlid,
-                pkey="0x%04x" % pkey,
-                mtu_code=mtu & _CODE,
-                rate_code=rate & _CODE,
-                qkey="0x%08x" % qkey,
-                sl=sl,
-                port_guid=port_guid,
-                membership=_membership(state) if port_guid else "",
-            )
-        )
+        port = _PORT_GID.search(block)
+        rest = block[: port.start()] + block[port.end() :] if port else block
+        if rest not in records:
+            records[rest] = _member(rest)
+        port_guid = _low_half(port[1].lstrip(".") if port else "")
+        found.append(records[rest]._replace(port_guid=port_guid, membership=records[rest].membership if port_guid else ""))
     return tuple(found)
 
 
@@ -128,6 +138,7 @@ def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
     found = []
     # Most ports of a fabric have the same table.
     tables: dict[str, tuple[int, ...]] = {}
+    numbers = Decimals()
     for block in _blocks(text, _PKEY_HEAD, "PKTR"):
         head, title, table = block.partition("PKey Table:")
         place = _TABLE_OF.match(head)
@@ -136,7 +147,7 @@ def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
         if table not in tables:
             tables[table] = tuple(hexadecimal(digits, 0) for digits in _PKEY.findall(table) if digits != "0000")
         if tables[table]:
-            found.append(PkeyBlock(decimal(place[1], 0), decimal(place[2], 0), tables[table]))
+            found.append(PkeyBlock(numbers[place[1]] or 0, numbers[place[2]] or 0, tables[table]))
     return tuple(found)
 
 

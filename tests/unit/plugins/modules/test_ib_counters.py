@@ -151,7 +151,7 @@ def test_totals_are_judged_where_nothing_is_compared(root: str) -> None:
         ("Switch1", 1): {"SymbolErrorCounter": (250, None, None, "normal"), "PortXmitWait": (5, None, None, "normal")},
     }
     (finding,) = result["findings"]
-    assert {key: finding[key] for key in ("code", "severity", "object", "port_guid", "peer_name", "peer_port", "counter", "found", "limit", "course")} == {
+    assert {key: finding[key] for key in ("code", "severity", "object", "port_guid", "peer_name", "peer_port", "counter", "found", "expected", "course")} == {
         "code": "symbol_errors",
         "severity": "warning",
         "object": "Switch1 port 1",
@@ -160,7 +160,7 @@ def test_totals_are_judged_where_nothing_is_compared(root: str) -> None:
         "peer_port": 1,
         "counter": "SymbolErrorCounter",
         "found": 250,
-        "limit": 10,
+        "expected": 10,
         "course": "normal",
     }
     assert finding["message"] == "Switch1 port 1 (to Hca1 port 1): SymbolErrorCounter is 250, allowed: 10"
@@ -175,7 +175,7 @@ def test_growth_over_an_interval(root: str) -> None:
         ("Hca1", 1): {"LinkDownedCounter": (3, 3, 1.5, "normal")},
         ("Switch1", 1): {"SymbolErrorCounter": (1000, 0, 0.0, "normal"), "PortXmitDiscards": (509, 500, 250.0, "normal")},
     }
-    assert [(each["code"], each["found"], each["limit"]) for each in result["findings"]] == [("discards", 500, 200)]
+    assert [(each["code"], each["found"], each["expected"]) for each in result["findings"]] == [("discards", 500, 200)]
     assert (result["hours"], result["changed"]) == (2, False)
     assert result["findings"][0]["message"] == "Switch1 port 1 (to Hca1 port 1): PortXmitDiscards grew by 500 in 2 h, allowed: 200"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import OTHER, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import PAUSE, Outcome, judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
+from ansible_collections.rdma.ofed.plugins.module_utils._check._words import FORMS, lines
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import load_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
@@ -74,7 +74,14 @@ def test_the_result_is_plain_data() -> None:
     wanted = Wanted(kmod=kmod.Wanted(load=frozenset(("ib_umad",))), subnet_manager=False)
     result = judge(wanted, Found(kmod=Modules(load_text=load_text(["ib_umad"])))).result()
     (entry,) = result["deviations"]
-    assert entry == {**entry, "code": "differs", "object": "kernel module ib_umad", "wanted": "loaded", "found": "not loaded", "hint": "run rdma.ofed.site"}
+    assert entry == {
+        **entry,
+        "code": "differs",
+        "object": "kernel module ib_umad",
+        "expected": "loaded",
+        "found": "not loaded",
+        "next_step": "run rdma.ofed.site",
+    }
     assert result["deviation_lines"] == ["kernel module ib_umad: wanted loaded, found not loaded (run rdma.ofed.site)"]
     assert [row["result"] for row in result["rows"]] == ["BAD"]
 
@@ -86,7 +93,7 @@ def test_each_object_has_one_line_and_every_code_has_words() -> None:
         "interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520 (run rdma.ofed.site --tags ipoib)",
         "file /etc/x: wanted none, found other content (run rdma.ofed.site)",
     ]
-    for code in Code:
+    for code in FORMS:
         assert "{" not in lines([Finding(code, Topic.PORT, "x", "", "a", "b", "c")])[0]
 
 

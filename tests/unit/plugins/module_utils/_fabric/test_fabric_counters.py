@@ -10,15 +10,18 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Code, judge, rules
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge, rules
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_sample import Sample, hours_between, parse_sample, written
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Course, Growth, Reading, growth, reading
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
 from hypothesis import given
 from hypothesis import strategies as st
 
 SYMBOL, DISCARDS, WAIT, DATA, DOWNED = "SymbolErrorCounter", "PortXmitDiscards", "PortXmitWait", "PortXmitData", "LinkDownedCounter"
 TOP16, TOP32, TOP64 = (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
 PLACE = ("0x0000000000200000", 1)
+SPOT = Spot(PLACE[0], "leaf1", 1, PLACE[0], 2)
 NORMAL, RESET, SATURATED, WRAPPED = Course.NORMAL, Course.RESET, Course.SATURATED, Course.WRAPPED
 
 
@@ -71,8 +74,8 @@ def test_a_port_without_64_bits_shows_zeros_for_them(basic: int | None, extended
     assert reading(basic, extended) == wanted
 
 
-def found(name: str, grown: Growth, hours: float | None, suppressed: t.Sequence[str] = (), **limits: float) -> list[tuple[Code, float, float]]:
-    return [(each.code, each.found, each.limit) for each in judge(PLACE, {name: grown}, rule=rules(limits, suppressed), hours=hours)]
+def found(name: str, grown: Growth, hours: float | None, suppressed: t.Sequence[str] = (), **limits: float) -> list[tuple[t.Any, ...]]:
+    return [(each.code, *(each.measure or ())) for each in judge(SPOT, {name: grown}, rule=rules(limits, suppressed), hours=hours)]
 
 
 @pytest.mark.parametrize(
@@ -160,4 +163,4 @@ def test_no_growth_is_negative_and_what_is_equal_makes_no_error(before: dict[str
         assert grown.delta is None or grown.delta >= 0, name
     same = growth(now, now)
     assert all(grown.delta == 0 for grown in same.values())
-    assert {each.code for each in judge(PLACE, same, rule=rules({}, ()), hours=hours or 1)} <= {Code.SATURATED}
+    assert {each.code for each in judge(SPOT, same, rule=rules({}, ()), hours=hours or 1)} <= {Code.SATURATED}

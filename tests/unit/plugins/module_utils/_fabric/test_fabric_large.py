@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import typing as t
 
 import large_fabric
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import cable, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report import findings_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import look, shown
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_info import OPTIONS
@@ -37,12 +41,21 @@ def test_all_of_a_large_fabric_is_there() -> None:
     assert len(found["partitions"][0]["full"]) == len(fabric.names)
 
 
-def seconds(tools: large_fabric.Tools) -> float:
+def judged(found: dict[str, t.Any]) -> int:
+    """How many findings there are where each cable ended at the next one's port in the baseline: all of them are one ring."""
+    now = picture_of(found)
+    cables = list(now.cables)
+    before = now._replace(cables={cable(one.near, other.far): now.cables[one] for one, other in zip(cables, cables[1:] + cables[:1])})
+    hosts = tuple("node%d" % number for number in range(found["totals"]["cas"] + 1))
+    return len(findings_of(found, Expected(hosts=hosts, managers=("node0",), rules=(Rule("leaf1", 0, "4X"),)), before))
+
+
+def seconds(work: t.Callable[[], t.Any]) -> float:
     """The shortest of several: what others do on the machine only adds to it."""
     found = []
     for _count in range(3):
         begun = time.process_time()
-        data(tools)
+        work()
         found.append(time.process_time() - begun)
     return min(found)
 
@@ -50,5 +63,15 @@ def seconds(tools: large_fabric.Tools) -> float:
 def test_time_grows_with_the_number_of_ports() -> None:
     small, large = (large_fabric.fat_tree(hosts) for hosts in (HOSTS * 2, HOSTS * 2 * TIMES))
     ports = [sum(len(fabric.ports(node)) for node in range(len(fabric.names))) for fabric in (small, large)]
-    ratio = min(seconds(large_fabric.Tools(large)) / seconds(large_fabric.Tools(small)) for _count in range(2))
+    tools = [large_fabric.Tools(fabric) for fabric in (small, large)]
+    ratio = min(seconds(functools.partial(data, tools[1])) / seconds(functools.partial(data, tools[0])) for _count in range(2))
     assert ratio < TOO_MUCH * ports[1] / ports[0] / TIMES
+
+
+def test_time_to_judge_grows_with_the_number_of_links() -> None:
+    found = [data(large_fabric.Tools(large_fabric.fat_tree(hosts))) for hosts in (HOSTS, HOSTS * TIMES)]
+    # Each cable, and the host that is not there.
+    assert [judged(each) for each in found] == [each["totals"]["links"] + 1 for each in found]
+    links = [each["totals"]["links"] for each in found]
+    ratio = min(seconds(functools.partial(judged, found[1])) / seconds(functools.partial(judged, found[0])) for _count in range(2))
+    assert ratio < TOO_MUCH * links[1] / links[0] / TIMES

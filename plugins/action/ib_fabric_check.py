@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Judges on the controller what ib_fabric_info returns from the host. The module of the same name has the documentation."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+import typing as t
+
+from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Severity
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+_LOOK = ("port", "node_name_map", "sa_key", "gather")
+
+
+def _read(path: str) -> Picture | None:
+    """The baseline; None where there is none. Raises RdmaError."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            text = stream.read()
+    except FileNotFoundError:
+        return None
+    except OSError as exc:
+        raise RdmaError("the baseline %s can't be read: %s" % (path, exc.strerror)) from exc
+    picture = parse_baseline(text)
+    if picture is None:
+        raise RdmaError("%s is no baseline that this version of the collection can read: save it again, with save=true" % path)
+    return picture
+
+
+def _write(path: str, text: str) -> None:
+    """Atomically; raises RdmaError."""
+    try:
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".rdma-ofed-")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
+            stream.write(text)
+            os.fchmod(stream.fileno(), 0o644)
+        os.replace(temporary, path)
+    except OSError as exc:
+        raise RdmaError("%s can't be written: %s" % (path, exc.strerror)) from exc
+
+
+class ActionModule(ActionBase):
+    """Looks on the host; pure code judges here, and files are those of the controller."""
+
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        _validation, validated = self.validate_argument_spec(OPTIONS)
+        arguments = plain(dict(validated))
+        try:
+            expected = _health_report.expected_of(arguments)
+            if arguments["save"] and not arguments["baseline"]:
+                raise RdmaError("save needs baseline, the path of the file")
+            look = {name: arguments[name] for name in _LOOK}
+            answer = self._execute_module(module_name="rdma.ofed.ib_fabric_info", module_args=look, task_vars=task_vars)
+            if answer.get("failed"):
+                return {**result, **answer}
+            result.update(self._judged(plain(dict(answer)), expected, arguments))
+        except RdmaError as exc:
+            result.update(failed=True, msg=exc.msg)
+        return result
+
+    def _judged(self, data: dict[str, t.Any], expected: t.Any, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        _health_report.require_whole(data)
+        path, changed = arguments["baseline"], False
+        before = None
+        if arguments["save"]:
+            changed = self._save(path, picture_of(data))
+        elif path:
+            before = _read(path)
+        findings = _health_report.findings_of(data, expected, before)
+        table = _health_report.render(arguments["name"], data, findings)
+        result = {
+            "changed": changed,
+            "findings": findings,
+            "compared": before is not None,
+            "totals": data["totals"],
+            "problems": data["problems"],
+            "table": table.split("\n"),
+        }
+        if arguments["report_dir"] and not self._task.check_mode:
+            stem = os.path.join(arguments["report_dir"], arguments["name"] + "-findings")
+            _write(stem + ".json", json.dumps({"fabric": arguments["name"], **result}, indent=1) + "\n")
+            _write(stem + ".xml", _health_report.junit(arguments["name"], findings))
+        if arguments["show"]:
+            # Callbacks print results as JSON, so the table is printed here.
+            Display().display("\n%s\n" % table)
+        errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
+        if errors and arguments["fail"]:
+            worst = errors[0]
+            more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
+            msg = "fabric %s: %s: found %s, expected %s (%s)%s"
+            result.update(failed=True, msg=msg % (arguments["name"], worst["object"], worst["found"], worst["expected"], worst["code"], more))
+        return result
+
+    def _save(self, path: str, picture: Picture) -> bool:
+        """Whether the file was another one; in check mode, whether it would be."""
+        try:
+            former = _read(path)
+        except RdmaError:
+            # It is replaced, whatever it was.
+            former = None
+        if former == picture:
+            return False
+        if not self._task.check_mode:
+            _write(path, written(picture, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())))
+        return True

@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What is wrong with a fabric as `ib_fabric_info` shows it. Pure, and linear in nodes, ports and links."""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End, Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Pace, pace_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
+
+Row = t.Mapping[str, t.Any]
+# Inside of switches, for collective operations: all have one description.
+_AGGREGATION = "Aggregation Node"
+_MEMBERSHIP = 0x7FFF
+
+
+class Rule(t.NamedTuple):
+    """What links are declared to have. "" and 0 stand for all."""
+
+    node: str = ""
+    port: int = 0
+    width: str = ""
+    speed: str = ""
+
+
+class Expected(t.NamedTuple):
+    """What is declared of a fabric."""
+
+    hosts: tuple[str, ...] = ()
+    managers: tuple[str, ...] = ()
+    """Hosts that may run a subnet manager; all may where it is empty."""
+    partitions: t.Mapping[int, tuple[str, ...]] = {}
+    """Port GUIDs by P_Key."""
+    rules: tuple[Rule, ...] = ()
+
+
+def _end(row: Row, port: int = 0) -> End:
+    return End(row["node_guid"] if "node_guid" in row else row["guid"], row["name"], port)
+
+
+def _declared(rules: t.Mapping[tuple[str, int], Rule], ends: t.Sequence[Row]) -> Rule:
+    """The most precise rule for a link."""
+    for places in (
+        [(name, end["port"]) for end in ends for name in names_of(end["name"])],
+        [(name, 0) for end in ends for name in names_of(end["name"])],
+        [("", 0)],
+    ):
+        for place in places:
+            if place in rules:
+                return rules[place]
+    return Rule()
+
+
+def _links(links: t.Iterable[Row], rules: t.Iterable[Rule]) -> t.Iterator[Finding]:
+    by_place = {(rule.node.lower(), rule.port): rule for rule in rules}
+    for link in links:
+        ends = link["ends"]
+        rule = _declared(by_place, ends) if by_place else Rule()
+        pace = pace_of(ends)
+        wanted = Pace(rule.width or link["max_width"] or pace.width, rule.speed or link["max_speed"] or pace.speed)
+        if pace.is_below(wanted):
+            yield Finding(Code.LINK_DEGRADED, Topic.LINK, wanted=" ".join(wanted), found=" ".join(pace), ends=tuple(_end(end, end["port"]) for end in ends))
+
+
+def _managers(data: Row, allowed: t.Collection[str]) -> t.Iterator[Finding]:
+    """Nothing where the subnet administration could not be asked."""
+    managers = data["subnet_managers"]
+    silent = any(gap["code"] == GapCode.NO_SUBNET_MANAGER.value for gap in data["problems"])
+    masters = [manager for manager in managers if manager["state"] == STATES[MASTER]]
+    if silent or (managers and not masters):
+        yield Finding(Code.NO_MASTER, Topic.SUBNET_MANAGER)
+    if len(masters) > 1:
+        yield Finding(Code.SEVERAL_MASTERS, Topic.SUBNET_MANAGER, found=", ".join(_holder(manager) for manager in masters), detail=str(len(masters)))
+    known = {name for host in allowed for name in names_of(host)}
+    for manager in managers:
+        if known and not names_of(manager["name"]) & known:
+            code = Code.OTHER_MASTER if manager in masters else Code.UNEXPECTED_MANAGER
+            yield Finding(code, Topic.SUBNET_MANAGER, _holder(manager), found=manager["state"], detail=", ".join(sorted(allowed)))
+
+
+def _holder(manager: Row) -> str:
+    return str(manager["name"] or manager["port_guid"])
+
+
+def _duplicates(nodes: t.Iterable[Row], ports: t.Iterable[Row]) -> t.Iterator[Finding]:
+    named: dict[str, list[Row]] = {}
+    for node in nodes:
+        if _AGGREGATION not in node["description"]:
+            named.setdefault(node["name"], []).append(node)
+    for same in named.values():
+        if len({node["system_guid"] or node["guid"] for node in same}) > 1:
+            yield Finding(Code.DUPLICATE_NAME, Topic.NODE, found=", ".join(node["guid"] for node in same), ends=tuple(map(_end, same)))
+    claims: dict[tuple[str, int], list[Row]] = {}
+    owners: dict[str, dict[str, Row]] = {}
+    for port in ports:
+        if port["peer_node_guid"]:
+            claims.setdefault((port["peer_node_guid"], port["peer_port"]), []).append(port)
+        if port["port_guid"]:
+            owners.setdefault(port["port_guid"], {})[port["node_guid"]] = port
+    guids = {guid: same for (guid, _number), same in claims.items() if len(same) > 1}
+    guids.update({guid: list(same.values()) for guid, same in owners.items() if len(same) > 1})
+    for guid, same in guids.items():
+        yield Finding(Code.DUPLICATE_GUID, Topic.NODE, guid, ends=tuple(_end(port, port["port"]) for port in same))
+
+
+def _firmware(nodes: t.Iterable[Row]) -> t.Iterator[Finding]:
+    """Those that fewer of equal switches run are the odd ones."""
+    equal: dict[str, list[Row]] = {}
+    for node in nodes:
+        if node["firmware"]:
+            equal.setdefault(node["psid"] or node["device_id"], []).append(node)
+    for model, same in equal.items():
+        count = collections.Counter(node["firmware"] for node in same)
+        usual = max(count, key=lambda version: (count[version], version))
+        for node in same:
+            if node["firmware"] != usual:
+                yield Finding(Code.FIRMWARE_DIFFERS, Topic.SWITCHES, wanted=usual, found=node["firmware"], detail=model, ends=(_end(node),))
+
+
+def _partitions(data: Row, declared: t.Mapping[int, tuple[str, ...]]) -> t.Iterator[Finding]:
+    """Nothing where no partition is known."""
+    members = {hexadecimal(row["pkey"]): {*row["full"], *row["limited"]} for row in data["partitions"]}
+    owners = {port["port_guid"]: port for port in data["ports"]}
+    for pkey, guids in declared.items() if members else ():
+        for guid in guids:
+            if guid not in members.get(pkey & _MEMBERSHIP, ()):
+                ends = (_end(owners[guid], owners[guid]["port"]),) if guid in owners else ()
+                yield Finding(Code.PARTITION_MEMBER, Topic.PARTITION, guid, wanted="0x%04x" % (pkey & _MEMBERSHIP), ends=ends)
+
+
+def _hosts(nodes: t.Iterable[Row], hosts: t.Iterable[str]) -> t.Iterator[Finding]:
+    known = {name for node in nodes if node["type"] != "switch" for text in (node["name"], node["description"]) for name in names_of(text)}
+    for host in hosts:
+        if not names_of(host) & known:
+            yield Finding(Code.HOST_ABSENT, Topic.HOST, host)
+
+
+def judge(data: Row, expected: Expected) -> list[Finding]:
+    """`data` is the result of the module."""
+    return [
+        *_managers(data, expected.managers),
+        *_links(data["links"], expected.rules),
+        *_duplicates(data["nodes"], data["ports"]),
+        *_firmware(data["nodes"]),
+        *_partitions(data, expected.partitions),
+        *_hosts(data["nodes"], expected.hosts),
+    ]

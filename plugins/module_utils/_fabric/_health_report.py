@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The result of `ib_fabric_check`, and the forms in which it is shown. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from xml.sax.saxutils import quoteattr
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, Severity
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, picture_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._changes import Changes, compare
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, judge
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_words import row
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import SPEEDS, WIDTHS
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
+
+Row = t.Mapping[str, t.Any]
+# Tools without whose whole output a node or a link that is missing means nothing.
+_TOPOLOGY = ("ibnetdiscover", "iblinkinfo", "")
+_HARMLESS = (GapCode.NO_SUBNET_MANAGER.value, GapCode.NAME_MAP.value)
+_TITLES = ("severity", "code", "object", "found", "expected")
+_SHOWN = 3
+# What XML can't have.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def expected_of(options: Row) -> Expected:
+    """Raises InvalidInput."""
+    wrong = [Problem("name", options["name"], "a name without a slash")] if "/" in options["name"] else []
+    partitions: dict[int, tuple[str, ...]] = {}
+    for name, guids in options["partitions"].items():
+        pkey = integer(str(name))
+        if pkey is None or not pkey & 0x7FFF or pkey > 0xFFFF or not isinstance(guids, list):
+            wrong.append(Problem("partitions", name, "a P_Key such as 0x8001, with a list of port GUIDs"))
+            continue
+        for index, guid in enumerate(guids):
+            wrong += guid_problems("partitions.%s[%d]" % (name, index), guid, "a port GUID")
+        if not wrong:
+            partitions[pkey] = tuple(map(normal_guid, guids))
+    rules = []
+    for index, link in enumerate(options["links"]):
+        rule = Rule(link["node"], link["port"], link["width"].upper(), link["speed"].upper())
+        rules.append(rule)
+        for key, value, known in (("width", rule.width, WIDTHS), ("speed", rule.speed, SPEEDS)):
+            if value and value not in known:
+                wrong.append(Problem("links[%d].%s" % (index, key), value, "one of %s" % ", ".join(known)))
+        if rule.port and not rule.node:
+            wrong.append(Problem("links[%d].port" % index, rule.port, "a port of the node that node names", "node is not set"))
+    if wrong:
+        raise InvalidInput(wrong)
+    return Expected(tuple(options["hosts"]), tuple(options["subnet_managers"]), partitions, tuple(rules))
+
+
+def require_whole(data: Row) -> None:
+    """Raises RdmaError where the topology was not read as a whole, so that nothing that is missing can be judged."""
+    broken = [gap["message"] for gap in data["problems"] if gap["tool"] in _TOPOLOGY and gap["code"] not in _HARMLESS]
+    if broken:
+        raise RdmaError("the topology could not be read as a whole, so it is not judged: %s" % "; ".join(broken))
+
+
+def _is_explained(finding: Finding, changes: Changes, degraded: t.Collection[t.Any]) -> bool:
+    """Whether another finding says the same of the same object."""
+    if finding.code == Code.HOST_ABSENT:
+        return any(names_of(finding.subject) & names_of(name) for name in changes.lost)
+    return finding.code == Code.LINK_SLOWER and finding.ends in degraded
+
+
+def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[dict[str, t.Any]]:
+    """The worst first. `before` is the baseline, None without one."""
+    changes = compare(before, picture_of(data)) if before else Changes()
+    found = [*judge(data, expected), *changes.findings]
+    degraded = {finding.ends for finding in found if finding.code == Code.LINK_DEGRADED}
+    rows = [(finding, row(finding)) for finding in found if not _is_explained(finding, changes, degraded)]
+    rows.sort(key=lambda pair: (SEVERITIES.index(pair[0].severity), pair[0].code.value, natural(pair[1]["object"])))
+    return [shown for _finding, shown in rows]
+
+
+def _few(objects: t.Sequence[str]) -> str:
+    """Hosts in short, and of what has longer names the first."""
+    if all(" " not in name for name in objects):
+        return fold(objects)
+    more = len(objects) - _SHOWN
+    return ", ".join(objects[:_SHOWN]) + (" and %d more" % more if more > 0 else "")
+
+
+def _grouped(findings: t.Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for finding in findings:
+        groups.setdefault(tuple(finding[key] for key in ("severity", "code", "found", "expected")), []).append(finding)
+    return groups
+
+
+def render(name: str, data: Row, findings: t.Sequence[Row]) -> str:
+    """A table in which equal findings are one line, then each next step once."""
+    totals = data["totals"]
+    lines = ["Fabric %s: %d switches, %d adapters, %d links" % (name, totals["switches"], totals["cas"], totals["links"])]
+    lines += ["Not known: " + gap["message"] for gap in data["problems"]]
+    if not findings:
+        return "\n".join([*lines, "", "No findings."])
+    cells = [(key[0], key[1], _few([each["object"] for each in group]), *key[2:]) for key, group in _grouped(findings).items()]
+    lines += ["", *columns([_TITLES, *cells]), "", "Next steps:"]
+    lines += dict.fromkeys("  %s: %s (%s)" % (each["code"], each["next_step"], each["cause"]) for each in findings)
+    counts = ["%d of severity %s" % (sum(each["severity"] == severity.value for each in findings), severity.value) for severity in SEVERITIES]
+    return "\n".join([*lines, "", "Findings: %s." % ", ".join(counts)])
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_NOT_XML.sub("?", text))
+
+
+def junit(name: str, findings: t.Sequence[Row]) -> str:
+    """A test case for each finding: a failure for errors, skipped for what is less."""
+    cases = []
+    for each in findings:
+        kind = "failure" if each["severity"] == Severity.ERROR.value else "skipped"
+        message = _attribute("found %s, expected %s; %s" % (each["found"], each["expected"], each["next_step"]))
+        case = "  <testcase classname=%s name=%s><%s message=%s/></testcase>"
+        cases.append(case % (_attribute("fabric.%s" % each["code"]), _attribute(each["object"]), kind, message))
+    failures = sum("<failure " in case for case in cases)
+    cases = cases or ['  <testcase classname="fabric" name="no findings"/>']
+    head = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">'
+    return "\n".join(
+        [
+            '<?xml version="1.0" encoding="utf-8"?>',
+            head % (_attribute("rdma.ofed.fabric %s" % name), len(cases), failures, len(findings) - failures),
+            *cases,
+            "</testsuite>",
+            "",
+        ]
+    )

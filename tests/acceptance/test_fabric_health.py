@@ -1,0 +1,199 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is broken in a fabric is found by the real diagnostics, and nothing else is."""
+
+from __future__ import annotations
+
+import collections.abc
+import contextlib
+import json
+import pathlib
+import time
+import typing as t
+
+import pytest
+import tasks
+from cluster import Cluster, environment
+
+LEAF1, LEAF2, LEAF3 = ("S-0002c90300f000%d0" % number for number in (1, 2, 3))
+NODE3, SPARE = "H-0002c90300001030", "H-0002c90300001040"
+# The switches of the simulator do not tell their firmware.
+GATHER = ["subnet_managers", "partitions"]
+GUIDS = {"node1": "0x2c90300001011", "node2": "0x2c90300001021"}
+INTER = "leaf1 port %d - leaf2 port %d"
+# Each test says which subnet managers run, and not the unit of the package.
+PREPARE = """
+apt-get install -y infiniband-diags opensm >/dev/null 2>&1
+systemctl disable -q --now opensm
+modprobe ib_umad
+"""
+
+
+class Fabric:
+    """The lab, with a subnet manager on node1 and a baseline."""
+
+    def __init__(self, cluster: Cluster, folder: pathlib.Path) -> None:
+        self.cluster, self.folder = cluster, folder
+        self.inventory = cluster.inventory
+
+    def console(self, *lines: str) -> None:
+        for line in lines:
+            answer = self.cluster.command("console", line)
+            assert "not found" not in answer and "ibsim" not in answer.lower(), answer
+
+    def shell(self, node: str, script: str) -> str:
+        done = self.cluster.shell(node, script)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def manage(self, node: str, priority: int) -> None:
+        self.shell(node, "systemd-run -q --collect --unit sm opensm -g %s -p %d -f /tmp/sm.log" % (GUIDS[node], priority))
+
+    def wait_for(self, what: t.Callable[[], bool]) -> None:
+        end = time.monotonic() + 120
+        while not what():
+            assert time.monotonic() < end
+            time.sleep(0.5)
+
+    def managers(self) -> int:
+        return self.cluster.shell("node1", "saquery SMIR").stdout.count("SMInfoRecord dump")
+
+    def lids(self) -> bool:
+        """Whether all ports have one."""
+        said = self.cluster.shell("node1", "ibnetdiscover").stdout
+        return said.count(" lid ") > 10 and " lid 0" not in said
+
+    def run(self, *steps: tasks.Task) -> list[tasks.Result]:
+        return tasks.run(self.inventory, ["node1"], steps, environment=environment())["node1"]
+
+    def check(self, **options: t.Any) -> list[tuple[str, str]]:
+        defaults = {"baseline": str(self.folder / "ib.json"), "subnet_managers": ["node1"], "hosts": ["node1", "node2", "node3"], "gather": GATHER}
+        (result,) = self.run(tasks.module("ib_fabric_check", fail=False, **{**defaults, **options}))
+        assert not result["failed"] and result["problems"] == [], result
+        return [(each["code"], each["object"]) for each in result["findings"]]
+
+
+@pytest.fixture(scope="module")
+def fabric(tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[Fabric]:
+    cluster = Cluster("rdma-health")
+    try:
+        cluster.command("up", "--topology", "leaves")
+        made = Fabric(cluster, tmp_path_factory.mktemp("fabric"))
+        made.console('Unlink "%s"' % SPARE)
+        for node in GUIDS:
+            made.shell(node, PREPARE)
+        made.manage("node1", 10)
+        made.wait_for(made.lids)
+        (saved,) = made.run(tasks.module("ib_fabric_check", baseline=str(made.folder / "ib.json"), save=True, gather=GATHER))
+        assert saved["changed"] and saved["findings"] == [], saved
+        yield made
+    finally:
+        cluster.command("down")
+
+
+Broken = t.Callable[[Fabric], "contextlib.AbstractContextManager[None]"]
+
+
+def cabling(breaks: t.Sequence[str], mends: t.Sequence[str]) -> Broken:
+    @contextlib.contextmanager
+    def broken(fabric: Fabric) -> collections.abc.Iterator[None]:
+        fabric.console(*breaks)
+        try:
+            yield
+        finally:
+            fabric.console(*mends)
+
+    return broken
+
+
+@contextlib.contextmanager
+def second_manager(fabric: Fabric) -> collections.abc.Iterator[None]:
+    fabric.manage("node2", 1)
+    fabric.wait_for(lambda: fabric.managers() == 2)
+    try:
+        yield
+    finally:
+        fabric.shell("node2", "systemctl stop sm")
+        fabric.wait_for(lambda: fabric.managers() == 1)
+
+
+def link(one: str, port: int, other: str, there: int) -> str:
+    return 'Link "%s"[%d] "%s"[%d]' % (one, port, other, there)
+
+
+PULL = ['Unlink "%s"[%d]' % (LEAF1, port) for port in (5, 6)]
+FAULTS: dict[str, tuple[Broken, list[tuple[str, str]]]] = {
+    "a pulled cable": (cabling(PULL[:1], ['ReLink "%s"[5]' % LEAF1]), [("link_lost", INTER % (5, 5))]),
+    "swapped cables": (
+        cabling([*PULL, link(LEAF1, 5, LEAF2, 6), link(LEAF1, 6, LEAF2, 5)], [*PULL, link(LEAF1, 5, LEAF2, 5), link(LEAF1, 6, LEAF2, 6)]),
+        [("links_swapped", "%s and %s" % (INTER % (5, 5), INTER % (6, 6)))],
+    ),
+    "a second subnet manager": (second_manager, [("unexpected_manager", "node2")]),
+    "a lost switch": (cabling(['Unlink "%s"' % LEAF3], ['ReLink "%s"' % LEAF3]), [("node_lost", "leaf3")]),
+    "a swapped card": (
+        cabling(
+            ['Guid "%s" 0x2c90300009990' % NODE3, 'Guid "%s"[1] 0x2c90300009991' % NODE3],
+            ['Guid "%s" 0x2c90300001030' % NODE3, 'Guid "%s"[1] 0x2c90300001031' % NODE3],
+        ),
+        [("node_replaced", "node3")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found_and_nothing_else(fabric: Fabric, name: str) -> None:
+    broken, codes = FAULTS[name]
+    with broken(fabric):
+        assert fabric.check() == codes
+
+
+@pytest.mark.parametrize(("setting", "slow", "full"), [("espeed", 3, 7), ("width", 1, 15)], ids=["half speed", "one lane"])
+def test_a_slow_link_is_found_and_nothing_else(fabric: Fabric, setting: str, slow: int, full: int) -> None:
+    enable = "ibportstate -D 0,1 6 %s %%d" % setting
+    # A subnet manager that sweeps takes the setting back.
+    fabric.shell("node1", "systemctl kill -s STOP sm")
+    try:
+        fabric.shell("node1", enable % slow)
+        assert fabric.check(gather=[]) == [("link_degraded", INTER % (6, 6))]
+        fabric.shell("node1", enable % full)
+        assert fabric.check(gather=[]) == []
+    finally:
+        fabric.shell("node1", "systemctl kill -s CONT sm")
+
+
+def test_two_nodes_of_one_name(fabric: Fabric) -> None:
+    with cabling(['ReLink "%s"' % SPARE], ['Unlink "%s"' % SPARE])(fabric):
+        # The baseline would name the new node, too.
+        assert fabric.check(baseline="") == [("duplicate_name", "node2")]
+
+
+def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> None:
+    path = fabric.folder / "ib.json"
+    arguments = ["-e", "fabric_baseline=%s" % path, "-e", "fabric_report_dir=%s" % fabric.folder]
+    clean = fabric.cluster.play("fabric", *arguments)
+    assert clean.status == 0 and "No findings." in clean.output, clean.output
+    with cabling(PULL[:1], ['ReLink "%s"[5]' % LEAF1])(fabric):
+        run = fabric.cluster.play("fabric", *arguments)
+    assert run.status == 2 and "link_lost" in run.output and INTER % (5, 5) in run.output, run.output
+    report = json.loads((fabric.folder / "ib-findings.json").read_text(encoding="utf-8"))
+    assert [each["code"] for each in report["findings"]] == ["link_lost"]
+    assert "fabric.link_lost" in (fabric.folder / "ib-findings.xml").read_text(encoding="utf-8")
+
+
+def test_symbol_errors_that_rise(fabric: Fabric) -> None:
+    fabric.wait_for(fabric.lids)
+    counters = tasks.module("ib_counters", sample_file="/root/counters.json")
+    (first,) = fabric.run(counters)
+    fabric.console('PerformanceSet "%s"[6] PortCounters.SymbolErrorCounter=100' % LEAF1)
+    second, third, named = fabric.run(counters, counters, tasks.module("ib_counters", hosts=["leaf1"], ports=[6]))
+    fabric.console('PerformanceSet "%s"[6] PortCounters.SymbolErrorCounter=0' % LEAF1)
+    for result in (first, second, third, named):
+        assert not result["failed"] and result["problems"] == [] and result["ports_read"], result
+    assert [[(each["code"], each["object"], each["found"]) for each in result["findings"]] for result in (first, second, third, named)] == [
+        [],
+        [("symbol_errors", "leaf1 port 6", 100)],
+        [],
+        [("symbol_errors", "leaf1 port 6", 100)],
+    ]

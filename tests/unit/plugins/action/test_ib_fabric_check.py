@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A fabric is judged on the controller, and its baseline is kept there."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+import typing as t
+from unittest import mock
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.action import ib_fabric_check
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "module_utils/_fabric"))
+
+import small_fabric
+
+
+def action(plugin: t.Any, arguments: dict[str, t.Any]) -> t.Any:
+    task = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args=arguments)
+    connection = mock.Mock()
+    connection._shell.tmpdir = None
+    return plugin.ActionModule(task, connection, mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
+
+
+class Judged(t.NamedTuple):
+    """An action whose host shows a fabric."""
+
+    plugin: t.Any
+
+    @classmethod
+    def of(cls, data: dict[str, t.Any], **arguments: t.Any) -> Judged:
+        plugin = action(ib_fabric_check, arguments)
+        plugin._execute_module = mock.Mock(return_value=data)
+        return cls(plugin)
+
+    def run(self, check: bool = False) -> dict[str, t.Any]:
+        self.plugin._task.check_mode = check
+        result: dict[str, t.Any] = self.plugin.run(task_vars={})
+        return result
+
+
+def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "folder/ib.json"
+    saving = Judged.of(small_fabric.data(), baseline=str(path), save=True)
+    assert saving.run(check=True)["changed"] and not path.exists()
+    assert (saving.run()["changed"], saving.run()["changed"]) == (True, False)
+    assert os.listdir(path.parent) == ["ib.json"] and path.stat().st_mode & 0o777 == 0o644
+    same = Judged.of(small_fabric.data(), baseline=str(path)).run()
+    assert (same.get("failed"), same["findings"], same["compared"], same["changed"]) == (None, [], True, False)
+    reports = tmp_path / "reports"
+    lost = Judged.of(small_fabric.without("spine"), baseline=str(path), report_dir=str(reports), show=True, name="ib1")
+    result = lost.run()
+    assert result["failed"] and result["msg"].startswith("fabric ib1: spine: found not in the fabric, expected at leaf1 port 7")
+    assert json.loads((reports / "ib1-findings.json").read_text())["findings"] == result["findings"]
+    assert 'failures="1"' in (reports / "ib1-findings.xml").read_text()
+    assert "node_lost" in capsys.readouterr().out
+    lost.plugin._task.args["fail"] = False
+    assert "failed" not in lost.run()
+    # What the host is asked for.
+    assert lost.plugin._execute_module.call_args.kwargs["module_args"]["gather"] == ["subnet_managers", "partitions", "switch_firmware"]
+    # The new state is saved without comparing.
+    assert Judged.of(small_fabric.without("spine"), baseline=str(path), save=True).run()["changed"]
+    assert Judged.of(small_fabric.without("spine"), baseline=str(path)).run()["findings"] == []
+
+
+def test_without_a_baseline_the_fabric_is_judged_as_it_is(tmp_path: pathlib.Path) -> None:
+    for path in ("", str(tmp_path / "absent.json")):
+        result = Judged.of(small_fabric.data(), baseline=path).run()
+        assert (result["findings"], result["compared"], result.get("failed")) == ([], False, None)
+
+
+def test_what_is_no_baseline_is_an_error(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "ib.json"
+    path.write_bytes(b"\xff{")
+    assert "is no baseline" in Judged.of(small_fabric.data(), baseline=str(path)).run()["msg"]
+    assert "can't be read" in Judged.of(small_fabric.data(), baseline=str(tmp_path)).run()["msg"]
+    assert "can't be written" in Judged.of(small_fabric.data(), baseline=str(path / "x.json"), save=True).run()["msg"]
+    assert "save needs baseline" in Judged.of(small_fabric.data(), save=True).run()["msg"]
+    assert Judged.of(small_fabric.data(), baseline=str(path), save=True).run()["changed"]
+
+
+def test_a_topology_with_gaps_is_neither_judged_nor_saved(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "ib.json"
+    gap = {"code": "failed", "tool": "ibnetdiscover", "total": 1, "examples": [], "message": "ibnetdiscover failed"}
+    for save in (False, True):
+        result = Judged.of(small_fabric.data(problems=[gap]), baseline=str(path), save=save).run()
+        assert result["failed"] and "ibnetdiscover failed" in result["msg"] and not path.exists()
+
+
+def test_what_fails_on_the_host_and_wrong_options_are_reported() -> None:
+    assert Judged.of({"failed": True, "msg": "no such port"}).run()["msg"] == "no such port"
+    wrong = Judged.of(small_fabric.data(), links=[{"width": "3X"}])
+    assert "links[0].width" in wrong.run()["msg"] and not wrong.plugin._execute_module.called
