@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the controller needs: each playbook asks first, and all that names the versions names the same."""
+"""What controller and nodes need: each playbook asks first, and all that names the versions names the same."""
 
 from __future__ import annotations
 
@@ -36,6 +36,16 @@ def test_each_playbook_judges_the_controller_first(playbook: str) -> None:
     path, task = first_task("playbooks/%s.yml" % playbook)
     assert path == "playbooks/shared/need_controller.yml"
     assert task["ansible.builtin.assert"]["that"].startswith("ansible_version.full is version(")
+
+
+@pytest.mark.parametrize("playbook", sorted({*PLAYBOOKS} - {"bootstrap"}))
+def test_each_playbook_judges_the_python_of_nodes_before_the_first_module(playbook: str) -> None:
+    plays = [play for play in load("playbooks/%s.yml" % playbook) if play["hosts"] != "localhost"]
+    first = next(task for task in plays[0]["tasks"] if "ansible.builtin.assert" not in task)
+    assert first["ansible.builtin.import_tasks"] == "shared/need_python.yml"
+    finds, refuses = load("playbooks/shared/need_python.yml")
+    assert finds["register"] == refuses["rdma.ofed.refusal_table"]["variable"]
+    assert refuses["run_once"] is refuses["any_errors_fatal"] is True
 
 
 def test_the_oldest_versions_are_the_same_everywhere() -> None:
