@@ -22,7 +22,7 @@ import virtualenvs
 from cluster import Cluster
 
 NAME = "rdma-bootstrap"
-INVENTORY = {"all": {"children": {"rdma": {"hosts": {NAME: {"ansible_connection": "community.docker.docker"}}}}}}
+INVENTORY = {"all": {"children": {"rdma": {"hosts": {NAME: {"ansible_connection": "community.docker.docker", "opensm_state": "unmanaged"}}}}}}
 OLD_PYTHONS = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))).glob("versions/3.6.*"))
 # What needs Python stays broken: nothing here needs it.
 DEBIAN = "rm -rf /opt/lab; dpkg-query -W -f '${Package}\\n' | grep -E '^(lib)?python3' | xargs dpkg --purge --force-all || true"
@@ -104,7 +104,7 @@ def test_a_node_without_python_gets_one_once(tmp_path: pathlib.Path, name: str) 
         # No declaration is needed for the modules of the collection, whatever the discovery of the controller would take.
         for programs in (cluster.programs, virtualenvs.core(virtualenvs.OLDEST_CORE) / "bin"):
             checked = Cluster(programs=programs).play("verify", inventory=inventory).output
-            assert "not as declared" in checked, checked
+            assert "1 of 1 hosts deviate" in checked, checked
         assert inside(node.interpreter, "--version").returncode == 0
     finally:
         subprocess.run(["docker", "rm", "--force", NAME], capture_output=True, check=False)
