@@ -36,9 +36,10 @@ class ActionModule(ActionBase):
     """One module execution."""
 
     _supports_check_mode = True
-    _supports_async = True
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        # Not of the class: ansible-core 2.14 sets it for each object.
+        self._supports_async = True
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
         host = str(task_vars.get("inventory_hostname", ""))

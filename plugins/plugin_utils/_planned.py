@@ -23,7 +23,6 @@ class PlannedAction(ActionBase):
     """
 
     _supports_check_mode = True
-    _supports_async = True
 
     module: str
     """The name of the module, which is also that of the concern in the look."""
@@ -35,6 +34,8 @@ class PlannedAction(ActionBase):
     """Options and what the look found -> the module's result where nothing is to be done on the node; None where it has to visit the node."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        # Not of the class: ansible-core 2.14 sets it for each object.
+        self._supports_async = True
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         task_vars = task_vars or {}
         answer = self._planned(task_vars)

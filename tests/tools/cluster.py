@@ -30,8 +30,10 @@ class Run(t.NamedTuple):
 
 
 def environment(record: pathlib.Path | None = None) -> dict[str, str]:
-    """For ansible-playbook: the installed collection, and the callback if its record is wanted."""
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(BUILD / "collections"), ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
+    """For ansible-playbook: the installed collection, that of the connections to the lab, and the callback if its record is wanted."""
+    # Any ansible-core finds the collections of .venv. That of the connections says that 2.14 is too old, and works.
+    collections = [BUILD / "collections", *ROOT.glob(".venv/lib/python3*/site-packages")]
+    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=os.pathsep.join(map(str, collections)), ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
     env["PATH"] = "%s%s%s" % (BIN, os.pathsep, env.get("PATH", os.defpath))
     if record:
         env["ANSIBLE_CALLBACK_PLUGINS"] = str(ROOT / "tests/tools/callback_plugins")
@@ -41,10 +43,11 @@ def environment(record: pathlib.Path | None = None) -> dict[str, str]:
 
 
 class Cluster:
-    """One lab; C(prefix) keeps it apart from others on the same machine."""
+    """One lab; C(prefix) keeps it apart from others on the same machine, C(programs) is the folder with the ansible-playbook of its controller."""
 
-    def __init__(self, prefix: str = "") -> None:
+    def __init__(self, prefix: str = "", *, programs: pathlib.Path = BIN) -> None:
         self.lab = [*LAB, *(["--prefix", prefix] if prefix else [])]
+        self.programs = programs
 
     def command(self, *argv: str, timeout: float = 1800) -> str:
         """Run a command of the lab and return what it prints; its progress goes to the terminal."""
@@ -72,7 +75,7 @@ class Cluster:
         with tempfile.TemporaryDirectory() as folder:
             record = pathlib.Path(folder)
             name = playbook if playbook.endswith(".yml") else "rdma.ofed.%s" % playbook
-            argv = [str(BIN / "ansible-playbook"), "-i", str(inventory or self.inventory), name, *arguments]
+            argv = [str(self.programs / "ansible-playbook"), "-i", str(inventory or self.inventory), name, *arguments]
             start = time.monotonic()
             done = subprocess.run(
                 argv,

@@ -2,12 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the unit tests: all of them in .venv, those of the plugins on the oldest and newest Python of the machine too."""
+"""Runs the unit tests: all of them in .venv, those of the plugins on the oldest and newest Python of the machine too.
+
+What runs on the controller also runs with the oldest ansible-core.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -16,7 +20,17 @@ import typing as t
 
 from common import JUNIT, ROOT, SetupError, main, say
 from pythons import extremes, installed
-from virtualenvs import CONTROLLER, unit_folder
+from virtualenvs import CONTROLLER, OLDEST_CORE, core, unit_folder
+
+
+class Suite(t.NamedTuple):
+    """The tests that one environment runs."""
+
+    name: str
+    title: str
+    folder: pathlib.Path
+    without: tuple[str, ...] = ()
+    """The lab, and what compares texts of the collection, are the same whatever a node has."""
 
 
 def run_units() -> None:
@@ -29,34 +43,41 @@ def run_units() -> None:
     env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".cache/hypothesis")
     for path in JUNIT.glob("unit-*.xml"):
         path.unlink()
-    folders = [("3.11", "everything", ROOT / ".venv")]
+    suites = [Suite("3.11", "Python 3.11, everything", ROOT / ".venv")]
     found = installed()
-    folders += [(python.name, "what runs on nodes", unit_folder(python)) for python in extremes(found) if python.version != CONTROLLER]
+    suites += [
+        Suite(python.name, "Python %s, what runs on nodes" % python.name, unit_folder(python), ("lab", "meta"))
+        for python in extremes(found)
+        if python.version != CONTROLLER
+    ]
+    if len(suites) == 1:
+        say("this machine has no other supported Python than 3.11")
+    # Whoever names tests may name none that this one has.
+    if not sys.argv[1:]:
+        title = "ansible-core %s, what runs on the controller" % OLDEST_CORE
+        suites.append(Suite("core-%s" % OLDEST_CORE, title, core(OLDEST_CORE), ("lab", "meta", "plugins/module_utils", "plugins/modules")))
     failed = []
     with contextlib.ExitStack() as cleanup:
         runs: list[tuple[str, subprocess.Popen[bytes], t.IO[bytes] | None]] = []
-        for version, what, folder in folders:
+        for suite in suites:
             # The first is watched, the others are shown when they have ended.
             output: t.IO[bytes] | None = cleanup.enter_context(tempfile.TemporaryFile()) if runs else None
-            program = folder / "bin/python"
+            program = suite.folder / "bin/python"
             argv = [str(program), "-m", "pytest", *(sys.argv[1:] or ["tests/unit"])]
-            # The lab, and what compares texts of the collection, are the same whatever a node has.
-            argv += ["--ignore=tests/unit/lab", "--ignore=tests/unit/meta"] if runs else []
-            named = {"RDMA_SUITE": "unit-%s" % version, "RDMA_ALONE": "%s -m pytest {}" % program.relative_to(ROOT)}
+            argv += ["--ignore=tests/unit/%s" % name for name in suite.without]
+            named = {"RDMA_SUITE": "unit-%s" % suite.name, "RDMA_ALONE": "%s -m pytest {}" % program.relative_to(ROOT)}
             process = subprocess.Popen(argv, cwd=ROOT, env={**env, **named}, stdout=output, stderr=subprocess.STDOUT if output else None)
-            runs.append(("%s, %s" % (version, what), process, output))
+            runs.append((suite.title, process, output))
         for title, process, output in runs:
-            say("unit tests on Python %s" % title)
+            say("unit tests with %s" % title)
             if process.wait():
                 failed.append(title)
             if output:
                 output.seek(0)
                 shutil.copyfileobj(output, sys.stdout.buffer)
                 sys.stdout.flush()
-    if len(folders) == 1:
-        say("this machine has no other supported Python than 3.11")
     if failed:
-        raise SetupError("unit tests failed on Python %s" % "; ".join(failed))
+        raise SetupError("unit tests failed with %s" % "; ".join(failed))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes the virtual environments: .venv for all tools, .cache/units-X.Y for the unit tests of the plugins."""
+"""Makes the virtual environments: .venv for all tools, .cache/units-X.Y for the unit tests of the plugins, .cache/core-X.Y for other controllers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from pythons import Python, extremes, installed
 
 CONTROLLER = (3, 11)
 """The Python that the pinned ansible-core 2.19 is tested with."""
+
+OLDEST_CORE = "2.14"
+CORES = (OLDEST_CORE, "2.16")
+"""What distributions package besides. The newest is that of the newest Python in requirements-units.txt."""
 
 
 def find_controller() -> Python:
@@ -47,6 +51,13 @@ def unit_folder(python: Python) -> pathlib.Path:
     return CACHE / ("units-%s" % python.name)
 
 
+def core(version: str) -> pathlib.Path:
+    """The virtual environment with another ansible-core, which is made unless it is there."""
+    folder = CACHE / ("core-%s" % version)
+    make(find_controller(), folder, ROOT / ("requirements-core-%s.txt" % version), "venv-core-%s" % version)
+    return folder
+
+
 def make_all() -> None:
     wanted = sys.argv[1:]
     if "main" in wanted:
@@ -56,6 +67,7 @@ def make_all() -> None:
             if python.version == CONTROLLER:
                 continue  # .venv does it
             make(python, unit_folder(python), ROOT / "requirements-units.txt", "venv-units-%s" % python.name)
+        core(OLDEST_CORE)
 
 
 if __name__ == "__main__":

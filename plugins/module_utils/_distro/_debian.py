@@ -52,4 +52,5 @@ DEBIAN = Family(
         "dh_dkms": "dh-sequence-dkms",
         "bzip2": "bzip2",
     },
+    interpreters=("python3",),
 )

@@ -69,6 +69,8 @@ class Family(t.NamedTuple):
     """The vendor's package of ready-made modules, `%s` being what they are of."""
     peer_memory_tools: t.Mapping[str, str]
     """Programs, and files with their paths, that building nv_peer_mem takes -> the packages that have them."""
+    interpreters: tuple[str, ...]
+    """Packages that bring a Python for the modules, the preferred one first."""
     infiniband_modules: tuple[str, ...] = ("ib_ipoib", "ib_umad")
     """What a fresh rdma-core lists in /etc/rdma/modules/infiniband.conf."""
     headers_hint: str = ""

@@ -49,4 +49,5 @@ RED_HAT = Family(
     headers="kernel-devel-%s",
     vendor_modules="kmod-%s",
     peer_memory_tools={"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
+    interpreters=("python3.11", "python3.12", "python3"),
 )

@@ -49,6 +49,7 @@ SUSE = Family(
     headers_hint="install kernel-default-devel for it",
     vendor_modules="%s-kmp-default",
     peer_memory_tools={"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
+    interpreters=("python311", "python312", "python313", "python3"),
     # The packages of the kernel do not provide what the spec file asks for.
     peer_memory_options=("--nodeps",),
 )

@@ -38,7 +38,7 @@ PLAIN = frozenset(name for name in _NAMES if not name.startswith(_PREFIXES))
 # What roles and playbooks set for others. A later playbook of the same run finds it among the variables.
 PUBLISHED = frozenset(
     (
-        *("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", "ofed_foreseen", "opensm_foreseen"),
+        *("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", "ofed_foreseen", "opensm_foreseen", "ansible_python_interpreter"),
         *(prefix + "outcome" for prefix in _PREFIXES if prefix != _SITE),
     ),
 )

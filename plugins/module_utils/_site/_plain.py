@@ -17,7 +17,8 @@ if t.TYPE_CHECKING:
 def plain(value: t.Any) -> t.Any:
     """The same value in the base types of Python.
 
-    ansible-core 2.19 hands out tagged subclasses and lazy containers, 2.18 its own text types. Pure code gets neither.
+    ansible-core 2.19 hands out tagged subclasses and lazy containers, 2.18 its own text types, and for what is encrypted in a file
+    a type that is no text. Pure code gets none of them.
     What is no base type at all (a date from YAML, say) stays as it is, for the validation to report.
     """
     if isinstance(value, dict):
@@ -29,7 +30,8 @@ def plain(value: t.Any) -> t.Any:
     for base in (int, float, str):
         if isinstance(value, base):
             return base(value)
-    return value
+    # The mark by which ansible-core up to 2.18 itself knows a value with the tag !vault.
+    return str(value) if getattr(value, "__ENCRYPTED__", False) else value
 
 
 def ours(variables: Mapping[str, t.Any], prefixes: t.Sequence[str], names: t.Collection[str]) -> list[str]:

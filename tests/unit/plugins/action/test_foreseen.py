@@ -326,7 +326,8 @@ def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot"])
 def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     plays = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
-    tasks = [task for play in plays for task in play.get("tasks", ()) if play["hosts"] != "localhost"]
+    # Which Python the modules run with is found without any.
+    tasks = [task for play in plays for task in play.get("tasks", ()) if play["hosts"] != "localhost" and "ansible.builtin.import_tasks" not in task]
     names = [next(key for key in task if "." in key) for task in tasks[:3]]
     assert names == ["rdma.ofed.rdma_facts", "rdma.ofed.validate_site", "rdma.ofed.refusal_table"]
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True

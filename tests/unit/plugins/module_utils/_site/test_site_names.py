@@ -147,5 +147,18 @@ def test_plain_values_have_base_types() -> None:
     assert [type(item) for item in value["a"][:3]] == [str, int, bool]
 
 
+class Encrypted:
+    """Stands for a value with the tag !vault, which ansible-core up to 2.18 hands out as no text."""
+
+    __ENCRYPTED__ = True
+
+    def __str__(self) -> str:
+        return "0x77"
+
+
+def test_encrypted_values_are_texts() -> None:
+    assert plain({"m_key": Encrypted()}) == {"m_key": "0x77"}
+
+
 def test_ours() -> None:
     assert ours({"ipoib_x": 1, "fabric": "ib", "ansible_host": "a", "fabric_x": 1}, ("ipoib_",), ("fabric",)) == ["fabric", "ipoib_x"]

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Finds, or installs, a Python that modules run with, without running a module. The module of the same name has the documentation."""
+
+from __future__ import annotations
+
+import shlex
+import typing as t
+
+from ansible import constants
+from ansible.plugins.action import ActionBase
+from ansible.release import __version__
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._interpreter import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._site import _interpreter
+from ansible_collections.rdma.ofed.plugins.module_utils._site._interpreter import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+
+# Where Ansible keeps what its own discovery found.
+_DISCOVERED = "discovered_interpreter_python"
+_NO_FAMILY = "%s: no package of Python is known for the distribution %s; install Python %d.%d or later by hand"
+_NO_ROOT = "%s: to install Python takes root; run it with -b (become)"
+
+
+class _Shell:
+    """A Runner over the connection of a task. Every exit status is for the caller to judge."""
+
+    def __init__(self, run: t.Callable[[t.Sequence[str]], Output]) -> None:
+        self._run = run
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = None, timeout: float = 60) -> Output:
+        return self._run(argv)
+
+    def has(self, tool: str) -> bool:
+        return not self._run(("sh", "-c", 'command -v "$0"', tool)).rc
+
+
+class ActionModule(ActionBase):
+    """One shell command where there is nothing to install."""
+
+    _supports_check_mode = True
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        task_vars = task_vars or {}
+        _validation, arguments = self.validate_argument_spec(OPTIONS)
+        declared = self._declared(task_vars)
+        oldest = _interpreter.oldest_for(__version__)
+        found = self._look(declared)
+        result.update(changed=False, declared=declared)
+        if arguments["install"] and not _interpreter.choose(found.pythons, oldest=oldest):
+            failure, package = self._install(found, host=str(task_vars.get("inventory_hostname", "")), oldest=oldest)
+            if failure:
+                result.update(failed=True, msg=failure)
+                return result
+            result.update(changed=True, package=package)
+            if self._task.check_mode:
+                result.update(interpreter="", version="", wrong=[])
+                return result
+            found = self._look(declared)
+        chosen = _interpreter.choose(found.pythons, "" if arguments["install"] else declared, oldest)
+        wrong = _interpreter.refusal(found.pythons, declared, oldest)
+        result.update(
+            interpreter=chosen.path if chosen else "",
+            version=".".join(map(str, chosen.version)) if chosen else "",
+            wrong=[wrong] if wrong else [],
+        )
+        if chosen is None and arguments["install"]:
+            result.update(failed=True, msg=wrong)
+        elif chosen and not declared:
+            result["ansible_facts"] = {_DISCOVERED: chosen.path}
+        return result
+
+    def _declared(self, task_vars: dict[str, t.Any]) -> str:
+        """What is declared for the host or in the configuration; "" where Ansible is to discover it."""
+        value = constants.config.get_config_value("INTERPRETER_PYTHON", variables=task_vars)
+        declared = str(plain(self._templar.template(value))).strip()
+        return "" if declared.startswith("auto") else declared
+
+    def _look(self, declared: str) -> Found:
+        return _interpreter.parse(self._run(("sh", "-c", _interpreter.script(declared))).stdout)
+
+    def _run(self, argv: t.Sequence[str]) -> Output:
+        answer = self._low_level_execute_command("LC_ALL=C " + " ".join(map(shlex.quote, argv)))
+        return Output(answer["rc"], answer["stdout"], answer["stderr"])
+
+    def _offered(self, family: Family) -> list[str]:
+        """The packages of a Python that the node's repositories have."""
+        return [name for name in family.interpreters if not family.manager.unavailable(_Shell(self._run), [name])]
+
+    def _install(self, found: Found, *, host: str, oldest: _interpreter.Version) -> tuple[str, str]:
+        """Install the first package that there is, unless in check mode: why that is impossible, and the package."""
+        family = found.family()
+        if family is None:
+            return _NO_FAMILY % (host, found.os.get("PRETTY_NAME", "which has no os-release"), *oldest[:2]), ""
+        if not found.root:
+            return _NO_ROOT % host, ""
+        manager = family.manager
+        names = self._offered(family)
+        if not names and manager.lists_age and not self._task.check_mode:
+            self._run(manager.update)
+            names = self._offered(family)
+        if not names:
+            return "%s: %s has none of the packages %s; look at its repositories" % (host, manager.name, ", ".join(family.interpreters)), ""
+        if not self._task.check_mode:
+            output = self._run((*manager.add, names[0]))
+            if output.rc:
+                said = (output.stderr or output.stdout).strip().splitlines()[-3:]
+                return "%s: %s can't install %s: %s" % (host, manager.name, names[0], " ".join(said)), ""
+        return "", names[0]

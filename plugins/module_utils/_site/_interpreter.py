@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Which Python of a node the modules run with. A shell script finds it, because a node may have none that runs a module. Pure."""
+
+from __future__ import annotations
+
+import shlex
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, family_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import parse_os_release
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+
+Version = t.Tuple[int, ...]
+
+OLDEST: Version = (3, 8)
+NEWEST: Version = (3, 14)
+_NEEDS_39: Version = (2, 20)
+"""From this ansible-core on, modules need Python 3.9."""
+# What the distribution itself uses has the bindings of its package manager. The others are tried from the newest that all versions
+# of ansible-core run with.
+_COMMANDS = ("python3", *("python3.%d" % minor for minor in (11, 12, 13, 14, 10, 9, 8)), "/usr/libexec/platform-python")
+_MARK = "rdma-ofed"
+_TELL = 'import sys; print("%s python %%d.%%d.%%d %%s" %% (sys.version_info[:3] + (sys.argv[1],)))' % _MARK
+_SCRIPT = """
+echo "{mark} user $(id -u)"
+for file in /etc/os-release /usr/lib/os-release; do
+  if [ -r $file ]; then sed 's/^/{mark} os /' $file; break; fi
+done
+for name in {commands}; do
+  path=$(command -v "$name") && "$path" -c {tell} "$path" 2>/dev/null
+done
+{declared}
+exit 0
+"""
+
+
+class Python(t.NamedTuple):
+    """An interpreter of a node."""
+
+    path: str
+    version: Version
+
+    def words(self) -> str:
+        return "%s (%s)" % (".".join(map(str, self.version)), self.path)
+
+
+class Found(t.NamedTuple):
+    """What the script found."""
+
+    root: bool
+    os: t.Mapping[str, str]
+    pythons: tuple[Python, ...]
+
+    def family(self) -> Family | None:
+        return by_name(family_name(self.os.get("ID", ""), self.os.get("ID_LIKE", "")))
+
+
+def oldest_for(core: str) -> Version:
+    """The oldest Python that modules run with, by the version of ansible-core."""
+    return (3, 9) if _numbers(core)[:2] >= _NEEDS_39 else OLDEST
+
+
+def _numbers(version: str) -> Version:
+    return tuple(decimal(part, 0) for part in version.split("."))
+
+
+def script(declared: str) -> str:
+    """Reports the Pythons that a node has, and changes nothing. `declared` may be a command with options, as Ansible takes it."""
+    line = "%s -c %s %s 2>/dev/null" % (declared, shlex.quote(_TELL), shlex.quote(declared)) if declared else ""
+    return _SCRIPT.format(mark=_MARK, commands=" ".join(_COMMANDS), tell=shlex.quote(_TELL), declared=line)
+
+
+def parse(stdout: str) -> Found:
+    """The output of the script, whatever a login shell prints around it."""
+    lines = [line.split(" ", 2)[1:] for line in stdout.splitlines() if line.startswith(_MARK + " ")]
+    pythons = []
+    for kind, rest in (line for line in lines if len(line) == 2):
+        version, _blank, path = rest.partition(" ")
+        if kind == "python" and path:
+            pythons.append(Python(path, _numbers(version)))
+    return Found(
+        root=["user", "0"] in lines,
+        os=parse_os_release("\n".join(line[1] for line in lines if line[0] == "os" and len(line) == 2)),
+        pythons=tuple(dict.fromkeys(pythons)),
+    )
+
+
+def choose(pythons: t.Iterable[Python], declared: str = "", oldest: Version = OLDEST) -> Python | None:
+    """The declared one, else the first, of those that are new enough."""
+    return next((python for python in pythons if python.version >= oldest and declared in ("", python.path)), None)
+
+
+def refusal(pythons: t.Sequence[Python], declared: str = "", oldest: Version = OLDEST) -> str:
+    """Why the modules can't run, and what to do, in words; "" where they can."""
+    if choose(pythons, declared, oldest):
+        return ""
+    allowed = "allowed: %d.%d to %d.%d" % (oldest[:2] + NEWEST)
+    other = choose(pythons, oldest=oldest)
+    if declared:
+        found = next((python.words() for python in pythons if python.path == declared), "%s, which does not start" % declared)
+        if other:
+            words = "ansible_python_interpreter is %s; %s. Set it to %s, which is %s, or leave it out"
+            return words % (found, allowed, other.path, ".".join(map(str, other.version)))
+        words = "ansible_python_interpreter is %s; %s"
+    else:
+        found = ", ".join(python.words() for python in pythons) or "none"
+        words = "no Python that the modules run with: found %s; %s"
+    return (words + ". Next: 'ansible-playbook -b rdma.ofed.bootstrap' with this inventory installs one") % (found, allowed)

@@ -1,0 +1,88 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The code is in plugins/action/interpreter.py: it runs on nodes that no module runs on.
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: interpreter
+short_description: Finds or installs a Python that modules run with
+version_added: 1.0.0
+description:
+  - Finds the Python of a node that the modules of this collection run with, by a shell command. Nodes whose only Python is too old for
+    modules can be asked, too, like RHEL 8 and SLES 15 with Python 3.6.
+  - Where C(ansible_python_interpreter) is not set, or V(auto), the tasks that follow use what was found. The C(python3) of the
+    distribution comes first, where it is new enough, then Python 3.11, then later and earlier ones.
+  - Where C(ansible_python_interpreter) is set, that one has to be new enough.
+  - With ansible-core from 2.20 on, nodes need Python 3.9 or later.
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+extends_documentation_fragment:
+  - rdma.ofed.attributes
+  - rdma.ofed.attributes.action
+attributes:
+  check_mode:
+    description: Tells whether a package would be installed, and installs none.
+    support: full
+  diff_mode:
+    description: There are no differences to show.
+    support: none
+  platform:
+    description: The systems on which it works.
+    platforms: linux
+    support: full
+options:
+  install:
+    description:
+      - Whether to install a Python with the package manager where there is none that modules run with. That takes root.
+      - It is the first that the node's repositories have of C(python3.11), C(python3.12) and C(python3) on Red Hat, of C(python311), C(python312),
+        C(python313) and C(python3) on SUSE, and C(python3) on Debian and Ubuntu.
+    type: bool
+    default: false
+seealso:
+  - module: rdma.ofed.refusal_table
+"""
+
+EXAMPLES = r"""
+- name: Find the Python that modules run with
+  rdma.ofed.interpreter:
+  register: found
+
+- name: End the run where there is none, with one list for all hosts
+  rdma.ofed.refusal_table:
+    variable: found
+  run_once: true
+  any_errors_fatal: true
+"""
+
+RETURN = r"""
+interpreter:
+  description: The path of the interpreter; empty where there is none, or none yet in check mode.
+  returned: success
+  type: str
+  sample: /usr/bin/python3.11
+version:
+  description: Its version.
+  returned: success
+  type: str
+  sample: 3.11.9
+declared:
+  description: What C(ansible_python_interpreter) is set to; empty where Ansible is to find one.
+  returned: always
+  type: str
+  sample: ""
+package:
+  description: The package that was installed, or would be.
+  returned: when one was, or would be
+  type: str
+  sample: python3.11
+wrong:
+  description: Why the modules can't run as the host is declared, and what to do. It is empty where they can.
+  returned: success
+  type: list
+  elements: str
+"""

@@ -1,0 +1,56 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What controller and nodes need: each playbook asks first, and all that names the versions names the same."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import typing as t
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PLAYBOOKS = sorted(path.stem for path in (ROOT / "playbooks").glob("*.yml"))
+
+
+def load(path: str) -> t.Any:
+    return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
+
+
+def first_task(path: str) -> tuple[str, dict[str, t.Any]]:
+    """The first task of a file, or of what it imports, and its file."""
+    first = load(path)[0]
+    task = first.get("tasks", [first])[0]
+    imported = task.get("ansible.builtin.import_tasks")
+    if imported is None:
+        return path, task
+    return first_task("playbooks/shared/" + pathlib.PurePath(imported).name)
+
+
+@pytest.mark.parametrize("playbook", PLAYBOOKS)
+def test_each_playbook_judges_the_controller_first(playbook: str) -> None:
+    path, task = first_task("playbooks/%s.yml" % playbook)
+    assert path == "playbooks/shared/need_controller.yml"
+    assert task["ansible.builtin.assert"]["that"].startswith("ansible_version.full is version(")
+
+
+@pytest.mark.parametrize("playbook", sorted({*PLAYBOOKS} - {"bootstrap"}))
+def test_each_playbook_judges_the_python_of_nodes_before_the_first_module(playbook: str) -> None:
+    plays = [play for play in load("playbooks/%s.yml" % playbook) if play["hosts"] != "localhost"]
+    first = next(task for task in plays[0]["tasks"] if "ansible.builtin.assert" not in task)
+    assert first["ansible.builtin.import_tasks"] == "shared/need_python.yml"
+    finds, refuses = load("playbooks/shared/need_python.yml")
+    assert finds["register"] == refuses["rdma.ofed.refusal_table"]["variable"]
+    assert refuses["run_once"] is refuses["any_errors_fatal"] is True
+
+
+def test_the_oldest_versions_are_the_same_everywhere() -> None:
+    core, python = (re.findall(r"'([0-9.]+)', '>='", task["ansible.builtin.assert"]["that"])[0] for task in load("playbooks/shared/need_controller.yml"))
+    assert load("meta/runtime.yml")["requires_ansible"] == ">=%s.0" % core
+    assert {load(str(path.relative_to(ROOT)))["galaxy_info"]["min_ansible_version"] for path in ROOT.glob("roles/*/meta/main.yml")} == {core}
+    assert "ansible-core %s or later with Python %s or later" % (core, python) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.search(r'^OLDEST_CORE = "%s"$' % core, (ROOT / "tests/tools/virtualenvs.py").read_text(encoding="utf-8"), re.MULTILINE)
