@@ -77,12 +77,13 @@ def _parts(guids: t.Collection[str], pairs: t.Mapping[str, list[tuple[Place, Pla
         if guid in seen:
             continue
         seen.add(guid)
-        part = [guid]
-        for one in part:
-            for _own, (peer, _number) in pairs.get(one, ()):
+        part, todo = [guid], collections.deque([guid])
+        while todo:
+            for _own, (peer, _number) in pairs.get(todo.popleft(), ()):
                 if peer in guids and peer not in seen:
                     seen.add(peer)
                     part.append(peer)
+                    todo.append(peer)
         yield part
 
 

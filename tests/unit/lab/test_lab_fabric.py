@@ -83,17 +83,6 @@ def test_an_answer_has_the_transaction_of_the_question() -> None:
         assert (found.kind, found.lid, found.queue_pair, found.data) == (fabricd.MAD, 5, 1, mad(1, method))
 
 
-def test_a_receipt_for_a_piece_of_an_answer_goes_to_the_subnet_manager() -> None:
-    """ibsim takes what has the method of an answer to the client that its transaction id names, a question to the subnet manager."""
-    piece, receipt = (mad(3, 0x92, 0x38, at_24=bytes([1, kind, 1])) for kind in (1, 2))
-    sent = fabricd.Translator(0, 1).to_fabric(record(fabricd.MAD, receipt, lid=1))[32:]
-    assert sent == receipt[:3] + b"\x12" + receipt[4:]
-    arrived = fabricd.Translator(0, 1).to_kernel(from_fabric(stamped(sent)))
-    assert arrived is not None
-    assert arrived.data == stamped(receipt), "whoever sent the piece finds it by that"
-    assert fabricd.Translator(0, 1).to_fabric(record(fabricd.MAD, piece, lid=1))[32:] == piece
-
-
 def test_the_answer_to_the_driver_itself_has_its_cookie() -> None:
     translator = fabricd.Translator(0, 1)
     translator.to_fabric(record(fabricd.ASK, mad(0x81, 1, 0x11, at_6=b"\1\0"), cookie=COOKIE))

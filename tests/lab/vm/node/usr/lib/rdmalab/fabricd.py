@@ -32,7 +32,6 @@ SILENT_SECONDS = 10.0
 
 MAD, ASK, SM, PORT = 1, 2, 3, 4
 DIRECTED = 0x81
-SUBNET_ADMINISTRATION = 0x03
 TRAP_REPRESS = 0x07
 PERMISSIVE = 0xFFFF
 MAD_SIZE = 256
@@ -73,11 +72,6 @@ def is_answer(mad: bytes) -> bool:
     return bool(mad[3] & 0x80) or mad[3] == TRAP_REPRESS
 
 
-def is_receipt(mad: bytes) -> bool:
-    """An ACK of RMPP, from who gets a long answer of the subnet administrator."""
-    return mad[1] == SUBNET_ADMINISTRATION and mad[24:26] == b"\x01\x02" and bool(mad[26] & 0x01)
-
-
 def transaction(mad: bytes) -> bytes:
     """What a question and its answer have in common; the first two bytes of the id are the simulator's."""
     return mad[1:2] + mad[10:16]
@@ -86,9 +80,7 @@ def transaction(mad: bytes) -> bytes:
 class Translator:
     """Datagrams of one port, from the kernel's form into that of the simulator and back. Pure.
 
-    They differ in directed routes: the simulator walks the path itself and leaves the hop pointer at 0. And in receipts of
-    pieces of an answer, which have the method of that answer: the simulator takes an answer to whoever asked, so on the way
-    a receipt is a question, which it takes to the subnet manager.
+    They differ in directed routes: the simulator walks the path itself and leaves the hop pointer at 0.
     """
 
     def __init__(self, hca: int, port: int) -> None:
@@ -101,8 +93,6 @@ class Translator:
         directed = mad[1] == DIRECTED
         if directed:
             mad = mad[:6] + bytes(1) + mad[7:]
-        if is_receipt(mad):
-            mad = mad[:3] + bytes([mad[3] & 0x7F]) + mad[4:]
         if record.kind == ASK:
             self.asked[transaction(mad)] = record.cookie
         lid = PERMISSIVE if directed else record.lid
@@ -120,8 +110,6 @@ class Translator:
             mad = mad[:8] + bytes(2) + mad[10:]
         if status:
             return None
-        if is_receipt(mad):
-            mad = mad[:3] + bytes([mad[3] | 0x80]) + mad[4:]
         if mad[1] == DIRECTED and not is_answer(mad):
             mad = mad[:6] + mad[7:8] + mad[7:]
         if cookie is not None:
