@@ -68,8 +68,8 @@ def _former(path: str) -> str:
         return ""
 
 
-def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], result: t.Mapping[str, t.Any], *, before: Picture | None) -> None:
-    """Writes the files for tools and for people; raises RdmaError."""
+def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], result: t.Mapping[str, t.Any], *, before: Picture | None) -> str:
+    """Writes the files for tools and for people; the path of the one for people. Raises RdmaError."""
     name, findings, now = arguments["name"], result["findings"], _now()
     stem = os.path.join(arguments["report_dir"], name + "-findings")
     runs = extended(parse_history(_former(stem + ".json")), run_of(now, findings, data["totals"]))
@@ -77,6 +77,7 @@ def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], resul
     _write(stem + ".xml", _health_report.junit(name, findings))
     # The last one: a history that has this run is that of a report that was written.
     _write(stem + ".json", json.dumps({"fabric": name, "time": now, **result, "history": [run._asdict() for run in runs]}, indent=1) + "\n")
+    return stem + ".html"
 
 
 class ActionModule(ActionBase):
@@ -119,11 +120,10 @@ class ActionModule(ActionBase):
             "problems": data["problems"],
             "table": table.split("\n"),
         }
-        if arguments["report_dir"] and not self._task.check_mode:
-            _report(arguments, data, result, before=before)
+        path = _report(arguments, data, result, before=before) if arguments["report_dir"] and not self._task.check_mode else ""
         if arguments["show"]:
             # Callbacks print results as JSON, so the table is printed here.
-            Display().display("\n%s\n" % table)
+            Display().display("\n%s\n%s" % (table, "\nReport: %s\n" % path if path else ""))
         errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
         if errors and arguments["fail"]:
             worst = errors[0]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Draws docs/fabric_report.png: the page of a fabric with 648 hosts in which some things are wrong."""
+"""Draws docs/fabric_report.png: the page of a fabric with 16 hosts in which some things are wrong."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PICTURE = ROOT / "docs/fabric_report.png"
 def draw() -> None:
     if not program():
         raise SetupError("no Chromium is installed")
-    before = report_fabrics.two_levels(648)
+    before = report_fabrics.two_levels(16, 4, 2)
     with tempfile.TemporaryDirectory() as folder, Browser.started() as browser:
         path = pathlib.Path(folder) / "ib-findings.html"
         path.write_text(page(report_fabrics.report(report_fabrics.broken(before), before, hosts=("storage1",))), encoding="utf-8")
-        browser.screen(1280, 860)
+        browser.screen(1280, 800)
         browser.open(path)
         browser.picture(PICTURE)
 

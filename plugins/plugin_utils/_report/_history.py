@@ -37,8 +37,8 @@ def run_of(time: str, findings: t.Sequence[t.Mapping[str, t.Any]], totals: t.Map
 def _run(row: t.Any) -> Run | None:
     if not isinstance(row, dict) or not isinstance(row.get("time"), str):
         return None
-    counts = {name: row.get(name) for name in Run._fields[1:]}
-    return Run(time=row["time"], **counts) if all(type(count) is int for count in counts.values()) else None
+    counts = [count for count in map(row.get, Run._fields[1:]) if type(count) is int]
+    return Run(row["time"], *counts) if len(counts) == len(Run._fields) - 1 else None
 
 
 def parse_history(text: str) -> tuple[Run, ...]:

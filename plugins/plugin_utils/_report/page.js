@@ -90,7 +90,7 @@
 
   function layout() {
     boxes = new Map(); folds = new Map(); bands = [];
-    const hostWidth = Math.min(96, Math.max(44, widest(hosts) * 6.6 + 12));
+    const hostWidth = Math.min(96, Math.max(44, widest(hosts) * 7.2 + 12));
     const pitchOf = (numbers) => {
       const wanted = Math.min(150, widest(numbers) * 6.8 + 26);
       return numbers.length <= 12 ? Math.max(72, wanted) : numbers.length <= 40 ? Math.max(44, Math.min(60, wanted)) : 30;
@@ -133,8 +133,8 @@
         const room = (width - wide(line)) / line.length;
         let x = room / 2, deepest = 0;
         for (const slot of line) {
-          const middle = x + slot.width / 2, w = Math.min(pitch * 0.82, 130), h = pitch >= 60 ? 24 : 16;
-          put(slot.leaf, middle, y, w, h);
+          const middle = x + slot.width / 2, w = Math.min(pitch * 0.82, 130), h = pitch >= 60 ? 24 : 16, open = slot.own.length > 0;
+          put(slot.leaf, middle, y, open ? Math.min(slot.width - 12, Math.max(w, short(nodes[slot.leaf].name).length * 7.4 + 14)) : w, open ? 24 : h);
           slot.own.forEach((host, index) => {
             const row = Math.floor(index / slot.columns), count = Math.min(slot.columns, slot.own.length - row * slot.columns);
             put(host, middle + (index % slot.columns - (count - 1) / 2) * (hostWidth + 6), y + 72 + row * 28, hostWidth, 20);

@@ -58,8 +58,8 @@ def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: p
     result = lost.run()
     assert result["failed"] and result["msg"].startswith("fabric ib1: spine: found not in the fabric, expected at leaf1 port 7")
     assert json.loads((reports / "ib1-findings.json").read_text())["findings"] == result["findings"]
+    assert "Report: %s" % (reports / "ib1-findings.html") in (printed := capsys.readouterr().out) and "node_lost" in printed
     assert 'failures="1"' in (reports / "ib1-findings.xml").read_text()
-    assert "node_lost" in capsys.readouterr().out
     lost.plugin._task.args["fail"] = False
     assert "failed" not in lost.run()
     # What the host is asked for.
