@@ -71,7 +71,7 @@ def _former(path: str) -> str:
 def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], result: t.Mapping[str, t.Any], *, before: Picture | None) -> str:
     """Writes the files for tools and for people; the path of the one for people. Raises RdmaError."""
     name, findings, now = arguments["name"], result["findings"], _now()
-    stem = os.path.join(arguments["report_dir"], name + "-findings")
+    stem: str = os.path.join(arguments["report_dir"], name + "-findings")
     runs = extended(parse_history(_former(stem + ".json")), run_of(now, findings, data["totals"]))
     _write(stem + ".html", page(Report(name, now, data, findings, before, runs, explanations())))
     _write(stem + ".xml", _health_report.junit(name, findings))
@@ -120,10 +120,10 @@ class ActionModule(ActionBase):
             "problems": data["problems"],
             "table": table.split("\n"),
         }
-        path = _report(arguments, data, result, before=before) if arguments["report_dir"] and not self._task.check_mode else ""
+        report = _report(arguments, data, result, before=before) if arguments["report_dir"] and not self._task.check_mode else ""
         if arguments["show"]:
             # Callbacks print results as JSON, so the table is printed here.
-            Display().display("\n%s\n%s" % (table, "\nReport: %s\n" % path if path else ""))
+            Display().display("\n%s\n%s" % (table, "\nReport: %s\n" % report if report else ""))
         errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
         if errors and arguments["fail"]:
             worst = errors[0]

@@ -101,7 +101,7 @@
     // Leaves, each as wide as its hosts.
     const slots = leaves.map((leaf) => {
       const own = opened.has(leaf) ? children.get(leaf) || [] : [];
-      const columns = Math.min(own.length, frame().width < 600 ? (own.length > 8 ? 3 : 2) : own.length > 24 ? 12 : own.length > 8 ? 6 : 8);
+      const columns = Math.min(own.length, frame().width < 600 ? (own.length > 8 || leaves.length < 3 ? 3 : 2) : own.length > 24 ? 12 : own.length > 8 ? 6 : 8);
       return { leaf, own, columns, width: Math.max(pitch, columns * (hostWidth + 6) + 18) };
     });
     const lines = [];
@@ -216,7 +216,7 @@
     drawn = new Map();
     const quiet = courses.filter(({ number }) => !links[number].state);
     const loud = courses.filter(({ number }) => links[number].state).sort((one, other) => links[one.number].state - links[other.number].state);
-    const faint = Math.max(0.2, Math.min(1, (250 / (quiet.length + 1)) * (frame().width / 1000), 1), frame().width > 600 ? 0.4 : 0);
+    const faint = Math.max(quiet.length > 4000 ? 0.15 : frame().width > 600 ? 0.4 : 0.2, Math.min(1, (250 / (quiet.length + 1)) * (frame().width / 1000)));
     const all = svg("path", { class: "link", d: quiet.map(({ points }) => line(points)).join("") });
     all.style.strokeWidth = faint.toFixed(2);
     view.append(all);
