@@ -32,6 +32,7 @@ pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}"
 
 .PHONY: help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
 .PHONY: acceptance acceptance-quick acceptance-labs acceptance-rest machine machine-tests machines bench fuzz stop clean venv collection
+.PHONY: web report-test report-picture
 
 help:
 	@printf '%s\n' \
@@ -49,7 +50,9 @@ help:
 	  'make machines    IPoIB and driver stacks on virtual machines (over an hour)' \
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts' \
-	  'make clean       remove what the other targets made'
+	  'make report-test the HTML page of a fabric, in Chromium' \
+  'make web         the libraries of that page, with npm' \
+  'make clean       remove what the other targets made'
 
 venv:
 	@$(BOOTSTRAP) tests/tools/virtualenvs.py main
@@ -134,6 +137,17 @@ machine-tests: collection image
 bench: collection
 	@$(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
 	@$(PYTHON) tests/bench/fabric.py
+
+# These want a Chromium, which the other checks do not need.
+report-test: collection
+	@$(call pytest,$@,tests/browser)
+
+report-picture: collection
+	@$(PYTHON) tests/browser/picture.py
+
+# After a change of the versions in tests/tools/web.
+web: venv
+	@$(PYTHON) tests/tools/web.py
 
 clean:
 	@if [ -x $(PYTHON) ] && [ -e tests/lab/lab ]; then $(LAB) down || true; fi

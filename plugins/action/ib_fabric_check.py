@@ -20,6 +20,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_r
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._history import extended, parse_history, run_of
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import explanations, page
 
 _LOOK = ("port", "node_name_map", "sa_key", "gather")
 
@@ -39,6 +42,10 @@ def _read(path: str) -> Picture | None:
     return picture
 
 
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
 def _write(path: str, text: str) -> None:
     """Atomically; raises RdmaError."""
     try:
@@ -50,6 +57,27 @@ def _write(path: str, text: str) -> None:
         os.replace(temporary, path)
     except OSError as exc:
         raise RdmaError("%s can't be written: %s" % (path, exc.strerror)) from exc
+
+
+def _former(path: str) -> str:
+    """The last report; "" where there is none, or none that can be read, as this one replaces it."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
+
+
+def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], result: t.Mapping[str, t.Any], *, before: Picture | None) -> str:
+    """Writes the files for tools and for people; the path of the one for people. Raises RdmaError."""
+    name, findings, now = arguments["name"], result["findings"], _now()
+    stem: str = os.path.join(arguments["report_dir"], name + "-findings")
+    runs = extended(parse_history(_former(stem + ".json")), run_of(now, findings, data["totals"]))
+    _write(stem + ".html", page(Report(name, now, data, findings, before, runs, explanations())))
+    _write(stem + ".xml", _health_report.junit(name, findings))
+    # The last one: a history that has this run is that of a report that was written.
+    _write(stem + ".json", json.dumps({"fabric": name, "time": now, **result, "history": [run._asdict() for run in runs]}, indent=1) + "\n")
+    return stem + ".html"
 
 
 class ActionModule(ActionBase):
@@ -92,13 +120,10 @@ class ActionModule(ActionBase):
             "problems": data["problems"],
             "table": table.split("\n"),
         }
-        if arguments["report_dir"] and not self._task.check_mode:
-            stem = os.path.join(arguments["report_dir"], arguments["name"] + "-findings")
-            _write(stem + ".json", json.dumps({"fabric": arguments["name"], **result}, indent=1) + "\n")
-            _write(stem + ".xml", _health_report.junit(arguments["name"], findings))
+        report = _report(arguments, data, result, before=before) if arguments["report_dir"] and not self._task.check_mode else ""
         if arguments["show"]:
             # Callbacks print results as JSON, so the table is printed here.
-            Display().display("\n%s\n" % table)
+            Display().display("\n%s\n%s" % (table, "\nReport: %s\n" % report if report else ""))
         errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
         if errors and arguments["fail"]:
             worst = errors[0]
@@ -117,5 +142,5 @@ class ActionModule(ActionBase):
         if former == picture:
             return False
         if not self._task.check_mode:
-            _write(path, written(picture, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())))
+            _write(path, written(picture, _now()))
         return True

@@ -107,7 +107,11 @@ options:
     type: str
     default: ""
   report_dir:
-    description: A folder on the controller, for the findings as C(NAME-findings.json) and as C(NAME-findings.xml) in the form of JUnit, with O(name) as NAME.
+    description:
+      - A folder on the controller, for the findings as C(NAME-findings.json), as C(NAME-findings.xml) in the form of JUnit, and as C(NAME-findings.html),
+        with O(name) as NAME.
+      - The HTML file is one page that needs no network. It draws the topology by rank with the health of links, and has tables of findings, nodes and links,
+        the difference to O(baseline), and the numbers of findings of the last 60 runs, which the JSON file keeps.
     type: path
     default: ""
   show:

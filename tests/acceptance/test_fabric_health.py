@@ -180,6 +180,8 @@ def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> No
     report = json.loads((fabric.folder / "ib-findings.json").read_text(encoding="utf-8"))
     assert [each["code"] for each in report["findings"]] == ["link_lost"]
     assert "fabric.link_lost" in (fabric.folder / "ib-findings.xml").read_text(encoding="utf-8")
+    assert [run["error"] for run in report["history"]] == [0, 1]
+    assert '"code":"link_lost"' in (fabric.folder / "ib-findings.html").read_text(encoding="utf-8")
 
 
 def test_symbol_errors_that_rise(fabric: Fabric) -> None:

@@ -45,7 +45,7 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *args], env=en
 
 # The programs of this repository are no part of the collection: ruff and mypy look at them, ansible-test has rules
 # that only make sense for what is shipped (no interpreter lines, no name "_").
-NOT_SHIPPED = ("molecule/", "tests/acceptance/", "tests/acceptance_vm/", "tests/bench/", "tests/lab/", "tests/tools/")
+NOT_SHIPPED = ("molecule/", "tests/acceptance/", "tests/acceptance_vm/", "tests/bench/", "tests/browser/", "tests/lab/", "tests/tools/")
 
 
 def copy_checkout() -> None:

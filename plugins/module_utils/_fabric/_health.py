@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MA
 
 Row = t.Mapping[str, t.Any]
 # Inside of switches, for collective operations: all have one description.
-_AGGREGATION = "Aggregation Node"
+AGGREGATION = "Aggregation Node"
 _MEMBERSHIP = 0x7FFF
 
 
@@ -95,7 +95,7 @@ def _holder(manager: Row) -> str:
 def _duplicates(nodes: t.Iterable[Row], ports: t.Iterable[Row]) -> t.Iterator[Finding]:
     named: dict[str, list[Row]] = {}
     for node in nodes:
-        if _AGGREGATION not in node["description"]:
+        if AGGREGATION not in node["description"]:
             named.setdefault(node["name"], []).append(node)
     for same in named.values():
         if len({node["system_guid"] or node["guid"] for node in same}) > 1:

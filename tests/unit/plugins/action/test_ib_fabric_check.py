@@ -58,8 +58,8 @@ def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: p
     result = lost.run()
     assert result["failed"] and result["msg"].startswith("fabric ib1: spine: found not in the fabric, expected at leaf1 port 7")
     assert json.loads((reports / "ib1-findings.json").read_text())["findings"] == result["findings"]
+    assert "Report: %s" % (reports / "ib1-findings.html") in (printed := capsys.readouterr().out) and "node_lost" in printed
     assert 'failures="1"' in (reports / "ib1-findings.xml").read_text()
-    assert "node_lost" in capsys.readouterr().out
     lost.plugin._task.args["fail"] = False
     assert "failed" not in lost.run()
     # What the host is asked for.
@@ -67,6 +67,25 @@ def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: p
     # The new state is saved without comparing.
     assert Judged.of(small_fabric.without("spine"), baseline=str(path), save=True).run()["changed"]
     assert Judged.of(small_fabric.without("spine"), baseline=str(path)).run()["findings"] == []
+
+
+def test_the_report_is_written_beside_the_findings_and_keeps_the_last_runs(tmp_path: pathlib.Path) -> None:
+    reports = tmp_path / "reports"
+    options = {"report_dir": str(reports), "name": "ib1"}
+    # Check mode writes nothing.
+    Judged.of(small_fabric.data(), **options).run(check=True)
+    assert not reports.exists()
+    Judged.of(small_fabric.data(), **options, hosts=["node9"]).run()
+    Judged.of(small_fabric.data(), **options).run()
+    assert sorted(os.listdir(reports)) == ["ib1-findings.html", "ib1-findings.json", "ib1-findings.xml"]
+    report = json.loads((reports / "ib1-findings.json").read_text())
+    assert [run["error"] for run in report["history"]] == [1, 0] and report["history"][1]["time"] == report["time"]
+    page = (reports / "ib1-findings.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and '"fabric":"ib1"' in page and "leaf1" in page
+    # What is no report is replaced.
+    (reports / "ib1-findings.json").write_bytes(b"\xff{")
+    Judged.of(small_fabric.data(), **options).run()
+    assert len(json.loads((reports / "ib1-findings.json").read_text())["history"]) == 1
 
 
 def test_without_a_baseline_the_fabric_is_judged_as_it_is(tmp_path: pathlib.Path) -> None:

@@ -1,0 +1,199 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What the page shows of a fabric, as data: nodes by rank, links and findings that refer to each other by their numbers. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, cable, picture_of
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import HOST, LEAF, peers_of, ranks_of
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Cable
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place
+    from ansible_collections.rdma.ofed.plugins.plugin_utils._report._history import Run
+
+Row = t.Mapping[str, t.Any]
+_OF_LINKS = frozenset([Code.LINK_DEGRADED, Code.LINK_LOST, Code.LINK_NEW, Code.LINK_MOVED, Code.LINKS_SWAPPED, Code.LINK_SLOWER])
+# Their first end is the node, the others are where it is.
+_OF_FIRST_END = frozenset([Code.NODE_LOST, Code.NODE_NEW])
+_CHANGES = frozenset(
+    [
+        *(Code.LINK_LOST, Code.LINK_NEW, Code.LINK_MOVED, Code.LINKS_SWAPPED, Code.LINK_SLOWER),
+        *(Code.NODE_LOST, Code.NODE_NEW, Code.NODE_REPLACED),
+    ]
+)
+# From the least on: its number is the state of a node or link that has it, 0 is that of one without findings.
+_STATES = {severity.value: number for number, severity in enumerate(reversed(SEVERITIES), 1)}
+_PARAGRAPH = re.compile(r"^### ([a-z_]+)\n\n(.*?)(?=\n\n#|\Z)", re.MULTILINE | re.DOTALL)
+
+
+class Report(t.NamedTuple):
+    """One run."""
+
+    name: str
+    """Of the fabric."""
+    time: str
+    data: Row
+    """The result of `ib_fabric_info`."""
+    findings: t.Sequence[Row]
+    before: Picture | None
+    """The baseline that was compared with."""
+    history: t.Sequence[Run]
+    """With this run as the last."""
+    explanations: str
+    """The page of the documentation with a paragraph for each code."""
+
+
+class _Parts:
+    """Which switches hang together by ranks that are below each other, such as the leaves and spines of a pod."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def _head(self, guid: str) -> str:
+        path = []
+        while guid in self._above:
+            path.append(guid)
+            guid = self._above[guid]
+        self._above.update(dict.fromkeys(path, guid))
+        return guid
+
+    def join(self, guid: str, near: t.Iterable[str], places: t.Mapping[str, int]) -> None:
+        """The head of a part is its first switch."""
+        heads = {self._head(peer) for peer in (guid, *near)}
+        first = min(heads, key=lambda head: (places.get(head, len(places)), head))
+        self._above.update({head: first for head in heads if head != first})
+
+    def first(self, guid: str, places: t.Mapping[str, int]) -> int:
+        return places.get(self._head(guid), len(places))
+
+
+class _Drawing:
+    """Nodes and links by number."""
+
+    def __init__(self, data: Row, before: Picture) -> None:
+        self._before, self._former = before, ranks_of(before)
+        self.rows = {row["guid"]: row for row in data["nodes"]}
+        picture = picture_of(data)
+        self.peers, self.ranks = peers_of(picture), ranks_of(picture)
+        self.nodes: list[dict[str, t.Any]] = []
+        self.numbers: dict[str, int] = {}
+        for guid in self._ordered():
+            row = self.rows[guid]
+            shown = {name: row[name] for name in ("guid", "name", "type", "device_id", "firmware", "psid")}
+            self._add({**shown, "lids": row["lids"], "ports": row["port_count"], "rank": self.ranks[guid], "state": 0})
+        self.links: list[dict[str, t.Any]] = []
+        self.cables: dict[Cable, int] = {}
+        # The links of nodes that are gone.
+        self._stubs: dict[int, list[int]] = {}
+        for link in data["links"]:
+            near, far = ((end["node_guid"], end["port"]) for end in link["ends"])
+            self.cables[cable(near, far)] = len(self.links)
+            paces = [" ".join((end["width"], end["speed"])).strip() for end in link["ends"]]
+            wanted = " ".join((link["max_width"], link["max_speed"])).strip()
+            self._link(near, far, pace=paces[0] if paces[0] == paces[1] else " / ".join(paces), wanted=wanted)
+
+    def _add(self, node: dict[str, t.Any]) -> None:
+        self.numbers[node["guid"]] = len(self.nodes)
+        self.nodes.append(node)
+
+    def _link(self, near: Place, far: Place, **more: t.Any) -> None:
+        ends = [[self.numbers[guid], port] for guid, port in (near, far)]
+        self.links.append({"ends": ends, "state": 0, **more})
+
+    def _ordered(self) -> t.Iterator[str]:
+        """Leaves by name, switches above by name in the order of the parts of the fabric that they are in, hosts in the order of their leaves."""
+        places: dict[str, int] = {}
+        parts = _Parts()
+        by_rank: dict[int, list[str]] = {}
+        for guid, rank in self.ranks.items():
+            by_rank.setdefault(rank, []).append(guid)
+        for rank in sorted(by_rank, key=lambda rank: (rank == HOST, rank)):
+            below = {guid: [peer for peer in self.peers[guid] if self.ranks[peer] == (LEAF if rank == HOST else rank - 1)] for guid in by_rank[rank]}
+            if rank > LEAF:
+                for guid, near in below.items():
+                    parts.join(guid, near, places)
+            keys = {}
+            for guid, near in below.items():
+                first = places[near[0]] if rank == HOST and near else parts.first(guid, places) if rank > LEAF else 0
+                keys[guid] = (first, natural(self.rows[guid]["name"]), guid)
+            for number, guid in enumerate(sorted(keys, key=keys.__getitem__)):
+                places[guid] = number
+                yield guid
+
+    def add_lost(self, guid: str, at: t.Sequence[Place]) -> None:
+        """A node of the baseline that is gone, where it was."""
+        node = self._before.nodes.get(guid)
+        if node is None or guid in self.numbers:
+            return
+        fields = {name: getattr(node, name) for name in ("guid", "name", "type", "device_id", "firmware", "psid")}
+        self._add({**fields, "lids": [], "ports": node.port_count, "rank": self._former[guid], "state": 0, "lost": True})
+        stubs = self._stubs[self.numbers[guid]] = []
+        for place in at:
+            if place[0] in self.numbers:
+                stubs.append(len(self.links))
+                self._link((guid, 0), place, pace="", wanted="", lost=True)
+
+    def about(self, finding: Row) -> dict[str, t.Any]:
+        """The numbers of the links or of the nodes that a finding is about."""
+        code = Code(finding["code"])
+        places = [(end["node_guid"], end["port"]) for end in finding["ends"]]
+        if code not in _OF_LINKS:
+            guids = [guid for guid, _port in places[: 1 if code in _OF_FIRST_END else None]]
+            nodes = list(dict.fromkeys(self.numbers[guid] for guid in guids if guid in self.numbers))
+            return {"nodes": nodes, "links": [link for node in nodes for link in self._stubs.get(node, ())]}
+        pairs = {cable(one, other) for one in places for other in places if one < other}
+        links = sorted(self.cables[pair] for pair in pairs if pair in self.cables)
+        if not links and len(places) == 2 and all(guid in self.numbers for guid, _port in places):
+            self._link(places[0], places[1], pace="", wanted="", lost=True)
+            links = [len(self.links) - 1]
+        return {"nodes": [], "links": links}
+
+
+def explanations_of(page: str) -> dict[str, str]:
+    """The paragraph of each code."""
+    return {code: " ".join(words.split()) for code, words in _PARAGRAPH.findall(page)}
+
+
+def _sizes(picture: Picture) -> dict[str, int]:
+    switches = sum(node.type == "switch" for node in picture.nodes.values())
+    return {"switches": switches, "cas": sum(node.type == "ca" for node in picture.nodes.values()), "links": len(picture.cables)}
+
+
+def content_of(report: Report) -> dict[str, t.Any]:
+    """In the form of JSON."""
+    drawing = _Drawing(report.data, report.before or Picture())
+    findings = []
+    for finding in report.findings:
+        if finding["code"] == Code.NODE_LOST.value:
+            first, *at = finding["ends"]
+            drawing.add_lost(first["node_guid"], [(end["node_guid"], end["port"]) for end in at])
+        about = drawing.about(finding)
+        state = _STATES[finding["severity"]]
+        for kind, things in (("nodes", drawing.nodes), ("links", drawing.links)):
+            for number in about[kind]:
+                things[number]["state"] = max(state, things[number]["state"])
+        shown = {name: finding[name] for name in ("severity", "code", "object", "found", "expected", "cause", "next_step")}
+        findings.append({**shown, **about, "change": Code(finding["code"]) in _CHANGES})
+    explained = explanations_of(report.explanations)
+    return {
+        "fabric": report.name,
+        "time": report.time,
+        "totals": report.data["totals"],
+        "problems": [gap["message"] for gap in report.data["problems"]],
+        "before": _sizes(report.before) if report.before else None,
+        "nodes": drawing.nodes,
+        "links": drawing.links,
+        "findings": findings,
+        "history": [run._asdict() for run in report.history],
+        "codes": {code: explained.get(code, "") for code in sorted({finding["code"] for finding in findings})},
+    }

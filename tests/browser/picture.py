@@ -1,0 +1,38 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Draws docs/fabric_report.png: the page of a fabric with 16 hosts in which some things are wrong."""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests/unit"), str(ROOT / "tests/unit/plugins/plugin_utils"), str(ROOT / "tests/tools")]
+
+import conftest  # noqa: F401  # makes the collection importable
+import report_fabrics
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import page
+from browser import Browser, program
+from common import SetupError, main
+
+PICTURE = ROOT / "docs/fabric_report.png"
+
+
+def draw() -> None:
+    if not program():
+        raise SetupError("no Chromium is installed")
+    before = report_fabrics.two_levels(16, 4, 2)
+    with tempfile.TemporaryDirectory() as folder, Browser.started() as browser:
+        path = pathlib.Path(folder) / "ib-findings.html"
+        path.write_text(page(report_fabrics.report(report_fabrics.broken(before), before, hosts=("storage1",))), encoding="utf-8")
+        browser.screen(1280, 800)
+        browser.open(path)
+        browser.picture(PICTURE)
+
+
+if __name__ == "__main__":
+    main(draw)

@@ -1,0 +1,73 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Renews the libraries of the HTML page: the versions of tests/tools/web/package-lock.json, whose hashes npm compares.
+
+They become one file in ASCII, and their licences another one. To take a new version: `npm install --package-lock-only
+--omit-lockfile-registry-resolved NAME@VERSION` in that folder, then `make web`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from common import ROOT, SetupError, main, say
+
+PINS = ROOT / "tests/tools/web"
+TARGET = ROOT / "plugins/plugin_utils/_report"
+# In the order in which they need each other.
+SCRIPTS = (
+    *("d3-dispatch", "d3-timer", "d3-color", "d3-ease", "d3-interpolate", "d3-selection", "d3-transition", "d3-drag", "d3-zoom"),
+    "@tanstack/table-core",
+)
+PLACES = {"@tanstack/table-core": "build/umd/index.production.js"}
+
+
+def script(folder: pathlib.Path, name: str) -> str:
+    path = folder / PLACES.get(name, "dist/%s.min.js" % name)
+    lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("//# sourceMappingURL")]
+    text = "\n".join(lines).strip("\n")
+    if "</script" in text.lower() or "<!--" in text:
+        raise SetupError("%s can't be part of a page: it has the end of a script in it" % name)
+    # Letters beyond ASCII are in strings and expressions only, where an escape is the same.
+    units = "".join(letter if ord(letter) < 128 else "".join("\\u%04x" % int(unit) for unit in _units(letter)) for letter in text)
+    return units + "\n"
+
+
+def _units(letter: str) -> list[int]:
+    """In UTF-16, as JavaScript has them."""
+    data = letter.encode("utf-16-be")
+    return [int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2)]
+
+
+def renew() -> None:
+    if not shutil.which("npm"):
+        raise SetupError("npm is not installed: it comes with Node.js")
+    locked = json.loads((PINS / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    scripts, licences = [], []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy2(PINS / name, folder)
+        say("npm ci")
+        subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder, check=True)
+        for name in SCRIPTS:
+            where, pin = folder / "node_modules" / name, locked["node_modules/" + name]
+            scripts.append("/* %s %s, %s: see vendor.txt */\n%s" % (name, pin["version"], pin["license"], script(where, name)))
+            licence = (where / "LICENSE").read_text(encoding="utf-8").strip()
+            licences.append("%s %s\n%s\n\n%s\n" % (name, pin["version"], pin["integrity"], licence))
+    code = "".join(scripts)
+    (TARGET / "vendor.js").write_text(code, encoding="ascii")
+    licences.insert(0, "The libraries in vendor.js, with the hashes of their packages. sha256 of vendor.js:\n%s\n" % hashlib.sha256(code.encode()).hexdigest())
+    (TARGET / "vendor.txt").write_text(("\n" + "-" * 72 + "\n\n").join(licences), encoding="ascii")
+    say("%d libraries, %d kB" % (len(scripts), (TARGET / "vendor.js").stat().st_size // 1000))
+
+
+if __name__ == "__main__":
+    main(renew)
