@@ -24,7 +24,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
-_GIGA = 1e9
+# In bytes, the base unit of Prometheus.
+_GIGABIT = 1e9 / 8
 _ACTIVE = "Active"
 _WAIT = "PortXmitWait"
 # Without these, what was read is less than the fabric.
@@ -50,8 +51,8 @@ METRICS: t.Mapping[str, Metric] = {
     "rdma_fabric_link_active": Metric(GAUGE, "Whether both ends of a link are active."),
     "rdma_fabric_link_lanes": Metric(GAUGE, "Width of a link: lanes in use."),
     "rdma_fabric_link_lanes_max": Metric(GAUGE, "Lanes that both ends of a link can use."),
-    "rdma_fabric_link_lane_bits_per_second": Metric(GAUGE, "Speed of a link: signalling rate of a lane."),
-    "rdma_fabric_link_lane_max_bits_per_second": Metric(GAUGE, "Signalling rate of a lane that both ends of a link can use."),
+    "rdma_fabric_link_lane_bytes_per_second": Metric(GAUGE, "Speed of a link: signalling rate of a lane."),
+    "rdma_fabric_link_lane_max_bytes_per_second": Metric(GAUGE, "Signalling rate of a lane that both ends of a link can use."),
     "rdma_fabric_port_errors_total": Metric(COUNTER, "Error counters of ports that are above zero."),
     "rdma_fabric_port_wait_ticks_total": Metric(COUNTER, "PortXmitWait: ticks in which a port had data to send and no credits."),
     "rdma_fabric_port_saturated_counters": Metric(GAUGE, "Number of error counters of a port that stand at their maximum and count no more."),
@@ -196,9 +197,9 @@ def _about_link(table: _Table, fabric: str, link: Link) -> None:
         count = lanes(width)
         if count:
             table.put(name, pairs, count)
-    for name, speed in (("link_lane_bits_per_second", lower(near.speed, far.speed)), ("link_lane_max_bits_per_second", link.max_speed)):
+    for name, speed in (("link_lane_bytes_per_second", lower(near.speed, far.speed)), ("link_lane_max_bytes_per_second", link.max_speed)):
         if speed in LANE_GBPS:
-            table.put(name, pairs, LANE_GBPS[speed] * _GIGA)
+            table.put(name, pairs, LANE_GBPS[speed] * _GIGABIT)
 
 
 def _about_counters(table: _Table, look: Look, counts: t.Mapping[Place, Counts]) -> None:

@@ -66,7 +66,8 @@ def test_the_dashboard_is_one_of_grafana() -> None:
 @needs_promtool
 def test_promtool_reads_the_metrics() -> None:
     look = Look('a \\ "b"\n', 1700000000.25, 1.5, gaps=(gap(Code.FAILED, "saquery", ["x"]),))
-    done = promtool("check", "metrics", said=render(METRICS, samples_of([look], {look.fabric: State("0x1", 2, 1700000000)})))
+    samples = {**{name: {(): 1.0} for name in METRICS}, **samples_of([look], {look.fabric: State("0x1", 2, 1700000000)})}
+    done = promtool("check", "metrics", said=render(METRICS, samples))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
