@@ -76,7 +76,7 @@ class State(t.NamedTuple):
     succeeded: float = 0
 
 
-class Look(t.NamedTuple):
+class View(t.NamedTuple):
     """One look at a fabric. What was not asked or not answered is None."""
 
     fabric: str
@@ -102,7 +102,7 @@ class Look(t.NamedTuple):
         return [manager.guid for manager in self.managers or () if manager.is_master]
 
 
-def next_state(state: State, look: Look) -> State:
+def next_state(state: State, look: View) -> State:
     """A time without a master is no change: the same one may come back."""
     masters = look.masters
     if look.succeeded:
@@ -139,7 +139,7 @@ class _Table(t.Dict[str, Samples]):
         self.setdefault("rdma_fabric_" + name, {})[pairs] = number
 
 
-def samples_of(looks: t.Iterable[Look], states: t.Mapping[str, State]) -> dict[str, Samples]:
+def samples_of(looks: t.Iterable[View], states: t.Mapping[str, State]) -> dict[str, Samples]:
     """By name of the metric. `states` are those after the looks."""
     table = _Table({"rdma_fabric_port_errors_limit": _LIMITS})
     for look in looks:
@@ -152,7 +152,7 @@ def samples_of(looks: t.Iterable[Look], states: t.Mapping[str, State]) -> dict[s
     return table
 
 
-def _about_sample(table: _Table, look: Look, state: State) -> None:
+def _about_sample(table: _Table, look: View, state: State) -> None:
     fabric = labels(fabric=look.fabric)
     table.put("sample_success", fabric, look.succeeded)
     table.put("sample_timestamp_seconds", fabric, look.ended)
@@ -166,7 +166,7 @@ def _about_sample(table: _Table, look: Look, state: State) -> None:
         table.put("sample_problems", pairs, table.get("rdma_fabric_sample_problems", {}).get(pairs, 0) + gap.total)
 
 
-def _about_managers(table: _Table, look: Look) -> None:
+def _about_managers(table: _Table, look: View) -> None:
     if look.managers is None:
         return
     names = {spot.port_guid: spot.name for spot in look.spots.values()}
@@ -202,7 +202,7 @@ def _about_link(table: _Table, fabric: str, link: Link) -> None:
             table.put(name, pairs, LANE_GBPS[speed] * _GIGABIT)
 
 
-def _about_counters(table: _Table, look: Look, counts: t.Mapping[Place, Counts]) -> None:
+def _about_counters(table: _Table, look: View, counts: t.Mapping[Place, Counts]) -> None:
     table.put("ports_read", labels(fabric=look.fabric), len(counts))
     for place, found in counts.items():
         spot = look.spots[place]

@@ -24,7 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import render
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, Look, State, next_state, parse_states, samples_of, written
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, samples_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
 
 if t.TYPE_CHECKING:
@@ -42,13 +42,13 @@ class Host(t.NamedTuple):
     now: t.Callable[[], float] = time.time
 
 
-def look_at(host: Host, settings: SampleSettings, fabric: str, port_name: str) -> Look:
+def look_at(host: Host, settings: SampleSettings, *, fabric: str, port_name: str) -> View:
     """Asks who is master, and unless that is another host, everything."""
     begun = host.now()
 
-    def seen(**found: t.Any) -> Look:
+    def seen(**found: t.Any) -> View:
         ended = host.now()
-        return Look(fabric, ended, max(ended - begun, 0), **found)
+        return View(fabric, ended, max(ended - begun, 0), **found)
 
     port = _look.asked_port(port_name, host.root)
     if port is None:
@@ -68,18 +68,18 @@ def look_at(host: Host, settings: SampleSettings, fabric: str, port_name: str) -
     return seen(managers=managers, subnet=subnet, spots=spots, counts=counts, gaps=(*broken, *asking.gaps, *subnet.gaps))
 
 
-def _attempt(host: Host, settings: SampleSettings, fabric: str, port: str) -> Look:
+def _attempt(host: Host, settings: SampleSettings, *, fabric: str, port_name: str) -> View:
     """Whatever goes wrong at one fabric is said in the file, and the others are looked at."""
     try:
-        return look_at(host, settings, fabric, port)
+        return look_at(host, settings, fabric=fabric, port_name=port_name)
     except Exception as exc:
         if not isinstance(exc, (RdmaError, OSError)):
             traceback.print_exc()
         return _failed(host, fabric, str(exc))
 
 
-def _failed(host: Host, fabric: str, why: str) -> Look:
-    return Look(fabric, host.now(), gaps=(gap(Code.FAILED, "", [why]),))
+def _failed(host: Host, fabric: str, why: str) -> View:
+    return View(fabric, host.now(), gaps=(gap(Code.FAILED, "", [why]),))
 
 
 def _write(path: str, text: str, mode: int) -> None:
@@ -92,11 +92,13 @@ def _write(path: str, text: str, mode: int) -> None:
     os.rename(temporary, path)
 
 
-def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> list[Look]:
+def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> list[View]:
     """Looks at all fabrics and writes the file; with `stopped`, writes that the samples failed."""
     path = os.path.join(host.root, STATES.lstrip("/"))
     states = parse_states(read_text(path))
-    looks = [_failed(host, fabric, "killed") if stopped else _attempt(host, settings, fabric, port) for fabric, port in settings.fabrics]
+    looks = [
+        _failed(host, fabric, "killed") if stopped else _attempt(host, settings, fabric=fabric, port_name=port_name) for fabric, port_name in settings.fabrics
+    ]
     after = {look.fabric: next_state(states.get(look.fabric, State()), look) for look in looks}
     _write(path, written(after), 0o600)
     _write(os.path.join(host.root, settings.textfile.lstrip("/")), HEADER + render(METRICS, samples_of(looks, after)), 0o644)

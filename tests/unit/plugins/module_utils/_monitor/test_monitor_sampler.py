@@ -125,7 +125,12 @@ def test_a_fabric_as_metrics(host: Host) -> None:
     assert found["port_wait_ticks_total{%s}" % leaf] == 12
     assert found["port_saturated_counters{%s}" % leaf] == 1
     link = 'fabric="ib",node="node2 mlx5_0",guid="%s",port="1",peer="leaf \\\\ one",peer_port="3"' % host.tools.guid(2)
-    assert [found["%s{%s}" % (name, link)] for name in ("link_active", "link_lanes", "link_lanes_max", "link_lane_bytes_per_second")] == [1, 4, 4, 25.78125e9 / 8]
+    assert [found["%s{%s}" % (name, link)] for name in ("link_active", "link_lanes", "link_lanes_max", "link_lane_bytes_per_second")] == [
+        1,
+        4,
+        4,
+        25.78125e9 / 8,
+    ]
     assert found['subnet_manager_state{fabric="ib",guid="%s",node="node0 mlx5_0"}' % host.tools.guid(0)] == 3
     assert found['port_errors_limit{counter="SymbolErrorCounter",code="symbol_errors"}'] == 10
     assert not [name for name in found if "PortRcvSwitchRelayErrors" in name]
