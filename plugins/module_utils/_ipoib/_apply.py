@@ -30,12 +30,14 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
-# How long a back-end may take until its effects show, in seconds.
-SETTLE_TIMEOUT = 15.0
+# How long a back-end may take until its effects show, in seconds. A busy node with many interfaces takes a while.
+SETTLE_TIMEOUT = 60.0
 SETTLE_STEP = 0.25
 
-# After this time a back-end is told once more: a reload alone does not wake up an interface that it had given up on.
+# After this time a back-end is told again: a reload alone does not wake up an interface that it had given up on. Then after
+# three times as long, and so on: what it is told while it is still busy with an interface can be lost.
 NUDGE_AFTER = 3.0
+NUDGE_FACTOR = 3
 
 
 @dataclasses.dataclass
@@ -195,20 +197,20 @@ class Applier:
     def _settle(self, todo: IpoibPlan, driver: Driver) -> IpoibPlan:
         """Look until nothing is left to do."""
         start = self.clock()
-        nudged = False
+        deadline, due = start + SETTLE_TIMEOUT, start + NUDGE_AFTER
         while True:
             found = self.look()
             again = self.replan(found)
             if not again.plan:
                 return again
-            passed = self.clock() - start
-            if not nudged and passed >= NUDGE_AFTER and not driver.busy(found):
-                nudged = True
+            now = self.clock()
+            if due <= now < deadline and not driver.busy(found):
                 driver.nudge(again, found)
-                # It has all the time again: what it was told now may take long by itself.
-                start = self.clock()
+                # What it was told now may take long by itself.
+                told = self.clock()
+                deadline, due = max(deadline, told + SETTLE_TIMEOUT / NUDGE_FACTOR), start + NUDGE_FACTOR * (told - start)
                 continue
-            if passed >= SETTLE_TIMEOUT:
+            if now >= deadline:
                 left = [change.words() for change in again.plan.changes]
                 raise CommandFailed(
                     "%s did not do within %g s what it was told to; left: %s; see %s"

@@ -249,7 +249,7 @@ class Gateway:
             _, told, info = self.ask(place, GET_PORTINFO, bytes(1), 1)
             return (kind if told == GET_PORTINFO else ERROR), struct.pack("=I", self.registrations.get(smp.lid(info), 0))
         _, told, data = self.ask(place, kind, data, length)
-        return told, smp.info_with_mtu(data, self.mtu) if told == GET_PORTINFO else data
+        return told, smp.info_of_a_card(data, self.mtu) if told == GET_PORTINFO else data
 
     def connect(self, data: bytes, sender: Address) -> tuple[int, int, bytes]:
         port, queue_pair, sm, node_id = CLIENT_INFO.unpack_from(data)
@@ -314,7 +314,7 @@ class Gateway:
             if request and is_unknown(request):
                 packet = request[:16] + TIMED_OUT + request[20:] if packet[16:20] == TIMED_OUT else refusal(request, packet)
             self.note_registration(session, packet)
-        self.to_client(session, smp.with_mtu(packet, self.mtu))
+        self.to_client(session, smp.of_a_card(packet, self.mtu))
 
     def note_registration(self, session: Session, packet: bytes) -> None:
         lid = smp.lid_of(packet)

@@ -4,8 +4,8 @@
 
 """What the gateway knows of PortInfo, the attribute of subnet management. Pure: bytes in, bytes out.
 
-ibsim forgets the bit by which a subnet manager tells the clients of a port to register again, and all of its ports have
-an MTU of 2048 at most.
+ibsim forgets the bit by which a subnet manager tells the clients of a port to register again, and its ports do not say that
+they know it, as all cards do. All of its ports have an MTU of 2048 at most.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ _SET, _ANSWER = 0x02, 0x81
 _PORT_INFO = b"\x00\x15"
 _DATA = 32 + 64
 """Where the attribute begins in a datagram of ibsim's protocol."""
-_LID, _NEIGHBOR_MTU, _MTU_CAPABILITY, _REREGISTER = 16, 36, 41, 51
+_LID, _CAPABILITIES, _NEIGHBOR_MTU, _MTU_CAPABILITY, _REREGISTER = 16, 20, 36, 41, 51
+_KNOWS_REREGISTER = 0x02
+"""In the first byte of the capabilities: IsClientReregistrationSupported."""
 MTU_CODES = {"2048": 4, "4096": 5}
 
 
@@ -39,15 +41,16 @@ def lid(info: bytes) -> int:
     return int.from_bytes(info[_LID : _LID + 2], "big")
 
 
-def info_with_mtu(info: bytes, code: int) -> bytes:
-    if not code:
-        return info
+def info_of_a_card(info: bytes, mtu: int) -> bytes:
+    """PortInfo with that MTU, as a code; 0 leaves it as it is."""
     changed = bytearray(info)
-    changed[_NEIGHBOR_MTU] = code << 4 | changed[_NEIGHBOR_MTU] & 0x0F
-    changed[_MTU_CAPABILITY] = changed[_MTU_CAPABILITY] & 0xF0 | code
+    changed[_CAPABILITIES] |= _KNOWS_REREGISTER
+    if mtu:
+        changed[_NEIGHBOR_MTU] = mtu << 4 | changed[_NEIGHBOR_MTU] & 0x0F
+        changed[_MTU_CAPABILITY] = changed[_MTU_CAPABILITY] & 0xF0 | mtu
     return bytes(changed)
 
 
-def with_mtu(packet: bytes, code: int) -> bytes:
-    """An answer with PortInfo says that the port does that MTU; other datagrams stay as they are."""
-    return packet[:_DATA] + info_with_mtu(packet[_DATA:], code) if _is(packet, _ANSWER) else packet
+def of_a_card(packet: bytes, mtu: int) -> bytes:
+    """An answer with PortInfo is that of a card; other datagrams stay as they are."""
+    return packet[:_DATA] + info_of_a_card(packet[_DATA:], mtu) if _is(packet, _ANSWER) else packet

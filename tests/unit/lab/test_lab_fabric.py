@@ -141,10 +141,16 @@ def test_which_answer_is_about_which_port() -> None:
 
 
 def test_every_port_has_the_mtu_of_the_fabric() -> None:
-    data = smp.with_mtu(port_info(0x81, 9), smp.MTU_CODES["4096"])[96:]
+    data = smp.of_a_card(port_info(0x81, 9), smp.MTU_CODES["4096"])[96:]
     assert (data[36], data[41]) == (0x51, 0x35)
-    assert smp.with_mtu(port_info(2, 9), smp.MTU_CODES["4096"]) == port_info(2, 9)
-    assert smp.with_mtu(port_info(0x81, 9), 0) == port_info(0x81, 9)
+    assert smp.of_a_card(port_info(2, 9), smp.MTU_CODES["4096"]) == port_info(2, 9)
+    assert smp.of_a_card(port_info(0x81, 9), 0)[96:][36] == port_info(0x81, 9)[96:][36]
+
+
+def test_every_port_says_that_its_clients_can_be_told_to_register_again() -> None:
+    """opensm tells only those that say so."""
+    assert int.from_bytes(smp.of_a_card(port_info(0x81, 9), 0)[96 + 20 : 96 + 24], "big") == 0x02000000
+    assert smp.of_a_card(port_info(2, 9), 0) == port_info(2, 9)
 
 
 def test_datagrams_survive_any_cut_of_the_stream() -> None:

@@ -14,6 +14,7 @@ import typing as t
 
 import lab_gateway
 import pytest
+import smp
 
 
 class Ibsim:
@@ -232,4 +233,5 @@ def test_what_ibsim_knows_goes_to_it(gateway: lab_gateway.Gateway, packet: bytes
         answer[35] |= lab_gateway.RESPONSE
         simulator.send(answer)
         gateway.from_ibsim(session)
-        assert client.recv(512) == bytes(answer)
+        # What it does not say right of PortInfo is put right.
+        assert client.recv(512) == smp.of_a_card(bytes(answer), 0)

@@ -169,7 +169,7 @@ def test_what_is_left_is_said_where_networkd_makes_no_child(tmp_path: pathlib.Pa
     monkeypatch.setattr(node, "_networkctl", networkctl)
     with pytest.raises(CommandFailed, match=r"left: ib0\.8001 device: none -> P_Key child 0x8001 of ib0"):
         node.call(interfaces=WITH_CHILD)
-    assert node.argv == ["networkctl reload", "networkctl reconfigure ib0"]
+    assert (node.argv[0], {*node.argv[1:]}) == ("networkctl reload", {"networkctl reconfigure ib0"})
 
 
 def test_ipv6_is_switched_on_where_an_address_needs_it(tmp_path: pathlib.Path) -> None:

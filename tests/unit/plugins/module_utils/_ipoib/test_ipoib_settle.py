@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How long a back-end is waited for, and when it is told once more."""
+"""How long a back-end is waited for, and when it is told again."""
 
 from __future__ import annotations
 
@@ -48,12 +48,18 @@ class Node:
         applier._settle(self.judge(None), stack)
 
 
-def test_told_once_more_it_has_all_the_time_again() -> None:
-    node = Node(done_at=30, nudge=20)
+def test_it_is_told_again_ever_less_often() -> None:
+    node = Node(done_at=50)
+    node.settle()
+    assert node.nudges == [3.0, 9.0, 27.0]
+
+
+def test_told_again_it_has_time_for_that() -> None:
+    node = Node(done_at=90, nudge=70)
     node.settle()
     assert node.nudges == [3.0]
     with pytest.raises(CommandFailed, match="left: bond0 ports"):
-        Node(done_at=60, nudge=20).settle()
+        Node(done_at=200, nudge=70).settle()
 
 
 def test_what_is_at_work_is_not_made_to_begin_again() -> None:
