@@ -122,6 +122,7 @@ def test_a_cut_link_is_in_the_next_sample(monitored: Monitored) -> None:
     monitored.console('ReLink "%s"[5]' % LEAF1)
     # What systemd ends writes that it failed.
     monitored.shell("systemctl kill -s STOP sm; systemctl start --no-block rdma-fabric-monitor.service; sleep 1; systemctl stop rdma-fabric-monitor.service")
+    assert 'rdma_fabric_sample_success{fabric="ib"} 0\n' in monitored.shell("cat " + TEXTFILE)
     monitored.shell("systemctl kill -s CONT sm; systemctl stop rdma-fabric-monitor.timer; systemctl start rdma-fabric-monitor.timer")
     assert monitored.sample()['sample_success{fabric="ib"}'] == 1
 
