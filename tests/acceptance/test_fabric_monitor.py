@@ -131,7 +131,7 @@ def test_slurm_drains_a_node_whose_link_is_cut_and_takes_it_back(monitored: Moni
     def state() -> str:
         return monitored.cluster.shell("node1", "scontrol show node node1 | grep -E 'State=|Reason='").stdout
 
-    monitored.play("-e", '{"fabric_monitor_health_checks": ["slurm", "nhc"]}')
+    monitored.play("-e", '{"fabric_monitor_health_checks": ["slurm", "nhc"], "fabric_monitor_health_interfaces": []}')
     assert monitored.shell("/usr/local/lib/rdma-ofed/health-check") == ""
     monitored.shell(SLURM)
     monitored.wait_for(lambda: "State=IDLE " in state())
