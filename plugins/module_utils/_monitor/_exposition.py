@@ -31,7 +31,7 @@ def labels(**values: object) -> Labels:
 
 
 def _value(number: float) -> str:
-    return str(int(number)) if number == int(number) else repr(round(number, 3))
+    return "%d" % number if number % 1 == 0 else repr(round(number, 3))
 
 
 def _series(name: str, pairs: Labels, number: float) -> str:

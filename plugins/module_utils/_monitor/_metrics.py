@@ -123,7 +123,7 @@ def _state(row: t.Any) -> State | None:
         return None
     numbers = (row["changes"], row["changed"], row["succeeded"])
     sound = all(isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number < 1e12 for number in numbers)
-    return State(row["master"], int(row["changes"]), *numbers[1:]) if sound else None
+    return State(row["master"], *numbers) if sound else None
 
 
 def parse_states(text: str) -> dict[str, State]:
