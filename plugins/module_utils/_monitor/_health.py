@@ -106,7 +106,7 @@ def main() -> int:
     if wrong:
         sys.stdout.write("%s\n" % "; ".join(wrong))
     if SLURM not in sys.argv[1:]:
-        return int(bool(wrong))
+        return 1 if wrong else 0
     try:
         tell_slurm(PlainRunner(), settings.slurm_node, wrong)
     except (RdmaError, OSError) as exc:
