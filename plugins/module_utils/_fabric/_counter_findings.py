@@ -17,7 +17,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
 
 
-_CODES: t.Mapping[str, Code] = {
+CODES: t.Mapping[str, Code] = {
     "SymbolErrorCounter": Code.SYMBOL_ERRORS,
     "LinkErrorRecoveryCounter": Code.LINK_RECOVERS,
     "LinkDownedCounter": Code.LINK_DOWNED,
@@ -62,7 +62,7 @@ def _measure(name: str, grown: Growth, *, limit: float, hours: float | None) -> 
 def judge(spot: Spot, counters: t.Mapping[str, Growth], *, rule: Rules, hours: float | None) -> t.Iterator[Finding]:
     """Findings of one port. `hours` between the two looks; None to judge the totals."""
     for name, grown in counters.items():
-        code = _CODES.get(name)
+        code = CODES.get(name)
         measure = _measure(name, grown, limit=rule.limits[name], hours=hours) if code and name not in rule.suppressed else None
         if code is None or measure is None:
             continue

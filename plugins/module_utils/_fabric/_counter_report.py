@@ -23,7 +23,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_words i
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_words import words as finding_words
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Counts, Growth, Place, growth
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot, named, spots_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
@@ -188,7 +187,7 @@ def report(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """The result of the module; raises InvalidInput, and CommandFailed where counters can't be set to zero."""
     started = time.monotonic()
     wanted = wanted_of(options)
-    port = asked_port(options["port"], node.root)
+    port = _look.asked_port(options["port"], node.root)
     if port is None:
         gaps, result, cleared = [Gap(Code.NO_PORT)], shown({}, Compared(), 0), 0
     else:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ibnetdiscover, _saquery, _vendstat
@@ -29,6 +31,18 @@ TIMEOUT_SECONDS = 300.0
 _SILENT = 3
 DEFAULT_SA_KEY = "1"
 """The key that opensm trusts unless `sa_key` in opensm.conf is another."""
+
+
+def asked_port(name: str, root: str) -> Port | None:
+    """The port to ask through: the named one, else the first with a link; raises InvalidInput for one that is not there."""
+    ports = [port for port in read_ports(root) if port.infiniband]
+    if not name:
+        return next((port for port in ports if port.phys_state == "LinkUp"), ports[0] if ports else None)
+    there = [port._asdict() for port in ports]
+    found = find(name, there)
+    if found is None:
+        raise InvalidInput([no_such_port("port", name, there) if there else Problem("port", name, "none: this host has no InfiniBand port")])
+    return next(port for port in ports if port.name == found["name"])
 
 
 class Asking:

@@ -19,8 +19,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import F
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet, join
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 
@@ -43,18 +41,6 @@ class Fabric(t.NamedTuple):
     firmware: t.Mapping[str, SwitchFirmware] = {}
     """Of switches, by node GUID."""
     gaps: tuple[Gap, ...] = ()
-
-
-def asked_port(name: str, root: str) -> Port | None:
-    """The port to ask through: the named one, else the first with a link; raises InvalidInput for one that is not there."""
-    ports = [port for port in read_ports(root) if port.infiniband]
-    if not name:
-        return next((port for port in ports if port.phys_state == "LinkUp"), ports[0] if ports else None)
-    there = [port._asdict() for port in ports]
-    found = find(name, there)
-    if found is None:
-        raise InvalidInput([no_such_port("port", name, there) if there else Problem("port", name, "none: this host has no InfiniBand port")])
-    return next(port for port in ports if port.name == found["name"])
 
 
 def _key(text: str) -> str:
@@ -153,7 +139,7 @@ def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict
     """The result of the module; raises InvalidInput."""
     started = time.monotonic()
     wanted = filter_of(options)
-    port = asked_port(options["port"], root)
+    port = _look.asked_port(options["port"], root)
     fabric = look(run, port, options) if port else Fabric(gaps=(Gap(Code.NO_PORT),))
     result = shown(fabric, wanted)
     return {**result, "port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}

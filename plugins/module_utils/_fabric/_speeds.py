@@ -12,15 +12,33 @@ import re
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
-SPEEDS = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR")
+# Signalling rate of a lane in Gb/s, in the order of the speeds.
+LANE_GBPS = {
+    "SDR": 2.5,
+    "DDR": 5.0,
+    "QDR": 10.0,
+    "FDR10": 10.3125,
+    "FDR": 14.0625,
+    "EDR": 25.78125,
+    "HDR": 53.125,
+    "NDR": 106.25,
+    "XDR": 212.5,
+}
+SPEEDS = tuple(LANE_GBPS)
 WIDTHS = ("1X", "2X", "4X", "8X", "12X")
 _WIDTH = re.compile(r"([0-9]{1,3})X\Z")
 
 
+def lanes(width: str) -> int | None:
+    """`4X` -> 4; None for what is no width."""
+    match = _WIDTH.match(width)
+    return decimal(match[1]) if match else None
+
+
 def _rank(text: str) -> int | None:
-    width = _WIDTH.match(text)
-    if width:
-        return decimal(width[1])
+    width = lanes(text)
+    if width is not None:
+        return width
     return SPEEDS.index(text) if text in SPEEDS else None
 
 

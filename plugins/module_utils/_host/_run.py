@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import typing as t
 
@@ -85,3 +86,13 @@ class ThreadRunner(ModuleRunner):
     def _start(self, argv: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, **environment}, check=False)
         return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+
+
+class PlainRunner(ThreadRunner):
+    """A ThreadRunner of a program that is no module."""
+
+    def __init__(self) -> None:
+        self._path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+    def _find(self, tool: str) -> str | None:
+        return shutil.which(tool, path=self._path)

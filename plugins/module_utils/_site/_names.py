@@ -15,6 +15,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import (
     _fabric_check,
+    _fabric_monitor,
     _gpudirect,
     _hca_firmware,
     _ipoib,
@@ -28,10 +29,37 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema import (
 
 # The facts are no variables to set, but no misspellings either.
 _NAMES = frozenset(("rdma_pending",)).union(
-    *(table.VARIABLES for table in (_fabric_check, _gpudirect, _hca_firmware, _ipoib, _kernel_modules, _node_service, _ofed, _opensm, _site, _soft_rdma))
+    *(
+        table.VARIABLES
+        for table in (
+            _fabric_check,
+            _fabric_monitor,
+            _gpudirect,
+            _hca_firmware,
+            _ipoib,
+            _kernel_modules,
+            _node_service,
+            _ofed,
+            _opensm,
+            _site,
+            _soft_rdma,
+        )
+    )
 )
 _SITE = "rdma_"
-_PREFIXES = ("ofed_", "kernel_modules_", "ipoib_", "opensm_", "fabric_check_", "hca_firmware_", "gpudirect_", "soft_rdma_", "node_service_", _SITE)
+_PREFIXES = (
+    "ofed_",
+    "kernel_modules_",
+    "ipoib_",
+    "opensm_",
+    "fabric_check_",
+    "fabric_monitor_",
+    "hca_firmware_",
+    "gpudirect_",
+    "soft_rdma_",
+    "node_service_",
+    _SITE,
+)
 KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] for name in _NAMES if name.startswith(prefix)) for prefix in _PREFIXES}
 # Those of a prefix that names of others may have, too.
 PLAIN = frozenset(name for name in _NAMES if not name.startswith(_PREFIXES))

@@ -12,6 +12,7 @@ import typing as t
 
 import pytest
 import yaml
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("roles/*/README.md"), *ROOT.glob("docs/*.md")])
@@ -41,7 +42,7 @@ def declared() -> set[str]:
     return {name for spec in specs for entry in spec.values() for name in entry.get("options", {})}
 
 
-VARIABLES = declared() | NO_VARIABLES | OWN_VARIABLES | set(ROLES) | plugins("modules", "filter") | {"%s_outcome" % role for role in ROLES}
+VARIABLES = declared() | NO_VARIABLES | OWN_VARIABLES | set(METRICS) | set(ROLES) | plugins("modules", "filter") | {"%s_outcome" % role for role in ROLES}
 
 
 def sections(page: Page) -> set[str]:

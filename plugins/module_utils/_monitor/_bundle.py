@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Programs for nodes that are made of modules of this collection: one file of text that needs nothing but Python."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+
+if t.TYPE_CHECKING:
+    import types
+
+_COLLECTION = "ansible_collections.rdma.ofed."
+# A module comes behind those that it imports.
+_PROGRAM = """\
+#!{python}
+{header}\
+import sys
+import types
+
+SOURCES = {{
+{sources}}}
+
+
+def package(name):
+    if name and name not in sys.modules:
+        sys.modules[name] = module = types.ModuleType(name)
+        module.__path__ = []
+        add(name, module)
+
+
+def add(name, module):
+    above, _dot, last = name.rpartition(".")
+    package(above)
+    if above:
+        setattr(sys.modules[above], last, module)
+
+
+for name, lines in SOURCES.items():
+    module = types.ModuleType(name)
+    add(name, module)
+    sys.modules[name] = module
+    exec(compile("".join(lines), name, "exec"), module.__dict__)
+sys.exit(module.main())
+"""
+
+
+def _imported(source: str) -> t.Iterator[str]:
+    """The modules of the collection that are imported whenever this one is: not those for the type checker."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_COLLECTION):
+            for alias in node.names:
+                inner = "%s.%s" % (node.module, alias.name)
+                yield inner if inner in sys.modules else str(node.module)
+
+
+def _collect(name: str, found: dict[str, str]) -> None:
+    """Adds a module behind those that it imports."""
+    if name in found:
+        return
+    source = inspect.getsource(sys.modules[name])
+    for other in _imported(source):
+        _collect(other, found)
+    found[name] = source
+
+
+def program(entry: types.ModuleType, python: str) -> str:
+    """The text of a program that runs `main` of a module. The same modules make the same text."""
+    found: dict[str, str] = {}
+    _collect(entry.__name__, found)
+    sources = "".join("    %r: [\n%s    ],\n" % (name, "".join("        %a,\n" % line for line in source.splitlines(True))) for name, source in found.items())
+    return _PROGRAM.format(python=python, header=HEADER, sources=sources)

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""One run of the module fabric_monitor."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health, _sampler
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._bundle import program
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._plan import (
+    ENABLED,
+    EXECUTABLE,
+    FILES,
+    RUNNING,
+    STOPPED,
+    Found,
+    Programs,
+    files_of,
+    foreign,
+    is_ours,
+    plan,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
+
+# sd_booted(3): the command exists in containers and chroots as well.
+_SYSTEMD = "run/systemd/system"
+_FOLDERS = (places.PROGRAMS, places.SETTINGS, places.KEPT)
+
+
+def _first_line(path: str) -> str:
+    """Of a file that may be long; "" where there is none."""
+    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as stream:
+        return stream.readline()
+    return ""
+
+
+def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
+    """`textfile` is the declared one; that of an earlier run is in its settings."""
+    texts = {path: read_text(os.path.join(root, path.lstrip("/"))) for path in FILES}
+    before = _settings_of(texts[places.SAMPLE_CONF])
+    written = {path: _first_line(os.path.join(root, path.lstrip("/"))) for path in {textfile, before} if path}
+    left = {path: line for path, line in written.items() if is_ours(line)}
+    for path in (places.STATES, places.DRAINED):
+        if os.path.exists(os.path.join(root, path.lstrip("/"))):
+            left[path] = read_text(os.path.join(root, path.lstrip("/"))) or "\n"
+    timer = show_units(run, [places.TIMER])[places.TIMER] if systemd else None
+    active = timer is not None and timer.active == "active"
+    return Found({path: text for path, text in texts.items() if text}, left, timer is not None and timer.enabled == "enabled", active)
+
+
+def _settings_of(text: str) -> str:
+    """The textfile of an earlier run; "" for none."""
+    settings = places.parse_sample_settings(text) if is_ours(text) else None
+    return settings.textfile if settings else ""
+
+
+def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str, t.Any]:
+    """Look, plan, apply, look again; returns the result of the module."""
+    wrong = problems(module.params)
+    if wrong:
+        raise InvalidInput(wrong)
+    wanted = wanted_of(module.params)
+    # -I: neither the variables nor the folders of a user have a say.
+    programs = Programs(*(program(entry, sys.executable + " -I") for entry in (_sampler, _health)))
+    textfile = wanted.sample.textfile if wanted.sample else ""
+    systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, _SYSTEMD))
+    if wanted.sample and not systemd:
+        raise Unsupported("systemd does not run on this node: its timer runs the sampler, which is impossible in a container or chroot")
+    found = look(run, textfile, systemd=systemd, root=root)
+    others = foreign(found, files_of(wanted, programs))
+    if others:
+        raise Refused("not of this collection: %s. Move it away, and run the role again" % ", ".join(others))
+    todo = plan(wanted, found, programs)
+    result = todo.result()
+    if todo and not module.check_mode:
+        apply(module, run, todo, root=root)
+        plan(wanted, look(run, textfile, systemd=systemd, root=root), programs).require_empty()
+    return result
+
+
+def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") -> None:
+    """In the order of the plan; systemd reads its files again before it starts anything."""
+    stale = False
+    for change in todo.changes:
+        if change.kind == Kind.FILE:
+            apply_file(module, change, mode=0o755 if change.subject in EXECUTABLE else 0o644, root=root)
+            stale = stale or change.subject.startswith("/etc/systemd/")
+            continue
+        if stale:
+            Systemd(run).daemon_reload()
+            stale = False
+        _unit(run, change)
+    if stale and run.has("systemctl"):
+        Systemd(run).daemon_reload()
+    for folder in _FOLDERS:
+        # Only an empty one goes.
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.join(root, folder.lstrip("/")))
+
+
+def _unit(run: Runner, change: Change) -> None:
+    if change.aspect == ENABLED:
+        Systemd(run).set_enabled(change.subject, change.after == "yes")
+    elif change.after == STOPPED:
+        Systemd(run).stop(change.subject, places.SERVICE)
+    elif change.before == STOPPED and change.after == RUNNING:
+        Systemd(run).start(change.subject)
+    else:
+        Systemd(run).restart(change.subject)

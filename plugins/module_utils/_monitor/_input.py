@@ -1,0 +1,80 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What may be declared to the monitor, and the files that follow from it. Pure."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import form_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import child_name, is_name, parse_pkey
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import TEXTFILE, HealthSettings, SampleSettings
+
+NHC_CHECK, SLURM_CHECK = "nhc", "slurm"
+# A sample of a large fabric takes a minute, and Prometheus forgets what is older than five.
+_INTERVALS = (60, 3600)
+# A label, and a part of no path.
+_FABRIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\Z")
+_PATH = re.compile(r"/[A-Za-z0-9_./+-]+\Z")
+
+
+class Wanted(t.NamedTuple):
+    sample: SampleSettings | None = None
+    interval: int = 300
+    health: HealthSettings | None = None
+    checks: frozenset[str] = frozenset()
+
+
+def _fabric_problems(name: t.Any, ports: t.Any) -> list[Problem]:
+    where = "fabrics.%s" % label(name)
+    if not isinstance(name, str) or not _FABRIC.match(name):
+        return [Problem(where, name, "a name of letters, digits, _, . and -")]
+    if not isinstance(ports, (list, tuple)):
+        return [Problem(where, ports, "a list of ports")]
+    return [problem for index, port in enumerate(ports) for problem in form_problems("%s[%d]" % (where, index), port)]
+
+
+def problems(options: t.Mapping[str, t.Any]) -> list[Problem]:
+    """Everything that is wrong with the options of the module."""
+    found = [problem for name, ports in options["fabrics"].items() for problem in _fabric_problems(name, ports)]
+    found += [problem for index, port in enumerate(options["ports"]) for problem in form_problems("ports[%d]" % index, port)]
+    if options["sampler"] and not options["fabrics"]:
+        found.append(Problem("fabrics", {}, "at least one fabric where the sampler runs"))
+    if not _INTERVALS[0] <= options["interval"] <= _INTERVALS[1]:
+        found.append(Problem("interval", options["interval"], "%d to %d seconds" % _INTERVALS))
+    for name in ("textfile_dir", "node_name_map"):
+        if not _PATH.match(options[name]):
+            found.append(Problem(name, options[name], "an absolute path of letters, digits and _ . + -"))
+    if options["rate_gbps"] < 0:
+        found.append(Problem("rate_gbps", options["rate_gbps"], "a rate in Gb/s, 0 for any"))
+    return found
+
+
+def interface_names(interfaces: t.Iterable[t.Any]) -> tuple[str, ...]:
+    """Names of the interfaces in `ipoib_interfaces`, without those that are named by their port alone."""
+    found = []
+    for item in interfaces:
+        row = item if isinstance(item, dict) else {"name": item}
+        pkey = parse_pkey(row.get("pkey"))
+        name = row.get("name") or (child_name(str(row["parent"]), pkey) if row.get("parent") and pkey is not None else "")
+        if is_name(name):
+            found.append(str(name))
+    return tuple(found)
+
+
+def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
+    """What passed `problems`."""
+    if options["state"] == "absent":
+        return Wanted()
+    textfile = "%s/%s" % (options["textfile_dir"].rstrip("/"), TEXTFILE)
+    fabrics = tuple((str(name), str(ports[0]) if ports else "") for name, ports in sorted(options["fabrics"].items()))
+    sample = SampleSettings(fabrics, textfile, options["node_name_map"], options["only_master"]) if options["sampler"] else None
+    ports = tuple(str(port) for port in options["ports"])
+    health = HealthSettings(ports, interface_names(options["interfaces"]), options["rate_gbps"], options["slurm_node"])
+    return Wanted(sample, options["interval"], health if options["health_checks"] else None, frozenset(options["health_checks"]))

@@ -1,0 +1,218 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""One look at a fabric as metrics, and what is kept between two looks. Pure, and linear in the number of links."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import CODES
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Counts, Course, Place, Sort, growth
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import LANE_GBPS, lanes, lower
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import Labels, Metric, Samples, labels
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+
+# In bytes, the base unit of Prometheus.
+_GIGABIT = 1e9 / 8
+_ACTIVE = "Active"
+_WAIT = "PortXmitWait"
+# Without these, what was read is less than the fabric.
+_FAILURES = frozenset((Code.FAILED, Code.NOT_INSTALLED, Code.NO_PORT))
+
+GAUGE, COUNTER = "gauge", "counter"
+METRICS: t.Mapping[str, Metric] = {
+    "rdma_fabric_sample_success": Metric(GAUGE, "Whether all tools answered at the last sample."),
+    "rdma_fabric_sample_timestamp_seconds": Metric(GAUGE, "When the last sample ended, in seconds since 1970."),
+    "rdma_fabric_sample_success_timestamp_seconds": Metric(GAUGE, "When the last sample ended that succeeded, in seconds since 1970."),
+    "rdma_fabric_sample_duration_seconds": Metric(GAUGE, "How long the last sample took."),
+    "rdma_fabric_sample_problems": Metric(GAUGE, "What could not be read, by code and tool."),
+    "rdma_fabric_sampled": Metric(GAUGE, "Whether this host reads the fabric; 0 where the master subnet manager runs on another host."),
+    "rdma_fabric_subnet_managers": Metric(GAUGE, "Number of subnet managers by state."),
+    "rdma_fabric_subnet_manager_state": Metric(GAUGE, "State of a subnet manager: 0 not active, 1 discovering, 2 standby, 3 master."),
+    "rdma_fabric_subnet_manager_priority": Metric(GAUGE, "Priority of a subnet manager."),
+    "rdma_fabric_master_changes_total": Metric(COUNTER, "How often another subnet manager became master."),
+    "rdma_fabric_master_change_timestamp_seconds": Metric(GAUGE, "When this host saw that for the last time, in seconds since 1970; 0 for never."),
+    "rdma_fabric_nodes": Metric(GAUGE, "Number of nodes by type."),
+    "rdma_fabric_links": Metric(GAUGE, "Number of links."),
+    "rdma_fabric_links_degraded": Metric(GAUGE, "Number of links below what both of their ends can do."),
+    "rdma_fabric_ports_read": Metric(GAUGE, "Number of ports whose counters were read."),
+    "rdma_fabric_link_active": Metric(GAUGE, "Whether both ends of a link are active."),
+    "rdma_fabric_link_lanes": Metric(GAUGE, "Width of a link: lanes in use."),
+    "rdma_fabric_link_lanes_max": Metric(GAUGE, "Lanes that both ends of a link can use."),
+    "rdma_fabric_link_lane_bytes_per_second": Metric(GAUGE, "Speed of a link: signalling rate of a lane."),
+    "rdma_fabric_link_lane_max_bytes_per_second": Metric(GAUGE, "Signalling rate of a lane that both ends of a link can use."),
+    "rdma_fabric_port_errors_total": Metric(COUNTER, "Error counters of ports that are above zero."),
+    "rdma_fabric_port_wait_ticks_total": Metric(COUNTER, "PortXmitWait: ticks in which a port had data to send and no credits."),
+    "rdma_fabric_port_saturated_counters": Metric(GAUGE, "Number of error counters of a port that stand at their maximum and count no more."),
+    "rdma_fabric_port_errors_limit": Metric(GAUGE, "How much an error counter may grow per hour, with the code of the finding."),
+}
+_LIMITS: Samples = {
+    labels(counter=name, code=CODES[name].value): counter.per_hour
+    for name, counter in COUNTERS.items()
+    if counter.sort == Sort.ERROR and name not in OF_COUNTERS["suppress"]["default"]
+}
+
+
+class State(t.NamedTuple):
+    """What is kept of a fabric between two looks."""
+
+    master: str = ""
+    """Port GUID of the last master that was seen."""
+    changes: int = 0
+    changed: float = 0
+    """Seconds since 1970, as in `succeeded`."""
+    succeeded: float = 0
+
+
+class View(t.NamedTuple):
+    """One look at a fabric. What was not asked or not answered is None."""
+
+    fabric: str
+    ended: float
+    seconds: float = 0
+    sampled: bool = True
+    managers: tuple[SmInfo, ...] | None = None
+    """Empty where no subnet manager answers."""
+    subnet: Subnet | None = None
+    spots: t.Mapping[Place, Spot] = {}
+    counts: t.Mapping[Place, Counts] | None = None
+    gaps: tuple[Gap, ...] = ()
+
+    @property
+    def succeeded(self) -> bool:
+        codes = {gap.code for gap in self.gaps}
+        # Without a subnet manager, counters can't be read, which is a state of the fabric.
+        unfinished = Code.UNFINISHED in codes and Code.NO_SUBNET_MANAGER not in codes
+        return not unfinished and _FAILURES.isdisjoint(codes)
+
+    @property
+    def masters(self) -> list[str]:
+        return [manager.guid for manager in self.managers or () if manager.is_master]
+
+
+def next_state(state: State, look: View) -> State:
+    """A time without a master is no change: the same one may come back."""
+    masters = look.masters
+    if look.succeeded:
+        state = state._replace(succeeded=look.ended)
+    if not masters or state.master in masters:
+        return state
+    if not state.master:
+        return state._replace(master=masters[0])
+    return state._replace(master=masters[0], changes=state.changes + 1, changed=look.ended)
+
+
+def written(states: t.Mapping[str, State]) -> str:
+    return json.dumps({name: state._asdict() for name, state in sorted(states.items())}) + "\n"
+
+
+def _state(row: t.Any) -> State | None:
+    if not isinstance(row, dict) or set(row) != set(State._fields) or not isinstance(row["master"], str):
+        return None
+    numbers = (row["changes"], row["changed"], row["succeeded"])
+    sound = all(isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number < 1e12 for number in numbers)
+    return State(row["master"], *numbers) if sound else None
+
+
+def parse_states(text: str) -> dict[str, State]:
+    """By fabric, without those that `written` did not make."""
+    found = {name: _state(row) for name, row in read_table(text).items()}
+    return {name: state for name, state in found.items() if state}
+
+
+class _Table(t.Dict[str, Samples]):
+    """Samples by name of the metric."""
+
+    def put(self, name: str, pairs: Labels, number: float) -> None:
+        self.setdefault("rdma_fabric_" + name, {})[pairs] = number
+
+
+def samples_of(looks: t.Iterable[View], states: t.Mapping[str, State]) -> dict[str, Samples]:
+    """By name of the metric. `states` are those after the looks."""
+    table = _Table({"rdma_fabric_port_errors_limit": _LIMITS})
+    for look in looks:
+        _about_sample(table, look, states.get(look.fabric, State()))
+        _about_managers(table, look)
+        if look.subnet and look.subnet.nodes:
+            _about_subnet(table, look.fabric, look.subnet)
+        if look.counts is not None:
+            _about_counters(table, look, look.counts)
+    return table
+
+
+def _about_sample(table: _Table, look: View, state: State) -> None:
+    fabric = labels(fabric=look.fabric)
+    table.put("sample_success", fabric, look.succeeded)
+    table.put("sample_timestamp_seconds", fabric, look.ended)
+    table.put("sample_success_timestamp_seconds", fabric, state.succeeded)
+    table.put("sample_duration_seconds", fabric, look.seconds)
+    table.put("sampled", fabric, look.sampled)
+    table.put("master_changes_total", fabric, state.changes)
+    table.put("master_change_timestamp_seconds", fabric, state.changed)
+    for gap in look.gaps:
+        pairs = labels(fabric=look.fabric, code=gap.code.value, tool=gap.tool)
+        table.put("sample_problems", pairs, table.get("rdma_fabric_sample_problems", {}).get(pairs, 0) + gap.total)
+
+
+def _about_managers(table: _Table, look: View) -> None:
+    if look.managers is None:
+        return
+    names = {spot.port_guid: spot.name for spot in look.spots.values()}
+    for state, is_counted in (("master", lambda sm: sm.is_master), ("standby", lambda sm: sm.is_standby)):
+        table.put("subnet_managers", labels(fabric=look.fabric, state=state), sum(map(is_counted, look.managers)))
+    # Others have the names of nodes from the look at the whole fabric alone.
+    for manager in look.managers if look.sampled else ():
+        pairs = labels(fabric=look.fabric, guid=manager.guid, node=names.get(manager.guid, ""))
+        table.put("subnet_manager_state", pairs, manager.state)
+        table.put("subnet_manager_priority", pairs, manager.priority)
+
+
+def _about_subnet(table: _Table, fabric: str, subnet: Subnet) -> None:
+    for kind in ("ca", "router", "switch"):
+        table.put("nodes", labels(fabric=fabric, type=kind), sum(node.kind == kind for node in subnet.nodes))
+    table.put("links", labels(fabric=fabric), len(subnet.links))
+    table.put("links_degraded", labels(fabric=fabric), sum(link.degraded is True for link in subnet.links))
+    for link in subnet.links:
+        _about_link(table, fabric, link)
+
+
+def _about_link(table: _Table, fabric: str, link: Link) -> None:
+    near, far = link.ends
+    pairs = labels(fabric=fabric, node=near.name, guid=near.node_guid, port=near.port, peer=far.name, peer_port=far.port)
+    if near.state and far.state:
+        table.put("link_active", pairs, near.state == far.state == _ACTIVE)
+    for name, width in (("link_lanes", lower(near.width, far.width)), ("link_lanes_max", link.max_width)):
+        count = lanes(width)
+        if count:
+            table.put(name, pairs, count)
+    for name, speed in (("link_lane_bytes_per_second", lower(near.speed, far.speed)), ("link_lane_max_bytes_per_second", link.max_speed)):
+        if speed in LANE_GBPS:
+            table.put(name, pairs, LANE_GBPS[speed] * _GIGABIT)
+
+
+def _about_counters(table: _Table, look: View, counts: t.Mapping[Place, Counts]) -> None:
+    table.put("ports_read", labels(fabric=look.fabric), len(counts))
+    for place, found in counts.items():
+        spot = look.spots[place]
+        pairs = labels(fabric=look.fabric, node=spot.name, guid=spot.node_guid, port=spot.port)
+        saturated = 0
+        for name, grown in growth(None, found).items():
+            if name == _WAIT:
+                table.put("port_wait_ticks_total", pairs, grown.total)
+            elif COUNTERS[name].sort == Sort.ERROR:
+                table.put("port_errors_total", (*pairs, ("counter", name)), grown.total)
+                saturated += grown.course == Course.SATURATED
+        if saturated:
+            table.put("port_saturated_counters", pairs, saturated)

@@ -1,0 +1,162 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""From the found and the declared monitor to the list of changes. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import NHC_CHECK, SLURM_CHECK, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
+
+STATE, ENABLED = "state", "enabled"
+RUNNING, STOPPED, RESTART = "running", "stopped", "restart"
+YES, NO = "yes", "no"
+
+_UNITS = "/etc/systemd/system/"
+SERVICE_PATH, TIMER_PATH = _UNITS + places.SERVICE, _UNITS + places.TIMER
+# What the role owns, in the order in which it is written.
+FILES = (
+    places.SAMPLER,
+    places.SAMPLE_CONF,
+    SERVICE_PATH,
+    TIMER_PATH,
+    places.HEALTH,
+    places.HEALTH_CONF,
+    places.SLURM,
+    places.NHC,
+)
+EXECUTABLE = (places.SAMPLER, places.HEALTH, places.SLURM)
+
+# It is one-shot, so systemd never runs two at once. What systemd had to kill could not say so itself.
+_SERVICE = (
+    HEADER
+    + """\
+[Unit]
+Description=Sample of the InfiniBand fabric for node_exporter
+After=network.target
+
+[Service]
+Type=oneshot
+ExecStart={program}
+ExecStopPost={program} --stopped
+TimeoutStartSec=600
+Nice=19
+IOSchedulingClass=idle
+NoNewPrivileges=yes
+ProtectHome=yes
+PrivateTmp=yes
+"""
+)
+_TIMER = (
+    HEADER
+    + """\
+[Unit]
+Description=Sample of the InfiniBand fabric every {interval} s
+
+[Timer]
+OnActiveSec=10
+OnUnitActiveSec={interval}
+RandomizedDelaySec={delay}
+AccuracySec=1
+
+[Install]
+WantedBy=timers.target
+"""
+)
+# Slurm passes no arguments.
+_SLURM = "#!/bin/sh\n" + HEADER + "exec {program} --slurm\n"
+_NHC = (
+    HEADER
+    + """\
+# For nhc.conf: * || check_rdma_ofed
+function check_rdma_ofed() {{
+    local said
+    if ! said="$({program} 2>&1)"; then
+        die 1 "$FUNCNAME:  $said"
+        return 1
+    fi
+    return 0
+}}
+"""
+)
+
+
+class Found(t.NamedTuple):
+    """The node."""
+
+    files: t.Mapping[str, str] = {}
+    """The content of those in `FILES` that are there."""
+    left: t.Mapping[str, str] = {}
+    """What the programs have written, by path; of the textfile its first line."""
+    enabled: bool = False
+    """Whether the timer begins at boot."""
+    active: bool = False
+
+
+class Programs(t.NamedTuple):
+    """The texts of both, for the Python of the node."""
+
+    sampler: str
+    health: str
+
+
+def is_ours(text: str) -> bool:
+    """Whether a file is of this collection: by its first line, or the one behind `#!`."""
+    lines = text.split("\n", 2)
+    return HEADER.rstrip("\n") in lines[:2]
+
+
+def foreign(found: Found, files: t.Collection[str]) -> list[str]:
+    """Those of the paths that hold files of others."""
+    return [path for path in files if path in found.files and not is_ours(found.files[path])]
+
+
+def files_of(wanted: Wanted, programs: Programs) -> dict[str, str]:
+    """The files by path."""
+    found = {}
+    if wanted.sample:
+        found[places.SAMPLER] = programs.sampler
+        found[places.SAMPLE_CONF] = places.text_of(wanted.sample)
+        found[SERVICE_PATH] = _SERVICE.format(program=places.SAMPLER)
+        found[TIMER_PATH] = _TIMER.format(interval=wanted.interval, delay=wanted.interval // 10)
+    if wanted.health:
+        found[places.HEALTH] = programs.health
+        found[places.HEALTH_CONF] = places.text_of(wanted.health)
+    if SLURM_CHECK in wanted.checks:
+        found[places.SLURM] = _SLURM.format(program=places.HEALTH)
+    if NHC_CHECK in wanted.checks:
+        found[places.NHC] = _NHC.format(program=places.HEALTH)
+    return found
+
+
+def kept_by(wanted: Wanted) -> set[str]:
+    """What the programs write while they are wanted."""
+    found = {wanted.sample.textfile, places.STATES} if wanted.sample else set()
+    return found | ({places.DRAINED} if SLURM_CHECK in wanted.checks else set())
+
+
+def plan(wanted: Wanted, found: Found, programs: Programs) -> Plan:
+    """The timer stops before its program goes, and starts when all is there. Files of others stay."""
+    files = files_of(wanted, programs)
+    ours = [path for path in FILES if path in found.files and is_ours(found.files[path])]
+    timer = bool(wanted.sample)
+    was = found.files.get(TIMER_PATH, "")
+    state = RESTART if found.active and was != files.get(TIMER_PATH, was) else RUNNING if found.active else STOPPED
+    units = (
+        Change(Kind.UNIT, places.TIMER, ENABLED, YES if found.enabled else NO, YES if timer else NO),
+        Change(Kind.UNIT, places.TIMER, STATE, state, RUNNING if timer else STOPPED),
+    )
+    kept = kept_by(wanted)
+    written = [file_change(path, found.files.get(path, ""), files[path]) for path in FILES if path in files]
+    gone = [file_change(path, found.files[path], "") for path in ours if path not in files]
+    gone += [file_change(path, text, "") for path, text in sorted(found.left.items()) if path not in kept]
+    # Units of others that are called so are left alone.
+    mine = TIMER_PATH in ours or timer
+    return Plan(changes_of(*(() if timer or not mine else units), *gone, *written, *(units if timer else ())))

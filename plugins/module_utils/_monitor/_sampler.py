@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The program that samples the fabrics of a host for node_exporter. The timer runs it; it is no module of Ansible."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import spots_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import render
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, samples_of, written
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+# An option: write that the sample failed, after the service was killed.
+STOPPED = "--stopped"
+
+
+class Host(t.NamedTuple):
+    """Where the program runs."""
+
+    run: Runner
+    root: str = "/"
+    now: t.Callable[[], float] = time.time
+
+
+def look_at(host: Host, settings: SampleSettings, *, fabric: str, port_name: str) -> View:
+    """Asks who is master, and unless that is another host, everything."""
+    begun = host.now()
+
+    def seen(**found: t.Any) -> View:
+        ended = host.now()
+        return View(fabric, ended, max(ended - begun, 0), **found)
+
+    port = _look.asked_port(port_name, host.root)
+    if port is None:
+        return seen(gaps=(Gap(Code.NO_PORT),))
+    asking = CounterAsking(host.run, port)
+    managers = asking.managers()
+    if managers is None and Gap(Code.NO_SUBNET_MANAGER) in asking.gaps:
+        managers = ()
+    masters = {manager.guid for manager in managers or () if manager.is_master}
+    if settings.only_master and masters and masters.isdisjoint(port.port_guid for port in read_ports(host.root)):
+        return seen(sampled=False, managers=managers, gaps=tuple(asking.gaps))
+    names, broken = _look.names(os.path.join(host.root, settings.node_name_map.lstrip("/")))
+    subnet = join(asking.topology(), asking.links(), names)
+    spots = spots_of(subnet)
+    counters = asking.whole_fabric(spots) if subnet.nodes else None
+    counts = counters.counts if counters else None
+    return seen(managers=managers, subnet=subnet, spots=spots, counts=counts, gaps=(*broken, *asking.gaps, *subnet.gaps))
+
+
+def _attempt(host: Host, settings: SampleSettings, *, fabric: str, port_name: str) -> View:
+    """Whatever goes wrong at one fabric is said in the file, and the others are looked at."""
+    try:
+        return look_at(host, settings, fabric=fabric, port_name=port_name)
+    except Exception as exc:
+        if not isinstance(exc, (RdmaError, OSError)):
+            traceback.print_exc()
+        return _failed(host, fabric, str(exc))
+
+
+def _failed(host: Host, fabric: str, why: str) -> View:
+    return View(fabric, host.now(), gaps=(gap(Code.FAILED, "", [why]),))
+
+
+def _write(path: str, text: str, mode: int) -> None:
+    """Beside the file and then over it: node_exporter reads the old or the new one."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    temporary = temporary_of(path)
+    with open(temporary, "w", encoding="utf-8", errors="replace") as stream:
+        os.fchmod(stream.fileno(), mode)
+        stream.write(text)
+    os.rename(temporary, path)
+
+
+def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> list[View]:
+    """Looks at all fabrics and writes the file; with `stopped`, writes that the samples failed."""
+    path = os.path.join(host.root, STATES.lstrip("/"))
+    states = parse_states(read_text(path))
+    looks = [
+        _failed(host, fabric, "killed") if stopped else _attempt(host, settings, fabric=fabric, port_name=port_name) for fabric, port_name in settings.fabrics
+    ]
+    after = {look.fabric: next_state(states.get(look.fabric, State()), look) for look in looks}
+    _write(path, written(after), 0o600)
+    _write(os.path.join(host.root, settings.textfile.lstrip("/")), HEADER + render(METRICS, samples_of(looks, after)), 0o644)
+    return looks
+
+
+def main() -> int:
+    """Its problems are in the journal as well as in the file."""
+    stopped = STOPPED in sys.argv[1:]
+    if stopped and os.environ.get("SERVICE_RESULT") == "success":
+        return 0
+    settings = parse_sample_settings(read_text(SAMPLE_CONF))
+    if settings is None:
+        sys.stderr.write("%s can't be read: run the role rdma.ofed.fabric_monitor again\n" % SAMPLE_CONF)
+        return 2
+    for look in sample(Host(PlainRunner()), settings, stopped=stopped):
+        for problem in look.gaps:
+            sys.stderr.write("fabric %s: %s %s: %s\n" % (look.fabric, problem.code.value, problem.tool, "; ".join(problem.examples)))
+    return 0

@@ -1,0 +1,148 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The monitor on a lab of its own: real systemd, real diagnostics and a real Slurm, with links that are cut."""
+
+from __future__ import annotations
+
+import collections.abc
+import shutil
+import subprocess
+import time
+import typing as t
+
+import pytest
+from cluster import Cluster
+
+LEAF1, SPARE = "S-0002c90300f00010", "H-0002c90300001040"
+TEXTFILE = "/var/lib/prometheus/node-exporter/rdma_fabric.prom"
+OWN = "find /usr/local/lib/rdma-ofed /etc/rdma-ofed /var/lib/rdma-ofed /etc/systemd/system/rdma-fabric-monitor.* /var/lib/prometheus -type f 2>/dev/null | sort"
+PREPARE = """
+apt-get install -y infiniband-diags opensm >/dev/null 2>&1
+systemctl disable -q --now opensm
+modprobe ib_umad
+"""
+SLURM = """
+set -e
+mkdir -p /etc/slurm
+cat >/etc/slurm/slurm.conf <<'EOF'
+ClusterName=lab
+SlurmctldHost=node1
+AuthType=auth/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+MpiDefault=none
+ReturnToService=2
+StateSaveLocation=/var/lib/slurm/slurmctld
+SlurmdSpoolDir=/var/lib/slurm/slurmd
+HealthCheckProgram=/usr/local/lib/rdma-ofed/slurm-health-check
+HealthCheckInterval=2
+NodeName=node1 CPUs=1 State=UNKNOWN
+PartitionName=all Nodes=node1 Default=YES MaxTime=INFINITE State=UP
+EOF
+export DEBIAN_FRONTEND=noninteractive
+apt-get install -qq -y --no-install-recommends slurmctld slurmd slurm-client munge >/dev/null
+printf '%064d' 0 >/etc/munge/munge.key
+systemctl restart munge
+systemctl restart slurmctld slurmd
+"""
+
+
+class Monitored:
+    """The lab with a subnet manager on node1."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    def console(self, line: str) -> None:
+        answer = self.cluster.command("console", line)
+        assert "not found" not in answer and "ibsim" not in answer.lower(), answer
+
+    def shell(self, script: str) -> str:
+        done = self.cluster.shell("node1", script)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def wait_for(self, what: t.Callable[[], bool]) -> None:
+        end = time.monotonic() + 180
+        while not what():
+            assert time.monotonic() < end
+            time.sleep(0.5)
+
+    def is_configured(self) -> bool:
+        said = self.cluster.shell("node1", "ibnetdiscover").stdout
+        return said.count(" lid ") > 10 and " lid 0" not in said
+
+    def play(self, *arguments: str, playbook: str = "monitor") -> list[str]:
+        """Files of ours on node1 after a run; with the tasks that changed something."""
+        run = self.cluster.play(playbook, "--limit", "localhost,node1", *arguments)
+        assert run.status == 0, run.output
+        return [event["task"] for event in run.events if event.get("changed")]
+
+    def sample(self) -> dict[str, float]:
+        text = self.shell("systemctl start rdma-fabric-monitor.service && cat " + TEXTFILE)
+        if shutil.which("promtool"):
+            done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, encoding="utf-8", check=False)
+            assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        series = [line.rpartition(" ") for line in text.splitlines() if not line.startswith("#")]
+        return {name[len("rdma_fabric_") :]: float(value) for name, _blank, value in series}
+
+
+@pytest.fixture(scope="module")
+def monitored() -> collections.abc.Iterator[Monitored]:
+    cluster = Cluster("rdma-monitor")
+    try:
+        cluster.command("up", "--topology", "leaves")
+        made = Monitored(cluster)
+        made.console('Unlink "%s"' % SPARE)
+        made.shell(PREPARE)
+        made.shell("systemd-run -q --collect --unit sm opensm -g 0x2c90300001011 -p 10 -f /tmp/sm.log")
+        made.wait_for(made.is_configured)
+        yield made
+    finally:
+        cluster.command("down")
+
+
+def test_a_cut_link_is_in_the_next_sample(monitored: Monitored) -> None:
+    assert monitored.play("--check", "--diff") != []
+    assert monitored.shell(OWN) == ""
+    assert monitored.play() != []
+    assert monitored.play() == []
+    assert monitored.shell("systemctl is-active rdma-fabric-monitor.timer").strip() == "active"
+    found = monitored.sample()
+    assert [found['%s{fabric="ib"}' % name] for name in ("sample_success", "sampled", "links", "master_changes_total")] == [1, 1, 7, 0], found
+    assert len([name for name, value in found.items() if name.startswith("link_active{") and value]) == 7
+    assert found['subnet_managers{fabric="ib",state="master"}'] == 1
+    monitored.console('Unlink "%s"[5]' % LEAF1)
+    found = monitored.sample()
+    assert found['links{fabric="ib"}'] == 6 and not [name for name in found if 'node="leaf1"' in name and 'port="5"' in name and "link_" in name]
+    monitored.console('ReLink "%s"[5]' % LEAF1)
+    # What systemd ends writes that it failed.
+    monitored.shell("systemctl kill -s STOP sm; systemctl start --no-block rdma-fabric-monitor.service; sleep 1; systemctl stop rdma-fabric-monitor.service")
+    assert 'rdma_fabric_sample_success{fabric="ib"} 0\n' in monitored.shell("cat " + TEXTFILE)
+    monitored.shell("systemctl kill -s CONT sm; systemctl stop rdma-fabric-monitor.timer; systemctl start rdma-fabric-monitor.timer")
+    assert monitored.sample()['sample_success{fabric="ib"}'] == 1
+
+
+def test_slurm_drains_a_node_whose_link_is_cut_and_takes_it_back(monitored: Monitored) -> None:
+    def state() -> str:
+        return monitored.cluster.shell("node1", "scontrol show node node1 | grep -E 'State=|Reason='").stdout
+
+    monitored.play("-e", '{"fabric_monitor_health_checks": ["slurm", "nhc"], "fabric_monitor_health_interfaces": []}')
+    assert monitored.shell("/usr/local/lib/rdma-ofed/health-check") == ""
+    monitored.shell(SLURM)
+    monitored.wait_for(lambda: "State=IDLE " in state())
+    monitored.console('Unlink "%s"[1]' % LEAF1)
+    monitored.wait_for(lambda: "DRAIN" in state())
+    assert "Reason=rdma.ofed health: " in state()
+    monitored.console('ReLink "%s"[1]' % LEAF1)
+    monitored.wait_for(lambda: "State=IDLE " in state())
+
+
+def test_it_goes_without_a_trace(monitored: Monitored) -> None:
+    monitored.play("-e", "fabric_monitor_state=absent")
+    assert monitored.shell(OWN) == ""
+    assert monitored.play("-e", "fabric_monitor_state=absent") == []

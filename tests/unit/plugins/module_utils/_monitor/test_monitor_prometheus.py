@@ -1,0 +1,131 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the role ships for Prometheus and Grafana fits the metrics, and Prometheus' own tool reads all of it."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import typing as t
+
+import pytest
+import yaml
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import render
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, samples_of
+
+ROOT = pathlib.Path(__file__).resolve().parents[5]
+ROLE = ROOT / "roles/fabric_monitor"
+RULES, DASHBOARD = ROLE / "files/rdma_fabric.rules.yml", ROLE / "files/rdma_fabric.dashboard.json"
+FINDINGS = re.findall(r"^### (\w+)$", (ROOT / "docs/findings.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="no promtool: it comes with the package prometheus")
+
+
+def promtool(*arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["promtool", *arguments], input=said, capture_output=True, encoding="utf-8", check=False)
+
+
+def rules() -> list[dict[str, t.Any]]:
+    (group,) = yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]
+    found: list[dict[str, t.Any]] = group["rules"]
+    return found
+
+
+@pytest.mark.parametrize("path", [RULES, DASHBOARD], ids=lambda path: path.name)
+def test_only_metrics_that_there_are_are_used(path: pathlib.Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    named = set(re.findall(r"\brdma_fabric_\w+", text))
+    assert named and named <= set(METRICS)
+
+
+def test_the_readme_documents_every_metric() -> None:
+    rows = re.findall(r"^\| `(rdma_fabric_\w+)` \| (\w+) \| (.+) \|$", (ROLE / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [(name, metric.kind, metric.help) for name, metric in METRICS.items()]
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])
+def test_each_alert_names_its_object_and_a_finding_that_there_is(rule: dict[str, t.Any]) -> None:
+    assert "$labels." in rule["annotations"]["summary"]
+    anchors = re.findall(r"docs/findings\.md#(\S+)", rule["annotations"]["description"])
+    assert anchors or rule["alert"].startswith("RdmaFabricSample")
+    assert set(anchors) <= {*FINDINGS, "{{"}
+
+
+def test_the_dashboard_is_one_of_grafana() -> None:
+    board = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+    assert board["uid"] and len({panel["id"] for panel in board["panels"]}) == len(board["panels"]) > 5
+    assert all(target["expr"] for panel in board["panels"] for target in panel["targets"])
+
+
+@needs_promtool
+def test_promtool_reads_the_metrics() -> None:
+    look = View('a \\ "b"\n', 1700000000.25, 1.5, gaps=(gap(Code.FAILED, "saquery", ["x"]),))
+    samples = {**{name: {(): 1.0} for name in METRICS}, **samples_of([look], {look.fabric: State("0x1", 2, 1700000000)})}
+    done = promtool("check", "metrics", said=render(METRICS, samples))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@needs_promtool
+def test_promtool_reads_the_rules() -> None:
+    done = promtool("check", "rules", str(RULES))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+LINK = 'fabric="ib",guid="0x1",instance="n1",node="leaf1",port="5",peer="leaf2",peer_port="6"'
+PORT = 'fabric="ib",guid="0x1",instance="n1",node="leaf1",port="5",counter="%s"'
+LIMIT = 'rdma_fabric_port_errors_limit{instance="n1",counter="SymbolErrorCounter",code="symbol_errors"}'
+GOOD = {
+    'rdma_fabric_sample_success{fabric="ib",instance="n1"}': "1+0x60",
+    'rdma_fabric_sampled{fabric="ib",instance="n1"}': "1+0x60",
+    'rdma_fabric_ports_read{fabric="ib",instance="n1"}': "9+0x60",
+    'rdma_fabric_subnet_managers{fabric="ib",instance="n1",state="master"}': "1+0x60",
+    'rdma_fabric_master_changes_total{fabric="ib",instance="n1"}': "0+0x60",
+    "rdma_fabric_link_active{%s}" % LINK: "1+0x60",
+    "rdma_fabric_link_lanes{%s}" % LINK: "4+0x60",
+    "rdma_fabric_link_lanes_max{%s}" % LINK: "4+0x60",
+    LIMIT: "10+0x60",
+}
+SYMBOLS = "rdma_fabric_port_errors_total{%s}" % PORT % "SymbolErrorCounter"
+CASES: dict[str, tuple[dict[str, str], list[str]]] = {
+    "all is well": ({}, []),
+    "a sample failed": ({next(iter(GOOD)): "1+0x30 0+0x30"}, ["RdmaFabricSampleFailed"]),
+    "no master": ({'rdma_fabric_subnet_managers{fabric="ib",instance="n1",state="master"}': "1+0x30 0+0x30"}, ["RdmaFabricNoMaster"]),
+    "fail-over": ({'rdma_fabric_master_changes_total{fabric="ib",instance="n1"}': "0+0x57 1+0x3"}, ["RdmaFabricMasterChanged"]),
+    "a lost link": (
+        {
+            **dict.fromkeys(("rdma_fabric_link_active{%s}" % LINK, "rdma_fabric_link_lanes_max{%s}" % LINK), "_x60"),
+            "rdma_fabric_link_lanes{%s}" % LINK: "4+0x54",
+        },
+        ["RdmaFabricLinkLost"],
+    ),
+    "a link that waits": ({"rdma_fabric_link_active{%s}" % LINK: "1+0x30 0+0x30"}, ["RdmaFabricLinkNotActive"]),
+    "a narrow link": ({"rdma_fabric_link_lanes{%s}" % LINK: "4+0x30 1+0x30"}, ["RdmaFabricLinkDegraded"]),
+    "few errors": ({SYMBOLS: "5+0x55 5+1x5"}, []),
+    "many errors": ({SYMBOLS: "5+0x48 5+9x12"}, ["RdmaFabricPortErrors"]),
+    "errors of a new counter": ({SYMBOLS: "_x55 90+0x5"}, ["RdmaFabricPortErrors"]),
+    "old errors where the monitor is new": ({'rdma_fabric_ports_read{fabric="ib",instance="n1"}': "_x55 9+0x5", SYMBOLS: "_x55 90+0x5"}, []),
+    "a counter that nothing judges": ({"rdma_fabric_port_errors_total{%s}" % PORT % "PortRcvSwitchRelayErrors": "0+100x60"}, []),
+    "a full counter": ({'rdma_fabric_port_saturated_counters{fabric="ib",node="leaf1",port="5"}': "1+0x60"}, ["RdmaFabricCountersSaturated"]),
+}
+
+
+@needs_promtool
+def test_alerts_fire_for_what_they_are_for_and_for_nothing_else(tmp_path: pathlib.Path) -> None:
+    """A sample every five minutes, for five hours; asked at their end."""
+    tests = []
+    for name, (series, alerts) in CASES.items():
+        rows = [{"series": each, "values": values} for each, values in {**GOOD, **series}.items()]
+        expected = [{"exp_labels": {"alertname": alert}} for alert in alerts]
+        query = {"expr": "count by (alertname) (ALERTS{alertstate='firing'})", "eval_time": "5h"}
+        samples = [{"labels": '{alertname="%s"}' % each["exp_labels"]["alertname"], "value": 1} for each in expected]
+        tests.append({"name": name, "interval": "5m", "input_series": rows, "promql_expr_test": [{**query, "exp_samples": samples}]})
+    path = tmp_path / "test.yml"
+    path.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "5m", "tests": tests}), encoding="utf-8")
+    done = promtool("test", "rules", str(path))
+    assert done.returncode == 0, done.stdout + done.stderr
