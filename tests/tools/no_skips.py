@@ -15,7 +15,7 @@ import typing as t
 import pytest
 
 # How the reasons begin that hold on every machine. Keep it short.
-KNOWN_REASONS: t.Tuple[str, ...] = ("no opensm of a vendor: ",)
+KNOWN_REASONS: t.Tuple[str, ...] = ("no opensm of a vendor: ", "no promtool: ")
 
 
 def _is_known(report: pytest.TestReport) -> bool:
