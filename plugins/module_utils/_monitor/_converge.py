@@ -57,7 +57,7 @@ def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found
     """`textfile` is the declared one; that of an earlier run is in its settings."""
     texts = {path: read_text(os.path.join(root, path.lstrip("/"))) for path in FILES}
     before = _settings_of(texts[places.SAMPLE_CONF])
-    written = {path: _first_line(os.path.join(root, path.lstrip("/"))) for path in {textfile, before} if path}
+    written = {path: _first_line(os.path.join(root, path.lstrip("/"))) for path in (textfile, before) if path}
     left = {path: line for path, line in written.items() if is_ours(line)}
     for path in (places.STATES, places.DRAINED):
         if os.path.exists(os.path.join(root, path.lstrip("/"))):

@@ -37,7 +37,7 @@ def run_of(time: str, findings: t.Sequence[t.Mapping[str, t.Any]], totals: t.Map
 def _run(row: t.Any) -> Run | None:
     if not isinstance(row, dict) or not isinstance(row.get("time"), str):
         return None
-    counts = [count for count in map(row.get, Run._fields[1:]) if type(count) is int]
+    counts = [count for count in map(row.get, Run._fields[1:]) if isinstance(count, int) and not isinstance(count, bool)]
     return Run(row["time"], *counts) if len(counts) == len(Run._fields) - 1 else None
 
 
