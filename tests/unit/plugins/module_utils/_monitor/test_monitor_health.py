@@ -108,7 +108,7 @@ def test_what_others_drained_stays_out(node: Node) -> None:
     node.state = "IDLE"
     node.port("1: DOWN")
     node.check()
-    # Somebody else has given it a reason since.
+    # An administrator has set another reason since.
     node.reason = "memory"
     node.port()
     node.check()
