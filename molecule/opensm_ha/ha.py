@@ -125,6 +125,13 @@ def managers(*nodes: str) -> dict[str, dict[str, tuple[str, int]]]:
     return found
 
 
+def wait_for_managers(wanted: dict[str, tuple[str, int]], seconds: float) -> None:
+    """As the fabric lists them: the master keeps one that has ended until it has swept."""
+    deadline = time.monotonic() + seconds
+    while (found := managers(WITNESS)[WITNESS]) != wanted:
+        assert time.monotonic() < deadline, "after %g s, the fabric lists %s, not %s" % (seconds, found, wanted)
+
+
 def process(node: str) -> int:
     """That of our subnet manager; 0 for none."""
     return int(shell(node, "systemctl show -p MainPID --value %s" % UNIT))

@@ -11,7 +11,7 @@ import shlex
 import typing as t
 
 from stages import Done
-from timing import Event
+from timing import WORTH_LINES, Event, brief
 
 _STEP = re.compile(r"^==> (.*)$", re.MULTILINE)
 # After the step that failed, Molecule goes on to clean up.
@@ -23,6 +23,8 @@ class Failure(t.NamedTuple):
 
     name: str
     command: str
+    why: str = ""
+    """The beginning of the error of a test; of another step, the end of what it printed."""
 
 
 def last_step(log: str) -> str:
@@ -40,10 +42,16 @@ def failures(done: Done, events: t.Iterable[Event], log: str) -> list[Failure]:
         return [Failure("%s: not run, since it needs %s" % (done.stage.name, ", ".join(done.stage.after)), shlex.join(["make", *done.stage.argv]))]
     tests = [event for event in events if event["kind"] == "test" and event["failed"] and event["stage"] == done.stage.name]
     if tests:
-        return [Failure("%s: %s" % (event["suite"], event["name"]), event["alone"]) for event in tests]
+        return [Failure("%s: %s" % (event["suite"], event["name"]), event["alone"], event["why"]) for event in tests]
     step = last_step(log)
-    return [Failure("%s%s" % (done.stage.name, step and ": %s" % step), shlex.join(["make", *done.stage.argv]))]
+    return [Failure("%s%s" % (done.stage.name, step and ": %s" % step), shlex.join(["make", *done.stage.argv]), _end(log))]
+
+
+def _end(log: str) -> str:
+    """The last lines that say something, less what make adds."""
+    lines = [line for line in log.splitlines() if line.strip() and not line.startswith("make")]
+    return brief(lines[-WORTH_LINES:])
 
 
 def words(found: t.Sequence[Failure]) -> str:
-    return "\n".join("%s\n    %s" % failure for failure in found)
+    return "\n".join("\n    ".join([failure.name, failure.command, *failure.why.splitlines()]) for failure in found)

@@ -98,8 +98,9 @@ def keep_results(part: str, start: float) -> None:
     for path in sorted(RESULTS.glob("*.xml"), key=lambda path: path.stat().st_mtime):
         ended = path.stat().st_mtime
         for case in ElementTree.parse(path).iter("testcase"):
-            name, failed = case.attrib["name"], any(True for _problem in (*case.iter("failure"), *case.iter("error")))
-            timing.test(part, name, seconds=max(0.0, ended - start), failed=failed, alone=alone(name))
+            name, problems = case.attrib["name"], [*case.iter("failure"), *case.iter("error")]
+            why = timing.brief([line for problem in problems for line in (problem.text or "").splitlines()])
+            timing.test(part, name, seconds=max(0.0, ended - start), failed=bool(problems), why=why, alone=alone(name))
         start = ended
         shutil.copy2(path, JUNIT / path.name)
 

@@ -33,9 +33,15 @@ def unused(suite: str) -> pathlib.Path:
     return JUNIT / ("%s.%d.xml" % (suite, number))
 
 
-def _write(name: str, seconds: float, failed: bool) -> None:
+def _write(name: str, seconds: float, why: t.Optional[str]) -> None:
+    """C(why) it failed; None if it passed."""
     alone = os.environ.get("RDMA_ALONE", "").replace("{}", shlex.quote(name))
-    timing.test(SUITE, name, seconds=seconds, failed=failed, alone=alone)
+    timing.test(SUITE, name, seconds=seconds, failed=why is not None, why=why or "", alone=alone)
+
+
+def _why(report: t.Union[pytest.CollectReport, pytest.TestReport]) -> str:
+    """The first lines of the error, as pytest marks them."""
+    return timing.brief([line[1:] for line in report.longreprtext.splitlines() if line.startswith("E ")])
 
 
 class Times:
@@ -43,21 +49,21 @@ class Times:
 
     def __init__(self) -> None:
         self.seconds: t.Dict[str, float] = collections.defaultdict(float)
-        self.failed: t.Set[str] = set()
+        self.why: t.Dict[str, str] = {}
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            _write(report.nodeid, 0.0, True)
+            _write(report.nodeid, 0.0, _why(report))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.seconds[report.nodeid] += report.duration
         if report.failed:
-            self.failed.add(report.nodeid)
+            self.why.setdefault(report.nodeid, _why(report))
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        seconds, failed = self.seconds.pop(nodeid, 0.0), nodeid in self.failed
-        if failed or seconds >= WORTH_SECONDS:
-            _write(nodeid, seconds, failed)
+        seconds, why = self.seconds.pop(nodeid, 0.0), self.why.get(nodeid)
+        if why is not None or seconds >= WORTH_SECONDS:
+            _write(nodeid, seconds, why)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -17,6 +17,9 @@ import typing as t
 
 VARIABLE = "RDMA_TIMES"
 SLOWEST = 20
+WORTH_LINES = 5
+WORTH_CHARACTERS = 240
+"""Of an error; the logs have the rest."""
 
 Event = t.Dict[str, t.Any]
 """Its C(kind) is one of KINDS or "test"; C(name) and C(seconds) are there in all."""
@@ -40,10 +43,15 @@ def append(event: Event, environ: t.Mapping[str, str] = os.environ) -> None:
             os.close(handle)
 
 
-def test(suite: str, name: str, *, seconds: float, failed: bool, alone: str) -> None:
-    """C(alone) is the command that runs it again."""
+def brief(lines: t.Sequence[str]) -> str:
+    """As much of an error as somebody reads at the end of a run."""
+    return "\n".join(line.strip()[:WORTH_CHARACTERS] for line in lines[:WORTH_LINES])
+
+
+def test(suite: str, name: str, *, seconds: float, failed: bool, why: str, alone: str) -> None:
+    """C(why) is the beginning of the error, C(alone) the command that runs the test again."""
     stage = os.environ.get("RDMA_STAGE", "")
-    append({"kind": "test", "stage": stage, "suite": suite, "name": name, "seconds": round(seconds, 1), "failed": failed, "alone": alone})
+    append({"kind": "test", "stage": stage, "suite": suite, "name": name, "seconds": round(seconds, 1), "failed": failed, "why": why, "alone": alone})
 
 
 def read(path: pathlib.Path) -> list[Event]:

@@ -58,9 +58,14 @@ def _has_moved(run: Runner, port: Port) -> bool:
 
 
 def heirs(run: Runner, port: Port, own: t.Collection[str]) -> list[str]:
-    """Port GUIDs of the standbys on other hosts that a master hands over to. It never does so to one of the lowest priority."""
+    """Port GUIDs of the standbys on other hosts that a master hands over to. It never does so to one of the lowest priority.
+
+    Each has to answer: the master keeps the record of a standby that has ended, until it next looks at all ports.
+    """
     records = _saquery.sm_records(run, port.device, port.port) or ()
-    return [record.guid for record in records if record.guid not in own and record.is_standby and record.priority > LOWEST]
+    standbys = [record for record in records if record.guid not in own and record.is_standby and record.priority > LOWEST]
+    answers = [_sminfo.query(run, port.device, port.port, lid=record.lid) for record in standbys]
+    return [answer.guid for answer in answers if answer is not None and answer.is_standby]
 
 
 def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collection[str] = ()) -> list[Port]:

@@ -113,15 +113,23 @@ def test_every_scenario_and_all_tests_on_machines_are_in_a_check() -> None:
 
 LINT = Done(Stage("lint", ("lint",), 1), 2, 3.0)
 SCENARIO = Done(Stage("molecule-x", ("molecule-x",), 1), 2, 3.0)
-FAILED = {"kind": "test", "stage": "lint", "suite": "unit-3.8", "name": "tests/unit/test_x.py::test_y[a b]", "seconds": 0.1, "failed": True, "alone": "run it"}
+FAILED = {"kind": "test", "stage": "lint", "suite": "unit-3.8", "name": "tests/unit/test_x.py::test_y[a b]", "seconds": 0.1, "failed": True}
+FAILED.update(why="assert 1 == 2", alone="run it")
 
 
 @pytest.mark.parametrize(
-    ("done", "events", "log", "name", "command"),
+    ("done", "events", "log", "name", "command", "why"),
     [
-        (LINT, [FAILED], "==> ruff\n", "unit-3.8: tests/unit/test_x.py::test_y[a b]", "run it"),
-        (LINT, [{**FAILED, "stage": "unit"}, {**FAILED, "failed": False}], "==> yamllint\n==> ruff\nE501\n", "lint: ruff", "make lint"),
-        (LINT, [], "make: *** [lint] Error 1\n", "lint", "make lint"),
+        (LINT, [FAILED], "==> ruff\n", "unit-3.8: tests/unit/test_x.py::test_y[a b]", "run it", "assert 1 == 2"),
+        (
+            LINT,
+            [{**FAILED, "stage": "unit"}, {**FAILED, "failed": False}],
+            "==> yamllint\n==> ruff\nE501\n",
+            "lint: ruff",
+            "make lint",
+            "==> yamllint\n==> ruff\nE501",
+        ),
+        (LINT, [], "make: *** [lint] Error 1\n", "lint", "make lint", ""),
         (
             SCENARIO,
             [],
@@ -130,12 +138,22 @@ FAILED = {"kind": "test", "stage": "lint", "suite": "unit-3.8", "name": "tests/u
             "INFO     [x > destroy] Executing\nERROR    Molecule executed 1 scenario (1 failed)\n",
             "molecule-x: scenario x, step converge",
             "make molecule-x",
+            "...",
         ),
-        (SCENARIO._replace(status=-1, stage=SCENARIO.stage._replace(after=("image",))), [], "", "molecule-x: not run, since it needs image", "make molecule-x"),
+        (
+            SCENARIO._replace(status=-1, stage=SCENARIO.stage._replace(after=("image",))),
+            [],
+            "",
+            "molecule-x: not run, since it needs image",
+            "make molecule-x",
+            "",
+        ),
     ],
 )
-def test_a_failure_names_what_failed_and_the_command(done: Done, events: list[timing.Event], log: str, name: str, command: str) -> None:
-    assert failures.failures(done, events, log) == [failures.Failure(name, command)]
+def test_a_failure_names_what_failed_and_the_command(done: Done, events: list[timing.Event], log: str, name: str, command: str, why: str) -> None:
+    (found,) = failures.failures(done, events, log)
+    assert found[:2] == (name, command)
+    assert found.why == why or (why == "..." and found.why.splitlines()[-1] == "ERROR    Molecule executed 1 scenario (1 failed)")
 
 
 def test_what_is_said_at_the_end() -> None:
@@ -143,7 +161,7 @@ def test_what_is_said_at_the_end() -> None:
     lines = stages.table(ended, 64.0).splitlines()
     assert [line.split()[:2] for line in lines] == [["lint", "FAILED"], ["unit", "ok"], ["molecule-x", "not"], ["total", "64"]]
     assert stages.verdict(ended) == "1 passed, 2 failed"
-    assert failures.words([failures.Failure("a", "make a")]) == "a\n    make a"
+    assert failures.words([failures.Failure("a", "make a", "b\nc")]) == "a\n    make a\n    b\n    c"
 
 
 def test_where_the_time_went(tmp_path: pathlib.Path) -> None:

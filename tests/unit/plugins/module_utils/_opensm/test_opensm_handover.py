@@ -42,6 +42,8 @@ class Fabric:
     def __init__(self, conf: pathlib.Path | None = None, standby: int | None = 13, answers: bool = True) -> None:
         self.conf, self.standby, self.answers = conf, standby, answers
         self.master = OURS
+        self.gone = False
+        """Whether the standby has ended, and the master still has its record."""
         self.missed: int | None = None
         """Priority of a standby that only a sweep finds."""
         self.calls: list[str] = []
@@ -51,6 +53,9 @@ class Fabric:
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         self.calls.append(" ".join(argv))
+        if argv[0] == "sminfo" and argv[-1] == "2":
+            text = "sminfo: sm lid 2 sm guid %s, activity count 1 priority %d state 2 SMINFO_STANDBY\n" % (THEIRS, self.standby or 0)
+            return Output(1, "", "sminfo: iberror: failed: query") if self.gone else Output(0, text, "")
         if argv[0] == "sminfo":
             text = "sminfo: sm lid 1 sm guid %s, activity count 1 priority 14 state 3 SMINFO_MASTER\n" % self.master
             return Output(0, text, "") if self.answers else Output(1, "", "sminfo: iberror: failed: Failed to open device")
@@ -178,6 +183,15 @@ def test_a_port_without_a_master_does_not_hold_a_process_that_may_serve_another(
 
     stray = [Change(Kind.PROCESS, "7", "opensm", "running", "stopped")]
     assert _handover.without_heir(Two(), stray, Found(strays=(7,)), ports=[PORT, OTHER], taken=[], patience=0) == {}
+
+
+def test_a_standby_that_has_ended_is_no_heir(conf: pathlib.Path) -> None:
+    fabric = Fabric(conf)
+    fabric.gone = True
+    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    assert list(_handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=[], patience=30)) == [STOP]
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
+    assert fabric.master == OURS
 
 
 def test_a_standby_that_was_missed_is_found() -> None:
