@@ -164,14 +164,17 @@ def words(found: t.Sequence[Untrusted]) -> str:
     """What the kernel would refuse, and the steps that end that; "" where it would refuse nothing."""
     if not found:
         return ""
-    signers = sorted({one.signer for one in found})
-    cause = "signed by %s, which this kernel does not trust" % ", ".join('"%s"' % signer for signer in signers) if all(signers) else "not signed"
+    causes = ["%s: %s" % (_some([one.module for one in found if one.signer == signer]), _cause(signer)) for signer in sorted({one.signer for one in found})]
     return (
-        "the kernel loads modules with a trusted signature only, and would refuse %s: %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
+        "the kernel loads modules with a trusted signature only, and would refuse %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
         "/var/lib/dkms/mok.pub; then reboot and confirm on the console; mokutil --test-key FILE and /proc/keys tell whether it is enrolled), use the "
         "packages that the vendor has signed and enrol the vendor's key, or turn Secure Boot off. Where the key is enrolled and an authority has issued "
         "its certificate, put that, in DER, into /%s/NAME.der: without it, the key can't be recognized"
-    ) % (_some([one.module for one in found]), cause, _SITES_OWN)
+    ) % ("; ".join(causes), _SITES_OWN)
+
+
+def _cause(signer: str) -> str:
+    return 'signed by "%s", which this kernel does not trust' % signer if signer else "not signed"
 
 
 def _some(names: t.Sequence[str]) -> str:

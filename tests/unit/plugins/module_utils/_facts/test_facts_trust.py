@@ -162,6 +162,8 @@ def test_words() -> None:
     assert 'would refuse ib_core, mlx5_core: signed by "DKMS module signing key", which this kernel does not trust' in text
     assert "mokutil --import" in text
     assert "not signed" in _trust.words([Untrusted("ib_core")])
+    text = _trust.words([Untrusted("ib_core", "DKMS module signing key"), Untrusted("mlxfw")])
+    assert 'would refuse mlxfw: not signed; ib_core: signed by "DKMS module signing key", which this kernel does not trust. ' in text
 
 
 @given(st.binary(max_size=300), st.text())
