@@ -83,8 +83,8 @@ class ActionModule(ControllerAction):
         else:
             # One host reports what is wrong with all: a thousand hosts need not repeat it.
             playing = task_vars.get("ansible_play_hosts") or [host]
-            # Unique for the task, and other hosts play in another batch.
-            key = "%s %s" % (self._task._uuid, playing[0])
+            # Unique for the task and the batch. Hosts that fail leave both lists while the task runs, and the last one is the last to fail.
+            key = "%s %s" % (self._task._uuid, (task_vars.get("ansible_play_batch") or playing)[-1])
             known = None if host == playing[0] else _members.recall(key)
             place = placement(
                 host,

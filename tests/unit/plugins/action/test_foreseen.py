@@ -371,19 +371,22 @@ class Counted(t.Dict[str, t.Any]):
         return super().__getitem__(host)
 
 
-def taken_by(count: int) -> int:
-    """How often variables of other hosts are read where all of so many hosts may run a subnet manager."""
+def taken_by(count: int, failing: bool = False) -> int:
+    """How often variables of other hosts are read where all of so many hosts may run a subnet manager. Those that fail leave the play."""
     hosts = ["node%d" % number for number in range(count)]
     hostvars = Counted({host: {"opensm_rank": number} for number, host in enumerate(hosts)})
     for number, host in enumerate(hosts):
-        given = {"groups": {"rdma": hosts, "opensm": hosts}, "hostvars": hostvars, "ansible_play_hosts": hosts, "opensm_rank": number}
+        left = hosts[max(number - 1, 0) :] if failing else hosts
+        given = {"groups": {"rdma": hosts, "opensm": hosts}, "hostvars": hostvars, "opensm_rank": number}
+        given.update(ansible_play_hosts=left, ansible_play_batch=left)
         result = run(validate_site, {}, uuid="one", inventory_hostname=host, ansible_facts={}, **given)
         assert result["designated_host"] == "node0" and result["designated"] == (number == 0)
     return hostvars.taken
 
 
-def test_the_members_are_read_once_for_all_hosts() -> None:
-    assert taken_by(40) <= 5 * taken_by(10)
+@pytest.mark.parametrize("failing", [False, True])
+def test_the_members_are_read_once_for_all_hosts(failing: bool) -> None:
+    assert taken_by(40, failing) <= 5 * taken_by(10, failing)
 
 
 def test_another_task_reads_them_again() -> None:
