@@ -203,8 +203,9 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequenc
             continue
         with _in_file(module, lowered):
             Systemd(run).reload(unit)
-            # Otherwise the standbys notice by themselves when it has ended.
-            _comes_about(functools.partial(_is_released, run, port), patience)
+            # Until the standby has swept, it takes one that starts again for a better master, and both stand by until they poll each other.
+            # One that never takes over notices by itself that this one has ended.
+            _comes_about(functools.partial(_has_moved, run, port), patience)
 
 
 def announce(module: AnsibleModule, run: Runner, unit: str, *, told: int = 0) -> None:

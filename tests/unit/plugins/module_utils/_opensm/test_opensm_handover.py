@@ -96,6 +96,24 @@ def test_a_standby_takes_over_and_the_file_is_as_before(conf: pathlib.Path) -> N
     assert read_text(str(conf)) == before
 
 
+def test_the_standby_is_master_before_the_old_one_ends(conf: pathlib.Path) -> None:
+    """It sweeps between the word of the old master and its own."""
+
+    class Sweeping(Fabric):
+        looks = 3
+
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            if argv[0] == "sminfo" and argv[-1] != "2" and self.master == THEIRS and self.looks:
+                self.looks -= 1
+                return Output(0, "sminfo: sm lid 1 sm guid %s, activity count 1 priority 0 state 2 SMINFO_STANDBY\n" % OURS, "")
+            return super().__call__(argv, ok, timeout)
+
+    fabric = Sweeping(conf)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
+    assert fabric.master == THEIRS
+    assert not fabric.looks
+
+
 def test_a_standby_tells_of_itself_by_a_priority_that_rises(conf: pathlib.Path) -> None:
     before, seen = conf.read_text(), []
 
