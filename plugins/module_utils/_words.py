@@ -46,6 +46,7 @@ _SUBJECTS: t.Mapping[str, str] = {
     "openib_conf": "openib.conf {subject}",
     "firmware": "adapter {subject} {aspect}",
     "firmware_parameter": "{subject} {aspect}",
+    "fabric_port": "{subject} {aspect}",
 }
 
 # Aspects that read better otherwise; "" for those that go without saying.

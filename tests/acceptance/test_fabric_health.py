@@ -199,3 +199,25 @@ def test_symbol_errors_that_rise(fabric: Fabric) -> None:
         [],
         [("symbol_errors", "leaf1 port 6", 100)],
     ]
+
+
+def test_a_port_is_switched_off_and_a_needed_one_is_not(fabric: Fabric) -> None:
+    """The last one: a port of the simulator that was switched off does not train its link again."""
+
+    def port(check: bool = False, **options: t.Any) -> tasks.Task:
+        return tasks.module("ib_port", check=check, **options)
+
+    foreseen, off, again, own = fabric.run(
+        port(check=True, node="node3", state="disabled"),
+        port(node="node3", state="disabled"),
+        port(node="leaf3", number=3, state="disabled"),
+        port(node="node1", state="disabled"),
+    )
+    assert foreseen["changed"] and off["changed"] and foreseen["changes"] == off["changes"] == ["leaf3 port 3 state: enabled -> disabled"], (foreseen, off)
+    assert (off["before"]["phys_state"], off["after"]["phys_state"]) == ("LinkUp", "Disabled"), off
+    assert not again["failed"] and not again["changed"], again
+    assert own["failed"] and own["refused"] and "it is the subnet manager" in own["msg"], own
+    assert ("link_lost", "leaf3 port 3 - node3 port 1") in fabric.check(gather=[]) or ("node_lost", "node3") in fabric.check(gather=[])
+    foreseen, on = fabric.run(*(port(check=check, node="leaf3", number=3, state="enabled") for check in (True, False)))
+    assert foreseen["changes"] == on["changes"] == ["leaf3 port 3 state: disabled -> enabled"], (foreseen, on)
+    assert on["after"]["phys_state"] != "Disabled", on

@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as 
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import (
     _iblinkinfo,
     _ibnetdiscover,
+    _ibportstate,
     _ibqueryerrors,
     _ip,
     _modinfo,
@@ -105,6 +106,7 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "modinfo, files": _modinfo.parse_files,
     "modinfo, parameters": _modinfo.parse_parameters,
     "ofed_info": _ofed_info.parse,
+    "ibportstate": _ibportstate.parse_query,
     "perfquery": _perfquery.parse_counters,
     "rdma link": _rdma_link.parse_netdevs,
     "saquery": _saquery.parse_sm_records,

@@ -1,0 +1,161 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Switch a port of the fabric off or on, train its link again, or choose its widths and speeds."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_target import Target, control_point, cut_off, find, spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet, join
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibportstate, _sminfo
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port as LocalPort
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibportstate import PortSettings
+
+STATE, SPEEDS, WIDTHS = "state", "speeds", "widths"
+ENABLED, DISABLED, RESET, UNCHANGED = "enabled", "disabled", "reset", "unchanged"
+_TIMEOUT_SECONDS = 60.0
+_LAST_PORT = 254
+
+
+class Wanted(t.NamedTuple):
+    """How the port shall be set. Empty lists leave what is there."""
+
+    state: str = UNCHANGED
+    speeds: tuple[str, ...] = ()
+    widths: tuple[str, ...] = ()
+
+
+def wanted_of(options: t.Mapping[str, t.Any]) -> tuple[Target, Wanted]:
+    """The options of the module; raises InvalidInput."""
+    node, guid, number = options["node"].strip(), options["guid"].strip(), options["number"]
+    problems = guid_problems("guid", guid, "a node or port GUID") if guid else []
+    if bool(node) == bool(guid):
+        problems.append(Problem("node", options["node"], "the name of a host or switch, or nothing and guid in its place"))
+    if number is not None and not 0 < number <= _LAST_PORT:
+        problems.append(Problem("number", number, "the number of a port, 1 to %d" % _LAST_PORT))
+    if problems:
+        raise InvalidInput(problems)
+    return Target(node, normal_guid(guid) if guid else "", number or 0), Wanted(options["state"], tuple(options["speeds"]), tuple(options["widths"]))
+
+
+def plan(subject: str, wanted: Wanted, found: PortSettings) -> list[Change]:
+    """What is to be set on a port, in order; raises InvalidInput for what it does not support."""
+    changes = []
+    problems = []
+    speeds = {_ibportstate.LEAST_SPEED, *wanted.speeds} if wanted.speeds else ()
+    for name, asked, now, supported in (
+        (WIDTHS, wanted.widths, found.widths, found.supported_widths),
+        (SPEEDS, speeds, found.speeds, found.supported_speeds),
+    ):
+        problems += [Problem(name, each, "of %s: %s" % (subject, ", ".join(supported) or "none is known")) for each in asked if each not in supported]
+        if asked and set(asked) != set(now):
+            changes.append(Change(Kind.FABRIC_PORT, subject, name, ", ".join(now), ", ".join(each for each in supported if each in asked)))
+    if problems:
+        raise InvalidInput(problems)
+    state = DISABLED if found.is_disabled else ENABLED
+    if wanted.state in (ENABLED, DISABLED) and wanted.state != state:
+        changes.append(Change(Kind.FABRIC_PORT, subject, STATE, state, wanted.state))
+    elif wanted.state == RESET or (changes and state == ENABLED):
+        # A port takes its settings when it trains the link.
+        changes.append(Change(Kind.FABRIC_PORT, subject, STATE, state, RESET))
+    return changes
+
+
+def commands(changes: t.Sequence[Change]) -> list[tuple[str, ...]]:
+    """The words for `ibportstate`, in order."""
+    found: list[tuple[str, ...]] = []
+    for change in changes:
+        chosen = change.after.split(", ")
+        if change.aspect == WIDTHS:
+            found.append(_ibportstate.width_words(chosen))
+        elif change.aspect == SPEEDS:
+            found += _ibportstate.speed_words(chosen)
+        else:
+            found.append(({ENABLED: "enable", DISABLED: "disable", RESET: "reset"}[change.after],))
+    return found
+
+
+def require_allowed(subnet: Subnet, port: Port, needed: t.Mapping[str, str]) -> None:
+    """Raises Refused where the fabric would lose one of the `needed` nodes, which say by node GUID what they are."""
+    lost = cut_off(subnet, port, needed)
+    if lost:
+        raise Refused(
+            "without the link of %s the fabric loses %s. Nothing was changed. Next: choose another port, or set rdma_allow_disconnect: true "
+            "(allow_disconnect of the module)" % (spot(port), ", ".join("%s (%s)" % (subnet.names[guid], needed[guid]) for guid in lost))
+        )
+
+
+def _needed(run: Runner, subnet: Subnet, local: LocalPort) -> dict[str, str]:
+    owners = {port.port_guid: port.node_guid for port in subnet.ports}
+    owners.update({node.port_guid: node.guid for node in subnet.nodes if node.port_guid})
+    master = _sminfo.query(run, local.device, local.port) if run.has("sminfo") else None
+    roles = ((local.port_guid, "this run goes through it"), (master.guid if master else "", "it is the subnet manager"))
+    found: dict[str, str] = {}
+    for guid, role in roles:
+        owner = owners.get(guid)
+        if owner:
+            found[owner] = "%s, and %s" % (found[owner], role) if owner in found else role
+    return found
+
+
+def _ask(run: Runner, local: LocalPort, port: Port, *setting: str) -> str:
+    return run(_ibportstate.command(local.device, local.port, (port.lid, port.port), *setting), timeout=_TIMEOUT_SECONDS).stdout
+
+
+def _subnet(run: Runner, local: LocalPort, options: t.Mapping[str, t.Any]) -> Subnet:
+    asking = _look.Asking(run, local)
+    names, _broken = _look.names(options["node_name_map"])
+    subnet = join(asking.topology(), asking.links(), names)
+    if not subnet.nodes:
+        raise RdmaError("the fabric of port %s can't be read: %s" % (local.name, "; ".join(map(words, asking.gaps)) or "no node answers"))
+    return subnet
+
+
+def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
+    """The result of the module; raises InvalidInput, Refused and CommandFailed."""
+    options = module.params
+    target, wanted = wanted_of(options)
+    local = _look.asked_port(options["port"], root)
+    if local is None:
+        raise RdmaError("this host has no InfiniBand port. Next: run the module on a host of the fabric, such as that of the subnet manager")
+    if not run.has(_ibportstate.TOOL):
+        raise RdmaError("ibportstate is not installed. Next: install the package infiniband-diags")
+    subnet = _subnet(run, local, options)
+    meant = find(subnet, target)
+    port = control_point(subnet, meant)
+    if not port.lid:
+        raise RdmaError("%s has no LID, because no subnet manager has configured the fabric yet. Next: start the subnet manager" % spot(port))
+    before = after = _ibportstate.parse_query(_ask(run, local, port))
+    changes = plan(spot(port), wanted, before)
+    if any(change.aspect == STATE and change.after in (DISABLED, RESET) for change in changes) and not options["allow_disconnect"]:
+        require_allowed(subnet, port, _needed(run, subnet, local))
+    if changes and not module.check_mode:
+        for setting in commands(changes):
+            _ask(run, local, port, *setting)
+        after = _ibportstate.parse_query(_ask(run, local, port))
+    return {
+        "changed": bool(changes),
+        "changes": [change.words() for change in changes],
+        "controlled": {"name": port.name, "node_guid": port.node_guid, "lid": port.lid, "number": port.port},
+        "peer": {"node_guid": port.peer_node_guid, "name": subnet.names.get(port.peer_node_guid, ""), "number": port.peer_port},
+        "before": _shown(before),
+        "after": _shown(after),
+    }
+
+
+def _shown(settings: PortSettings) -> dict[str, t.Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings._asdict().items()}

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Which port of a fabric is meant, and on which one it is controlled. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
+
+# As many candidates as somebody reads.
+_SHOWN = 10
+SWITCH = "switch"
+
+
+class Target(t.NamedTuple):
+    """What names a port."""
+
+    node: str = ""
+    """Name of a host or switch."""
+    guid: str = ""
+    """Node or port GUID."""
+    number: int = 0
+    """0 where the node has only one port with a link."""
+
+
+def spot(port: Port) -> str:
+    """`leaf1 port 6`."""
+    return "%s port %d" % (port.name, port.port)
+
+
+def _node_guids(subnet: Subnet, target: Target) -> list[str]:
+    wanted = target.node.strip().lower()
+    if target.guid:
+        return sorted({node.guid for node in subnet.nodes if target.guid in (node.guid, node.port_guid)})
+    return [node.guid for node in subnet.nodes if wanted in {*names_of(node.description), *names_of(subnet.names[node.guid])}]
+
+
+def find(subnet: Subnet, target: Target) -> Port:
+    """The port; raises InvalidInput where none or more than one is meant."""
+    by_port = [port for port in subnet.ports if target.guid and port.port_guid == target.guid]
+    guids = set(_node_guids(subnet, target))
+    named = by_port or [port for port in subnet.ports if port.node_guid in guids]
+    switches = {node.guid for node in subnet.nodes if node.kind == SWITCH}
+    variable, value = ("guid", target.guid) if target.guid else ("node", target.node)
+    if not named:
+        hint = "a host whose port is off has left the fabric: name the port of the switch that its cable is plugged into"
+        raise InvalidInput([Problem(variable, value, "the %s of a node of this fabric" % ("GUID" if target.guid else "name or node description"), hint)])
+    there = [port for port in named if port.port == target.number] if target.number else [port for port in named if port.peer_node_guid]
+    if not target.number and any(port.node_guid in switches for port in named):
+        there = []
+    if len(there) == 1:
+        return there[0]
+    spots = ", ".join("%s (%s)" % (spot(port), port.node_guid) for port in (there or named)[:_SHOWN]) + (", ..." if len(there or named) > _SHOWN else "")
+    if len({port.node_guid for port in named}) > 1:
+        raise InvalidInput([Problem(variable, value, "what names one port; found: %s" % spots, "name the node by guid")])
+    raise InvalidInput([Problem("number", target.number or None, "the number of one of its ports: %s" % spots)])
+
+
+def control_point(subnet: Subnet, port: Port) -> Port:
+    """The port of a switch that stands for it: that of the other end, for a host. It can be reached while its link is off. Raises RdmaError."""
+    switches = {node.guid for node in subnet.nodes if node.kind == SWITCH}
+    if port.node_guid in switches:
+        return port
+    peer = next((other for other in subnet.ports if (other.node_guid, other.port) == (port.peer_node_guid, port.peer_port)), None)
+    if peer is None or peer.node_guid not in switches:
+        raise RdmaError(
+            "%s can't be controlled over the fabric: no switch is at the other end of its cable, and a port that is off can't be reached to be switched on. "
+            "Next: use the driver on the host itself" % spot(port)
+        )
+    return peer
+
+
+def cut_off(subnet: Subnet, link: Port, needed: t.Collection[str]) -> list[str]:
+    """Which of the `needed` nodes, by node GUID, would be away from the greater part of the fabric without the link of a port.
+
+    A link that is one of several ways cuts nothing off. Of two halves, neither is the greater part.
+    """
+    gone = {(link.node_guid, link.port), (link.peer_node_guid, link.peer_port)}
+    neighbours: dict[str, list[str]] = {node.guid: [] for node in subnet.nodes}
+    for port in subnet.ports:
+        if port.peer_node_guid in neighbours and port.node_guid in neighbours and (port.node_guid, port.port) not in gone:
+            neighbours[port.node_guid].append(port.peer_node_guid)
+    side = _reached(neighbours, link.node_guid)
+    if not link.peer_node_guid or link.peer_node_guid in side:
+        return []
+    other = _reached(neighbours, link.peer_node_guid)
+    lost = side if len(side) < len(other) else other if len(other) < len(side) else side | other
+    return sorted(guid for guid in needed if guid in lost)
+
+
+def _reached(neighbours: t.Mapping[str, t.Sequence[str]], start: str) -> set[str]:
+    seen, waiting = {start}, [start]
+    while waiting:
+        for guid in neighbours.get(waiting.pop(), ()):
+            if guid not in seen:
+                seen.add(guid)
+                waiting.append(guid)
+    return seen

@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""`ibportstate`: what a port may do, and its settings. Grammar from infiniband-diags, `ibportstate.c` and `mad_dump_*` of libibmad."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+
+TOOL = "ibportstate"
+DISABLED = "Disabled"
+
+_LINE = re.compile(r"^(?P<key>[A-Za-z]{1,40}):\.{0,60}(?P<value>[^\n]{0,200})$", re.M)
+_EXTENDED = re.compile(r"^# MLNX ext Port info", re.M)
+_GBPS = {2.5: "SDR", 5.0: "DDR", 10.0: "QDR", 14.0625: "FDR", 25.78125: "EDR", 53.125: "HDR", 106.25: "NDR", 212.5: "XDR"}
+_NUMBER = re.compile(r"[0-9]{1,4}\.[0-9]{1,6}|[0-9]{1,4}")
+
+# Bits of PortInfo. Those of the extended speeds are in a field of their own, and FDR10 in a query of the vendor.
+_WIDTH_BITS = {"1X": 1, "2X": 16, "4X": 2, "8X": 4, "12X": 8}
+_SPEED_BITS = {"SDR": 1, "DDR": 2, "QDR": 4}
+_EXTENDED_BITS = {"FDR": 1, "EDR": 2, "HDR": 4, "NDR": 8}
+NO_EXTENDED_SPEED = 30
+LEAST_SPEED = "SDR"
+"""No port can do without it: the specification knows no value for that."""
+
+
+class PortSettings(t.NamedTuple):
+    """One port as it is set. Widths and speeds are in their order."""
+
+    state: str
+    phys_state: str
+    widths: tuple[str, ...] = ()
+    """Those that are enabled."""
+    speeds: tuple[str, ...] = ()
+    """Likewise, without FDR10."""
+    supported_widths: tuple[str, ...] = ()
+    supported_speeds: tuple[str, ...] = ()
+    width: str = ""
+    """The active one; "" while the port is down."""
+    speed: str = ""
+
+    @property
+    def is_disabled(self) -> bool:
+        return self.phys_state == DISABLED
+
+
+def command(device: str, port: int, place: tuple[int, int], *words: str) -> list[str]:
+    """To query through `port` of `device`; `place` is the LID of the node and the number of its port. With `words`, they are a setting."""
+    lid, number = place
+    return [TOOL, "-C", device, "-P", str(port), str(lid), str(number), *(words or ("query",))]
+
+
+def speed_words(speeds: t.Collection[str]) -> list[tuple[str, str]]:
+    """The settings that enable just these speeds, each as two words."""
+    plain = sum(_SPEED_BITS.get(speed, 0) for speed in speeds)
+    extended = sum(_EXTENDED_BITS.get(speed, 0) for speed in speeds) or NO_EXTENDED_SPEED
+    return [("speed", str(plain)), ("espeed", str(extended))]
+
+
+def width_words(widths: t.Collection[str]) -> tuple[str, str]:
+    """The setting that enables just these widths."""
+    return "width", str(sum(_WIDTH_BITS.get(width, 0) for width in widths))
+
+
+def parse_query(stdout: str) -> PortSettings:
+    """What a query prints; raises UnexpectedOutput where it has no state."""
+    # What follows has lines of the same names, of the vendor's query.
+    own = _EXTENDED.split(stdout, maxsplit=1)[0]
+    values: dict[str, str] = {}
+    for match in _LINE.finditer(own):
+        values.setdefault(match["key"], match["value"].strip())
+    if not values.get("PhysLinkState"):
+        raise UnexpectedOutput("ibportstate printed %r, which is not the state of a port" % stdout.strip()[:200])
+    extended = _speeds(values.get("LinkSpeedExtActive", ""))
+    active = extended or _speeds(values.get("LinkSpeedActive", ""))
+    is_up = values["PhysLinkState"] == "LinkUp"
+    return PortSettings(
+        values.get("LinkState", ""),
+        values["PhysLinkState"],
+        _widths(values.get("LinkWidthEnabled", "")),
+        (*_speeds(values.get("LinkSpeedEnabled", "")), *_speeds(values.get("LinkSpeedExtEnabled", ""))),
+        _widths(values.get("LinkWidthSupported", "")),
+        (*_speeds(values.get("LinkSpeedSupported", "")), *_speeds(values.get("LinkSpeedExtSupported", ""))),
+        "".join(_widths(values.get("LinkWidthActive", ""))[:1]) if is_up else "",
+        "".join(active[:1]) if is_up else "",
+    )
+
+
+def _widths(value: str) -> tuple[str, ...]:
+    named = set(value.replace(" or ", " ").split())
+    return tuple(width for width in _WIDTH_BITS if width in named)
+
+
+def _speeds(value: str) -> tuple[str, ...]:
+    """`2.5 Gbps or 5.0 Gbps` -> SDR, DDR."""
+    named = {_GBPS.get(float(number)) for number in _NUMBER.findall(value)} if "Gbps" in value else set()
+    return tuple(speed for speed in _GBPS.values() if speed in named)

@@ -1,0 +1,148 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Ports of a recorded fabric: Hca1 and Hca3 are on Switch1, Hca2 and Hca4 on Switch2, with two cables between the switches."""
+
+from __future__ import annotations
+
+import pathlib
+import types
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_control import control
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_port import OPTIONS
+
+CORPUS = pathlib.Path(__file__).parents[3] / "corpus"
+MASTER = "sminfo: sm lid 7 sm guid 0x%s, activity count 1 priority 13 state 3 SMINFO_MASTER\n"
+HCA1, HCA4 = "100001", "10000a"
+
+
+def recorded(name: str) -> str:
+    return (CORPUS / name).read_text(encoding="utf-8")
+
+
+class Tools:
+    """The recorded fabric, with LIDs, and one port that takes settings."""
+
+    def __init__(self, *missing: str, master: str = HCA4) -> None:
+        self.missing, self.master = missing, master
+        self.topology = recorded("ibnetdiscover/sim_no_sm_lid0.txt").replace("lid 0 lmc", "lid 7 lmc")
+        self.query = recorded("ibportstate/sim_query.txt")
+        self.settings: list[str] = []
+
+    def has(self, tool: str) -> bool:
+        return tool not in self.missing
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        said = {"ibnetdiscover": self.topology, "iblinkinfo": recorded("iblinkinfo/sim_4hca_line_mode.txt"), "sminfo": MASTER % self.master}
+        if argv[0] in said:
+            return Output(0, said[argv[0]], "")
+        assert argv[:5] == ["ibportstate", "-C", "mlx5_0", "-P", "1"]
+        if argv[-1] != "query":
+            self.settings.append(" ".join(argv[5:]))
+            self.query = self._after(argv[-1])
+        return Output(0, self.query, "")
+
+    def _after(self, setting: str) -> str:
+        swap = {"disable": ("LinkUp", "Disabled"), "enable": ("Disabled", "LinkUp")}.get(setting, ("", ""))
+        return self.query.replace(*swap)
+
+
+@pytest.fixture
+def host(tmp_path: pathlib.Path) -> str:
+    port = tmp_path / "sys/class/infiniband/mlx5_0/ports/1"
+    (port / "gids").mkdir(parents=True)
+    (port / "gids/0").write_text("fe80:0000:0000:0000:0000:0000:0010:0001\n")
+    for name, text in {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "lid": "0x7", "sm_lid": "0x7", "link_layer": "InfiniBand"}.items():
+        (port / name).write_text(text + "\n")
+    return str(tmp_path)
+
+
+def run(host: str, tools: Tools, *, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
+    given = {name: option.get("default") for name, option in OPTIONS.items()}
+    module = types.SimpleNamespace(params={**given, "node_name_map": "/nowhere", **options}, check_mode=check)
+    return control(t.cast(t.Any, module), t.cast(t.Any, tools), host)
+
+
+def test_a_host_is_switched_off_and_on(host: str) -> None:
+    tools = Tools()
+    foreseen = run(host, tools, check=True, node="Hca3", state="disabled")
+    assert foreseen["changed"] and foreseen["before"] == foreseen["after"] and tools.settings == []
+    off = run(host, tools, node="Hca3", state="disabled")
+    assert foreseen["changes"] == off["changes"] == ["Switch1 port 2 state: enabled -> disabled"]
+    assert off["controlled"] == {"name": "Switch1", "node_guid": "0x0000000000200000", "lid": 7, "number": 2}
+    assert (off["peer"]["name"], off["before"]["phys_state"], off["after"]["phys_state"]) == ("Hca3", "LinkUp", "Disabled")
+    spot = {"guid": off["controlled"]["node_guid"], "number": 2}
+    assert not run(host, tools, state="disabled", **spot)["changed"]
+    assert run(host, tools, state="enabled", **spot)["after"]["phys_state"] == "LinkUp"
+    assert not run(host, tools, state="enabled", **spot)["changed"]
+    assert tools.settings == ["7 2 disable", "7 2 enable"]
+
+
+def test_a_reset_is_done_each_time(host: str) -> None:
+    tools = Tools()
+    for _ in range(2):
+        assert run(host, tools, node="Switch1", number=3, state="reset")["changes"] == ["Switch1 port 3 state: enabled -> reset"]
+    assert tools.settings == ["7 3 reset"] * 2
+
+
+def test_settings_are_made_before_the_link_is_trained(host: str) -> None:
+    tools = Tools()
+    result = run(host, tools, node="Hca3", speeds=["DDR"], widths=["1X", "4X"])
+    assert result["changes"] == ["Switch1 port 2 widths: 4X -> 1X, 4X", "Switch1 port 2 speeds: SDR -> SDR, DDR", "Switch1 port 2 state: enabled -> reset"]
+    assert tools.settings == ["7 2 width 3", "7 2 speed 3", "7 2 espeed 30", "7 2 reset"]
+    # These are set already.
+    assert not run(host, Tools(), node="Hca3", speeds=["SDR"], widths=["4X"])["changed"]
+
+
+@pytest.mark.parametrize(
+    ("master", "target", "words"),
+    [
+        (HCA4, {"node": "Hca1"}, ["Hca1 (this run goes through it)"]),
+        (HCA1, {"node": "Switch1", "number": 1}, ["Hca1 (this run goes through it, and it is the subnet manager)"]),
+        (HCA4, {"node": "Hca4"}, ["Hca4 (it is the subnet manager)"]),
+    ],
+)
+@pytest.mark.parametrize("state", ["disabled", "reset"])
+def test_the_fabric_keeps_its_manager_and_this_host(host: str, state: str, master: str, target: t.Mapping[str, t.Any], words: t.Sequence[str]) -> None:
+    tools = Tools(master=master)
+    with pytest.raises(Refused) as caught:
+        run(host, tools, state=state, **target)
+    assert all(word in caught.value.msg for word in [*words, "rdma_allow_disconnect: true"]), caught.value.msg
+    assert tools.settings == []
+    assert run(host, tools, state=state, allow_disconnect=True, **target)["changed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        ({}, "node is ''"),
+        ({"node": "Hca1", "guid": "0x1"}, "node is 'Hca1'"),
+        ({"guid": "what"}, "guid is 'what'"),
+        ({"node": "Hca3", "number": 0}, "number is 0"),
+        ({"node": "Hca3", "speeds": ["NDR"]}, "speeds is 'NDR'; allowed: of Switch1 port 2: SDR, DDR, QDR"),
+    ],
+)
+def test_input_that_is_wrong(host: str, options: t.Mapping[str, t.Any], word: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        run(host, Tools(), **options)
+    assert word in caught.value.msg
+
+
+@pytest.mark.parametrize(("missing", "word"), [("ibportstate", "package infiniband-diags"), ("ibnetdiscover", "can't be read: ibnetdiscover is not installed")])
+def test_a_missing_tool(host: str, missing: str, word: str) -> None:
+    with pytest.raises(RdmaError, match=word):
+        run(host, Tools(missing), node="Hca3")
+
+
+def test_without_a_port_or_a_subnet_manager(host: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(RdmaError, match="no InfiniBand port"):
+        run(str(tmp_path / "elsewhere"), Tools(), node="Hca3")
+    tools = Tools()
+    tools.topology = recorded("ibnetdiscover/sim_no_sm_lid0.txt")
+    with pytest.raises(RdmaError, match="has no LID"):
+        run(host, tools, node="Hca3")
