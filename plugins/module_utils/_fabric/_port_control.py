@@ -112,8 +112,8 @@ def _needed(run: Runner, subnet: Subnet, local: LocalPort) -> dict[str, str]:
     return found
 
 
-def _ask(run: Runner, local: LocalPort, port: Port, *setting: str) -> str:
-    return run(_ibportstate.command(local.device, local.port, (port.lid, port.port), *setting), timeout=_TIMEOUT_SECONDS).stdout
+def _settings(run: Runner, local: LocalPort, port: Port) -> PortSettings:
+    return _ibportstate.parse_query(run(_ibportstate.query(local.device, local.port, (port.lid, port.port)), timeout=_TIMEOUT_SECONDS).stdout)
 
 
 def _subnet(run: Runner, local: LocalPort, options: t.Mapping[str, t.Any]) -> Subnet:
@@ -139,14 +139,14 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
     port = control_point(subnet, meant)
     if not port.lid:
         raise RdmaError("%s has no LID, because no subnet manager has configured the fabric yet. Next: start the subnet manager" % spot(port))
-    before = after = _ibportstate.parse_query(_ask(run, local, port))
+    before = after = _settings(run, local, port)
     changes = plan(spot(port), wanted, before)
     if any(change.aspect == STATE and change.after in (DISABLED, RESET) for change in changes) and not options["allow_disconnect"]:
         require_allowed(subnet, port, _needed(run, subnet, local))
     if changes and not module.check_mode:
-        for setting in commands(changes):
-            _ask(run, local, port, *setting)
-        after = _ibportstate.parse_query(_ask(run, local, port))
+        for words_of_setting in commands(changes):
+            run(_ibportstate.setting(local.device, local.port, (port.lid, port.port), words_of_setting), timeout=_TIMEOUT_SECONDS)
+        after = _settings(run, local, port)
     return {
         "changed": bool(changes),
         "changes": [change.words() for change in changes],

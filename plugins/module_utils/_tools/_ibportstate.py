@@ -4,7 +4,10 @@
 
 # Private to this collection: it may change without notice.
 
-"""`ibportstate`: what a port may do, and its settings. Grammar from infiniband-diags, `ibportstate.c` and `mad_dump_*` of libibmad."""
+"""`ibportstate` sets a port, and `smpquery portinfo` shows it. Grammar from infiniband-diags and `mad_dump_*` of libibmad.
+
+`ibportstate query` shows the same, but fails where the other end of the cable does not answer, too.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,14 @@ class PortSettings(t.NamedTuple):
         return self.phys_state == DISABLED
 
 
-def command(device: str, port: int, place: tuple[int, int], *words: str) -> list[str]:
-    """To query through `port` of `device`; `place` is the LID of the node and the number of its port. With `words`, they are a setting."""
-    lid, number = place
-    return [TOOL, "-C", device, "-P", str(port), str(lid), str(number), *(words or ("query",))]
+def query(device: str, port: int, place: tuple[int, int]) -> list[str]:
+    """The command that shows a port, through `port` of `device`; `place` is the LID of the node and the number of its port."""
+    return ["smpquery", "-C", device, "-P", str(port), "portinfo", *map(str, place)]
+
+
+def setting(device: str, port: int, place: tuple[int, int], words: t.Sequence[str]) -> list[str]:
+    """The command that sets a port, likewise."""
+    return [TOOL, "-C", device, "-P", str(port), *map(str, place), *words]
 
 
 def speed_words(speeds: t.Collection[str]) -> list[tuple[str, str]]:
@@ -69,14 +76,14 @@ def width_words(widths: t.Collection[str]) -> tuple[str, str]:
 
 
 def parse_query(stdout: str) -> PortSettings:
-    """What a query prints; raises UnexpectedOutput where it has no state."""
+    """What either tool shows; raises UnexpectedOutput where it has no state."""
     # What follows has lines of the same names, of the vendor's query.
     own = _EXTENDED.split(stdout, maxsplit=1)[0]
     values: dict[str, str] = {}
     for match in _LINE.finditer(own):
         values.setdefault(match["key"], match["value"].strip())
     if not values.get("PhysLinkState"):
-        raise UnexpectedOutput("ibportstate printed %r, which is not the state of a port" % stdout.strip()[:200])
+        raise UnexpectedOutput("smpquery printed %r, which is not the state of a port" % stdout.strip()[:200])
     extended = _speeds(values.get("LinkSpeedExtActive", ""))
     active = extended or _speeds(values.get("LinkSpeedActive", ""))
     is_up = values["PhysLinkState"] == "LinkUp"

@@ -41,8 +41,8 @@ class Tools:
         said = {"ibnetdiscover": self.topology, "iblinkinfo": recorded("iblinkinfo/sim_4hca_line_mode.txt"), "sminfo": MASTER % self.master}
         if argv[0] in said:
             return Output(0, said[argv[0]], "")
-        assert argv[:5] == ["ibportstate", "-C", "mlx5_0", "-P", "1"]
-        if argv[-1] != "query":
+        assert argv[1:5] == ["-C", "mlx5_0", "-P", "1"]
+        if argv[0] == "ibportstate":
             self.settings.append(" ".join(argv[5:]))
             self.query = self._after(argv[-1])
         return Output(0, self.query, "")

@@ -29,6 +29,13 @@ def test_a_port_without_extended_speeds() -> None:
     assert found.supported_speeds == ("SDR", "DDR", "QDR")
 
 
+def test_smpquery_shows_the_same() -> None:
+    found = _ibportstate.parse_query((CORPUS / "smpquery/sim_portinfo_switch.txt").read_text(encoding="utf-8"))
+    assert (found.state, found.phys_state, found.width, found.speed) == ("Active", "LinkUp", "12X", "HDR")
+    assert (found.widths, found.speeds) == (("1X", "4X", "12X"), ("SDR", "DDR", "QDR", "FDR", "EDR", "HDR"))
+    assert found.supported_speeds == found.speeds
+
+
 def test_a_port_that_is_off() -> None:
     found = _ibportstate.parse_query(SIMULATED.replace("LinkUp", "Disabled").replace("Active\n", "Down\n", 1))
     assert found.is_disabled
@@ -46,5 +53,5 @@ def test_the_settings_are_masks() -> None:
     # 30 switches the extended speeds off; 0 would leave them as they are.
     assert _ibportstate.speed_words(["SDR", "DDR", "QDR"]) == [("speed", "7"), ("espeed", "30")]
     assert _ibportstate.width_words(["1X", "4X"]) == ("width", "3")
-    assert _ibportstate.command("mlx5_0", 1, (2, 17)) == ["ibportstate", "-C", "mlx5_0", "-P", "1", "2", "17", "query"]
-    assert _ibportstate.command("mlx5_0", 1, (2, 17), "disable")[-3:] == ["2", "17", "disable"]
+    assert _ibportstate.query("mlx5_0", 1, (2, 17)) == ["smpquery", "-C", "mlx5_0", "-P", "1", "portinfo", "2", "17"]
+    assert _ibportstate.setting("mlx5_0", 1, (2, 17), ("disable",)) == ["ibportstate", "-C", "mlx5_0", "-P", "1", "2", "17", "disable"]
