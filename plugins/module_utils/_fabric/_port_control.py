@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_target import Target, control_point, cut_off, find, spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_address import Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet, join
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
@@ -31,7 +31,7 @@ _TIMEOUT_SECONDS = 60.0
 _LAST_PORT = 254
 
 
-class Wanted(t.NamedTuple):
+class Setting(t.NamedTuple):
     """How the port shall be set. Empty lists leave what is there."""
 
     state: str = UNCHANGED
@@ -39,7 +39,7 @@ class Wanted(t.NamedTuple):
     widths: tuple[str, ...] = ()
 
 
-def wanted_of(options: t.Mapping[str, t.Any]) -> tuple[Target, Wanted]:
+def wanted_of(options: t.Mapping[str, t.Any]) -> tuple[Address, Setting]:
     """The options of the module; raises InvalidInput."""
     node, guid, number = options["node"].strip(), options["guid"].strip(), options["number"]
     problems = guid_problems("guid", guid, "a node or port GUID") if guid else []
@@ -49,10 +49,10 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> tuple[Target, Wanted]:
         problems.append(Problem("number", number, "the number of a port, 1 to %d" % _LAST_PORT))
     if problems:
         raise InvalidInput(problems)
-    return Target(node, normal_guid(guid) if guid else "", number or 0), Wanted(options["state"], tuple(options["speeds"]), tuple(options["widths"]))
+    return Address(node, normal_guid(guid) if guid else "", number or 0), Setting(options["state"], tuple(options["speeds"]), tuple(options["widths"]))
 
 
-def plan(subject: str, wanted: Wanted, found: PortSettings) -> list[Change]:
+def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Change]:
     """What is to be set on a port, in order; raises InvalidInput for what it does not support."""
     changes = []
     problems = []
@@ -128,14 +128,14 @@ def _subnet(run: Runner, local: LocalPort, options: t.Mapping[str, t.Any]) -> Su
 def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """The result of the module; raises InvalidInput, Refused and CommandFailed."""
     options = module.params
-    target, wanted = wanted_of(options)
+    address, wanted = wanted_of(options)
     local = _look.asked_port(options["port"], root)
     if local is None:
         raise RdmaError("this host has no InfiniBand port. Next: run the module on a host of the fabric, such as that of the subnet manager")
     if not run.has(_ibportstate.TOOL):
         raise RdmaError("ibportstate is not installed. Next: install the package infiniband-diags")
     subnet = _subnet(run, local, options)
-    meant = find(subnet, target)
+    meant = find(subnet, address)
     port = control_point(subnet, meant)
     if not port.lid:
         raise RdmaError("%s has no LID, because no subnet manager has configured the fabric yet. Next: start the subnet manager" % spot(port))
@@ -144,8 +144,8 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
     if any(change.aspect == STATE and change.after in (DISABLED, RESET) for change in changes) and not options["allow_disconnect"]:
         require_allowed(subnet, port, _needed(run, subnet, local))
     if changes and not module.check_mode:
-        for words_of_setting in commands(changes):
-            run(_ibportstate.setting(local.device, local.port, (port.lid, port.port), words_of_setting), timeout=_TIMEOUT_SECONDS)
+        for each in commands(changes):
+            run(_ibportstate.setting(local.device, local.port, (port.lid, port.port), words=each), timeout=_TIMEOUT_SECONDS)
         after = _settings(run, local, port)
     return {
         "changed": bool(changes),

@@ -19,10 +19,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unexpecte
 TOOL = "ibportstate"
 DISABLED = "Disabled"
 
-_LINE = re.compile(r"^(?P<key>[A-Za-z]{1,40}):\.{0,60}(?P<value>[^\n]{0,200})$", re.M)
+_LINE = re.compile(r"^(?P<key>[A-Za-z]{1,40}):(?P<value>[^\n]*)$", re.M)
 _EXTENDED = re.compile(r"^# MLNX ext Port info", re.M)
-_GBPS = {2.5: "SDR", 5.0: "DDR", 10.0: "QDR", 14.0625: "FDR", 25.78125: "EDR", 53.125: "HDR", 106.25: "NDR", 212.5: "XDR"}
-_NUMBER = re.compile(r"[0-9]{1,4}\.[0-9]{1,6}|[0-9]{1,4}")
+_GBPS = {"2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "14.0625": "FDR", "25.78125": "EDR", "53.125": "HDR", "106.25": "NDR", "212.5": "XDR"}
 
 # Bits of PortInfo. Those of the extended speeds are in a field of their own, and FDR10 in a query of the vendor.
 _WIDTH_BITS = {"1X": 1, "2X": 16, "4X": 2, "8X": 4, "12X": 8}
@@ -58,7 +57,7 @@ def query(device: str, port: int, place: tuple[int, int]) -> list[str]:
     return ["smpquery", "-C", device, "-P", str(port), "portinfo", *map(str, place)]
 
 
-def setting(device: str, port: int, place: tuple[int, int], words: t.Sequence[str]) -> list[str]:
+def setting(device: str, port: int, place: tuple[int, int], *, words: t.Sequence[str]) -> list[str]:
     """The command that sets a port, likewise."""
     return [TOOL, "-C", device, "-P", str(port), *map(str, place), *words]
 
@@ -81,7 +80,7 @@ def parse_query(stdout: str) -> PortSettings:
     own = _EXTENDED.split(stdout, maxsplit=1)[0]
     values: dict[str, str] = {}
     for match in _LINE.finditer(own):
-        values.setdefault(match["key"], match["value"].strip())
+        values.setdefault(match["key"], match["value"].lstrip(".").strip())
     if not values.get("PhysLinkState"):
         raise UnexpectedOutput("smpquery printed %r, which is not the state of a port" % stdout.strip()[:200])
     extended = _speeds(values.get("LinkSpeedExtActive", ""))
@@ -106,5 +105,5 @@ def _widths(value: str) -> tuple[str, ...]:
 
 def _speeds(value: str) -> tuple[str, ...]:
     """`2.5 Gbps or 5.0 Gbps` -> SDR, DDR."""
-    named = {_GBPS.get(float(number)) for number in _NUMBER.findall(value)} if "Gbps" in value else set()
-    return tuple(speed for speed in _GBPS.values() if speed in named)
+    named = set(value.split())
+    return tuple(speed for gbps, speed in _GBPS.items() if gbps in named)

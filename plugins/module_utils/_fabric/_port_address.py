@@ -21,7 +21,7 @@ _SHOWN = 10
 SWITCH = "switch"
 
 
-class Target(t.NamedTuple):
+class Address(t.NamedTuple):
     """What names a port."""
 
     node: str = ""
@@ -37,32 +37,32 @@ def spot(port: Port) -> str:
     return "%s port %d" % (port.name, port.port)
 
 
-def _node_guids(subnet: Subnet, target: Target) -> list[str]:
-    wanted = target.node.strip().lower()
-    if target.guid:
-        return sorted({node.guid for node in subnet.nodes if target.guid in (node.guid, node.port_guid)})
+def _node_guids(subnet: Subnet, address: Address) -> list[str]:
+    wanted = address.node.strip().lower()
+    if address.guid:
+        return sorted({node.guid for node in subnet.nodes if address.guid in (node.guid, node.port_guid)})
     return [node.guid for node in subnet.nodes if wanted in {*names_of(node.description), *names_of(subnet.names[node.guid])}]
 
 
-def find(subnet: Subnet, target: Target) -> Port:
+def find(subnet: Subnet, address: Address) -> Port:
     """The port; raises InvalidInput where none or more than one is meant."""
-    by_port = [port for port in subnet.ports if target.guid and port.port_guid == target.guid]
-    guids = set(_node_guids(subnet, target))
+    by_port = [port for port in subnet.ports if address.guid and port.port_guid == address.guid]
+    guids = set(_node_guids(subnet, address))
     named = by_port or [port for port in subnet.ports if port.node_guid in guids]
     switches = {node.guid for node in subnet.nodes if node.kind == SWITCH}
-    variable, value = ("guid", target.guid) if target.guid else ("node", target.node)
+    variable, value = ("guid", address.guid) if address.guid else ("node", address.node)
     if not named:
         hint = "a host whose port is off has left the fabric: name the port of the switch that its cable is plugged into"
-        raise InvalidInput([Problem(variable, value, "the %s of a node of this fabric" % ("GUID" if target.guid else "name or node description"), hint)])
-    there = [port for port in named if port.port == target.number] if target.number else [port for port in named if port.peer_node_guid]
-    if not target.number and any(port.node_guid in switches for port in named):
+        raise InvalidInput([Problem(variable, value, "the %s of a node of this fabric" % ("GUID" if address.guid else "name or node description"), hint)])
+    there = [port for port in named if port.port == address.number] if address.number else [port for port in named if port.peer_node_guid]
+    if not address.number and any(port.node_guid in switches for port in named):
         there = []
     if len(there) == 1:
         return there[0]
     spots = ", ".join("%s (%s)" % (spot(port), port.node_guid) for port in (there or named)[:_SHOWN]) + (", ..." if len(there or named) > _SHOWN else "")
     if len({port.node_guid for port in named}) > 1:
         raise InvalidInput([Problem(variable, value, "what names one port; found: %s" % spots, "name the node by guid")])
-    raise InvalidInput([Problem("number", target.number or None, "the number of one of its ports: %s" % spots)])
+    raise InvalidInput([Problem("number", address.number or None, "the number of one of its ports: %s" % spots)])
 
 
 def control_point(subnet: Subnet, port: Port) -> Port:

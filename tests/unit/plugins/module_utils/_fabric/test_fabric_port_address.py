@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_target import SWITCH, Target, control_point, cut_off, find, spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_address import SWITCH, Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node
 
@@ -50,41 +50,41 @@ SUBNET = Subnet(tuple(map(node, NAMES)), (*PORTS, port("leaf1", 9)), (), {guid(n
 @pytest.mark.parametrize(
     ("target", "wanted"),
     [
-        (Target("node1"), "node1 mlx5_0 port 1"),
-        (Target("NODE1"), "node1 mlx5_0 port 1"),
-        (Target("node5 mlx5_1"), "node5 mlx5_1 port 1"),
-        (Target("node3", number=2), "node3 mlx5_0 port 2"),
-        (Target("leaf1", number=9), "leaf1 port 9"),
-        (Target(guid=guid("leaf2"), number=5), "leaf2 port 5"),
-        (Target(guid=guid("node3 mlx5_0") + "2"), "node3 mlx5_0 port 2"),
+        (Address("node1"), "node1 mlx5_0 port 1"),
+        (Address("NODE1"), "node1 mlx5_0 port 1"),
+        (Address("node5 mlx5_1"), "node5 mlx5_1 port 1"),
+        (Address("node3", number=2), "node3 mlx5_0 port 2"),
+        (Address("leaf1", number=9), "leaf1 port 9"),
+        (Address(guid=guid("leaf2"), number=5), "leaf2 port 5"),
+        (Address(guid=guid("node3 mlx5_0") + "2"), "node3 mlx5_0 port 2"),
     ],
 )
-def test_a_port_by_its_names(target: Target, wanted: str) -> None:
+def test_a_port_by_its_names(target: Address, wanted: str) -> None:
     assert spot(find(SUBNET, target)) == wanted
 
 
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        (Target("node9"), ["node is 'node9'", "left the fabric"]),
-        (Target(guid="0x9"), ["guid is '0x9'"]),
-        (Target("leaf1"), ["number is not set", "leaf1 port 5"]),
-        (Target("node3"), ["number is not set", "node3 mlx5_0 port 2"]),
-        (Target("node1", number=2), ["number is 2", "node1 mlx5_0 port 1"]),
-        (Target("node5"), ["node is 'node5'", "node5 mlx5_0 port 1", "node5 mlx5_1 port 1", "by guid"]),
+        (Address("node9"), ["node is 'node9'", "left the fabric"]),
+        (Address(guid="0x9"), ["guid is '0x9'"]),
+        (Address("leaf1"), ["number is not set", "leaf1 port 5"]),
+        (Address("node3"), ["number is not set", "node3 mlx5_0 port 2"]),
+        (Address("node1", number=2), ["number is 2", "node1 mlx5_0 port 1"]),
+        (Address("node5"), ["node is 'node5'", "node5 mlx5_0 port 1", "node5 mlx5_1 port 1", "by guid"]),
     ],
 )
-def test_a_name_that_is_none_or_of_many(target: Target, words: t.Sequence[str]) -> None:
+def test_a_name_that_is_none_or_of_many(target: Address, words: t.Sequence[str]) -> None:
     with pytest.raises(InvalidInput) as caught:
         find(SUBNET, target)
     assert all(word in caught.value.msg for word in words), caught.value.msg
 
 
 def test_a_host_is_controlled_at_its_switch() -> None:
-    assert spot(control_point(SUBNET, find(SUBNET, Target("node4", number=1)))) == "leaf2 port 2"
-    assert spot(control_point(SUBNET, find(SUBNET, Target("leaf1", number=9)))) == "leaf1 port 9"
+    assert spot(control_point(SUBNET, find(SUBNET, Address("node4", number=1)))) == "leaf2 port 2"
+    assert spot(control_point(SUBNET, find(SUBNET, Address("leaf1", number=9)))) == "leaf1 port 9"
     with pytest.raises(RdmaError, match="no switch is at the other end"):
-        control_point(SUBNET, find(SUBNET, Target("node3", number=2)))
+        control_point(SUBNET, find(SUBNET, Address("node3", number=2)))
 
 
 @pytest.mark.parametrize(
