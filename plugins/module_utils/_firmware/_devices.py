@@ -62,6 +62,11 @@ class Device(t.NamedTuple):
     """Node and port GUIDs."""
 
 
+def model_of(identity: int) -> str:
+    """`ConnectX5` for the PCI device ID 0x1017; "" for one that is not known."""
+    return _MODELS.get(identity, "")
+
+
 def _groups(root: str, functions: t.Sequence[str], images: t.Mapping[str, str]) -> list[tuple[str, ...]]:
     """The functions of each card: one slot of the bus, or several with one system image GUID (Socket Direct)."""
     groups: dict[str, list[str]] = {}
@@ -103,7 +108,7 @@ def read_devices(root: str = "/") -> tuple[Device, ...]:
                 rdma=names,
                 netdevs=tuple(sorted(name for function in functions for name in netdevs[function])),
                 type="MT%d" % identity if identity is not None else "",
-                model=_MODELS.get(identity or 0, ""),
+                model=model_of(identity or 0),
                 psid=next((hca.psid for hca in own if hca.psid), ""),
                 part_number=next((hca.part_number for hca in own if hca.part_number), "") or read_part_number(os.path.join(base, functions[0], "vpd")),
                 guids=tuple(sorted({*(hca.node_guid for hca in own), *(port.port_guid for port in ports if port.device in names)} - {""})),

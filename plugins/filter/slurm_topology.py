@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Slurm's topology.conf from the saved baseline of a fabric."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: slurm_topology
+short_description: Slurm's topology.conf from the saved baseline of a fabric
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Returns the text of C(topology.conf) for C(TopologyPlugin=topology/tree), from the baseline that C(rdma.ofed.fabric) saves.
+  - Leaf switches have their hosts. Leaves that share all of their spines are one switch C(podN) where there are several such groups, and one switch is above all,
+    because Slurm's tree has one root and a fat tree has many.
+  - A host on several leaf switches counts for the first one, in the order of their names.
+positional: _input, hosts
+options:
+  _input:
+    description: The content of the baseline.
+    type: raw
+    required: true
+  hosts:
+    description:
+      - The nodes of Slurm, by the names that they have there. Others are left out. A host of the fabric is known by the first word of its node description, with or
+        without a domain.
+      - The default is all hosts of the fabric.
+    type: list
+    elements: str
+  root:
+    description: The name of the switch above all.
+    type: str
+    default: fabric
+"""
+
+EXAMPLES = r"""
+- name: Tell Slurm which nodes share a leaf switch
+  ansible.builtin.copy:
+    content: "{{ lookup('ansible.builtin.file', 'fabric-ib.json') | rdma.ofed.slurm_topology(groups['rdma']) }}"
+    dest: /etc/slurm/topology.conf
+    mode: "0644"
+"""
+
+RETURN = r"""
+_value:
+  description: The text of the file.
+  type: str
+"""
+
+import json
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import describe
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _fabric_hosts
+
+
+def slurm_topology(baseline: str | t.Mapping[str, t.Any], hosts: t.Sequence[str] | None = None, root: str = "fabric") -> str:
+    """The text of the file; what is no baseline is an error."""
+    picture = parse_baseline(baseline if isinstance(baseline, str) else json.dumps(baseline, default=str))
+    if picture is None:
+        raise AnsibleFilterError(
+            "this is no baseline of a fabric. Next: save one with ansible-playbook rdma.ofed.fabric -e fabric_save_baseline=true, and pass the content of the file"
+        )
+    if hosts is not None and (isinstance(hosts, str) or not all(isinstance(host, str) for host in hosts)):
+        raise AnsibleFilterError("hosts is %s; allowed: a list of names of hosts" % describe(hosts))
+    return _fabric_hosts.slurm_topology(picture, hosts, root=root)
+
+
+class FilterModule:
+    """Registers the filter."""
+
+    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
+        return {"slurm_topology": slurm_topology}
