@@ -14,8 +14,8 @@ author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Returns the text of C(topology.conf) for C(TopologyPlugin=topology/tree), from the baseline that C(rdma.ofed.fabric) saves.
-  - Leaf switches have their hosts. Leaves that share all of their spines are one switch C(podN) where there are several such groups, and one switch is above all,
-    because Slurm's tree has one root and a fat tree has many.
+  - Leaf switches have their hosts. Leaves that share all of their spines are one switch C(podN) where there are several such groups. One switch is above
+    all, because Slurm's tree has one root and a fat tree has many.
   - A host on several leaf switches counts for the first one, in the order of their names.
 positional: _input, hosts
 options:
@@ -25,8 +25,8 @@ options:
     required: true
   hosts:
     description:
-      - The nodes of Slurm, by the names that they have there. Others are left out. A host of the fabric is known by the first word of its node description, with or
-        without a domain.
+      - The nodes of Slurm, by the names that they have there. Others are left out. A host of the fabric is known by the first word of its node
+        description, with or without a domain.
       - The default is all hosts of the fabric.
     type: list
     elements: str
@@ -64,7 +64,7 @@ def slurm_topology(baseline: str | t.Mapping[str, t.Any], hosts: t.Sequence[str]
     picture = parse_baseline(baseline if isinstance(baseline, str) else json.dumps(baseline, default=str))
     if picture is None:
         raise AnsibleFilterError(
-            "this is no baseline of a fabric. Next: save one with ansible-playbook rdma.ofed.fabric -e fabric_save_baseline=true, and pass the content of the file"
+            "this is no baseline of a fabric. Next: pass the content of the file that ansible-playbook rdma.ofed.fabric -e fabric_save_baseline=true saves"
         )
     if hosts is not None and (isinstance(hosts, str) or not all(isinstance(host, str) for host in hosts)):
         raise AnsibleFilterError("hosts is %s; allowed: a list of names of hosts" % describe(hosts))

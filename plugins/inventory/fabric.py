@@ -68,7 +68,7 @@ _ENDINGS = ("fabric.yml", "fabric.yaml")
 _SHOWN = 5
 
 
-class InventoryModule(BaseInventoryPlugin, Constructable):  # type: ignore[misc]
+class InventoryModule(BaseInventoryPlugin, Constructable):
     """Registers the plugin."""
 
     NAME = "rdma.ofed.fabric"
@@ -112,8 +112,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):  # type: ignore[misc]
             there = {**{host: home for host, home in there.items() if not taken.intersection(home.node_guids)}, **named}
         if not there:
             self.display.warning(
-                "%s: no host of inventory is in this fabric. Name this file after the one with the hosts (-i hosts.yml -i fabric.yml), or set add_hosts: true"
-                % file
+                "%s: no host of inventory is in this fabric. Name this file after that of the hosts (-i hosts.yml -i fabric.yml), or set add_hosts: true" % file
             )
         return there
 

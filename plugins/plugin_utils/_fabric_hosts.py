@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import model_of
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import LEAF, peers_of, ranks_of
 
 if t.TYPE_CHECKING:
@@ -56,7 +56,7 @@ def homes(picture: Picture, hosts: t.Iterable[str] | None) -> tuple[dict[str, Ho
     """
     by_name = host_nodes(picture)
     if hosts is None:
-        members = {name: nodes for name, nodes in by_name.items()}
+        members = dict(by_name)
         doubtful: list[str] = []
     else:
         claims: dict[str, list[str]] = {}
@@ -93,7 +93,7 @@ def compressed(names: t.Iterable[str]) -> str:
         match = _NUMBERED.match(name)
         if match:
             padded = match["digits"].startswith("0")
-            runs.setdefault((match["stem"], len(match["digits"]) if padded else 0), []).append(int(match["digits"]))
+            runs.setdefault((match["stem"], len(match["digits"]) if padded else 0), []).append(decimal(match["digits"], 0))
         else:
             plain.append(name)
     for (stem, width), numbers in sorted(runs.items()):

@@ -93,9 +93,8 @@ def test_hosts_are_added_on_request(folder: pathlib.Path) -> None:
 
 
 def test_groups_of_ones_own(folder: pathlib.Path) -> None:
-    found, _said = inventory(
-        folder, "groups:", "  dual_rail: fabric_leaves | length > 1", "keyed_groups:", "  - {prefix: leaves, key: fabric_leaves | length | string}"
-    )
+    keyed = "  - {prefix: leaves, key: fabric_leaves | length | string}"
+    found, _said = inventory(folder, "groups:", "  dual_rail: fabric_leaves | length > 1", "keyed_groups:", keyed)
     assert found["dual_rail"]["hosts"] == ["node2.example.org"]
     assert found["leaves_1"]["hosts"] == ["node1.example.org"]
 

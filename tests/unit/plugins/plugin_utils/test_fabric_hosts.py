@@ -82,9 +82,9 @@ def test_switches_of_one_name() -> None:
 
 
 def test_leaves_that_share_their_spines_are_one_switch() -> None:
-    leaves = ["l%d" % number for number in range(1, 5)]
-    links = [("l%d" % leaf, "s%d" % spine) for leaf in range(1, 5) for spine in (1, 2) if (leaf < 3) == (spine == 1)]
-    made = picture([*leaves, "s1", "s2", "core"], {"n%d" % number: ["l%d" % number] for number in range(1, 5)}, [*links, ("s1", "core"), ("s2", "core")])
+    leaves, spines = ("l1", "l2", "l3", "l4"), {"l1": "s1", "l2": "s1", "l3": "s2", "l4": "s2"}
+    links = [*spines.items(), ("s1", "core"), ("s2", "core")]
+    made = picture([*leaves, "s1", "s2", "core"], {leaf.replace("l", "n"): [leaf] for leaf in leaves}, links)
     assert slurm_topology(made, None, root="ib").splitlines()[4:] == [
         "SwitchName=pod1 Switches=l[1-2]",
         "SwitchName=pod2 Switches=l[3-4]",
