@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 import collections.abc
+import pathlib
 import shutil
 import subprocess
 import time
 import typing as t
 
 import pytest
-from cluster import Cluster
+import tasks
+from cluster import Cluster, environment
 
 LEAF1, SPARE = "S-0002c90300f00010", "H-0002c90300001040"
 TEXTFILE = "/var/lib/prometheus/node-exporter/rdma_fabric.prom"
@@ -48,6 +50,16 @@ apt-get install -qq -y --no-install-recommends slurmctld slurmd slurm-client mun
 printf '%064d' 0 >/etc/munge/munge.key
 systemctl restart munge
 systemctl restart slurmctld slurmd
+"""
+# The others are names alone: their hosts are never reached.
+TREE = """
+set -e
+cat >>/etc/slurm/slurm.conf <<'EOF'
+TopologyPlugin=topology/tree
+NodeName=node2 NodeAddr=192.0.2.2 CPUs=1 State=DOWN
+NodeName=node3 NodeAddr=192.0.2.3 CPUs=1 State=DOWN
+EOF
+systemctl restart slurmctld
 """
 # A sample of now: the first start may only wait for one that the timer has begun before. systemd limits the starts of ten seconds.
 SAMPLE = (
@@ -160,6 +172,24 @@ def test_slurm_drains_a_node_whose_link_is_cut_and_takes_it_back(monitored: Moni
     assert "Reason=rdma.ofed health: " in state()
     monitored.console('ReLink "%s"[1]' % LEAF1)
     monitored.wait_for(lambda: "State=IDLE " in state())
+
+
+def test_slurm_takes_the_leaf_switches(monitored: Monitored, tmp_path: pathlib.Path) -> None:
+    """slurmctld ends where topology.conf has an error, or a node that it does not know."""
+    baseline = str(tmp_path / "ib.json")
+    file = "{{ lookup('ansible.builtin.file', '%s') | rdma.ofed.slurm_topology(['node1', 'node2', 'node3']) }}" % baseline
+    copied: tasks.Task = {"ansible.builtin.copy": {"content": file, "dest": "/etc/slurm/topology.conf", "mode": "0644"}}
+    steps = [tasks.module("ib_fabric_check", baseline=baseline, save=True, gather=["subnet_managers"]), copied]
+    for result in tasks.run(monitored.cluster.inventory, ["node1"], steps, environment=environment())["node1"]:
+        assert result["changed"] and not result["failed"], result
+    monitored.shell(TREE)
+    monitored.wait_for(lambda: monitored.cluster.shell("node1", "scontrol ping").returncode == 0)
+    rows = [dict(word.split("=", 1) for word in line.split()) for line in monitored.shell("scontrol show topology").splitlines()]
+    assert [(row["SwitchName"], row["Level"], row["Nodes"]) for row in sorted(rows, key=lambda row: (row["Level"], row["SwitchName"]))] == [
+        ("leaf1", "0", "node[1-2]"),
+        ("leaf3", "0", "node3"),
+        ("fabric", "1", "node[1-3]"),
+    ]
 
 
 def test_it_goes_without_a_trace(monitored: Monitored) -> None:
