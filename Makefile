@@ -31,7 +31,7 @@ suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1
 pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
 .PHONY: help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
-.PHONY: acceptance acceptance-quick acceptance-labs acceptance-rest machine machine-tests machines bench fuzz stop clean venv collection
+.PHONY: acceptance acceptance-quick acceptance-labs acceptance-long acceptance-rest machine machine-tests machines bench fuzz stop clean venv collection
 .PHONY: web report-test report-picture
 
 help:
@@ -39,7 +39,7 @@ help:
 	  'make demo        a three-node cluster on a simulated fabric: up, provisioned, verified' \
 	  'make stop        take the demo down' \
 	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 20 minutes)' \
-	  'make test-all    all of that, then every scenario and acceptance test (about an hour)' \
+	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 75 minutes)' \
 	  'make unit        the unit tests only (under a minute)' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
 	  'make lint        the linters only' \
@@ -47,7 +47,7 @@ help:
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
 	  'make machine     IPoIB on one virtual machine with a real kernel' \
-	  'make machines    IPoIB and driver stacks on virtual machines (over an hour)' \
+	  'make machines    what takes longest: virtual machines, firmware, sixteen nodes (over two hours)' \
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts' \
 	  'make report-test the HTML page of a fabric, in Chromium' \
@@ -120,9 +120,10 @@ molecule-%: collection image
 
 # quick: the tests with that marker. labs: those that start labs of their own. rest: the others.
 MARKERS_quick := -m quick
-MARKERS_labs := -m 'not quick and own_lab'
-MARKERS_rest := -m 'not quick and not own_lab'
-acceptance acceptance-quick acceptance-labs acceptance-rest: collection
+MARKERS_labs := -m 'not quick and not long and own_lab'
+MARKERS_long := -m long
+MARKERS_rest := -m 'not quick and not long and not own_lab'
+acceptance acceptance-quick acceptance-labs acceptance-long acceptance-rest: collection
 	$(call say,acceptance tests on the lab)
 	@$(call pytest,acceptance,tests/acceptance,$(MARKERS_$(subst acceptance-,,$@)))
 

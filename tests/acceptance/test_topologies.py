@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import pytest
 import records
 from cluster import Cluster
 from conftest import converge
 
 
+@pytest.mark.long
 def test_sixteen_nodes_converge() -> None:
     cluster = Cluster("rdma-16-nodes")
     try:

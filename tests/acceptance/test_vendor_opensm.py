@@ -120,6 +120,7 @@ def require_failover(cluster: Cluster, folder: pathlib.Path) -> None:
     wait_for(cluster, {"node1": (MASTER, 13), "node2": (STANDBY, 12)})
 
 
+@pytest.mark.long
 def test_with_one_of_its_kind(vendor: Cluster, tmp_path: pathlib.Path) -> None:
     """A vendor's master announces 14 unless told otherwise: the run waited for its own number, and no other one ever won."""
     inventory = order(vendor, tmp_path, "node1", "node2")

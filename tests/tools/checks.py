@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 """Runs the checks of a commit: C(test) for each promise once on the real thing, C(test-all) for all others after that. C(machines) are those that take
-longest.
+longest, on virtual machines and in the lab.
 
 Standard library only: it makes .venv, too, so that a failure there is one of a stage.
 """
@@ -44,9 +44,8 @@ REST = (
     Stage("molecule-gpudirect", ("molecule-gpudirect",), 430, "rdma-gpudirect", after=LABS, part=1),
     Stage("molecule-stacks", ("molecule-stacks",), 860, "rdma-molecule", after=LABS, part=1),
     Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 660, "rdma-molecule", after=LABS, part=1),
-    Stage("molecule-firmware", ("molecule-firmware",), 860, "rdma-molecule", after=LABS, part=1),
     Stage("acceptance-rest", ("acceptance-rest",), 2100, "rdma-accept", after=LABS, part=1),
-    Stage("acceptance-labs", ("acceptance-labs",), 1400, "rdma-labs", after=LABS, part=1),
+    Stage("acceptance-labs", ("acceptance-labs",), 1750, "rdma-labs", after=LABS, part=1),
 )
 # One after the other: emulated processors take all that there is.
 MACHINES = (
@@ -67,6 +66,8 @@ MACHINES = (
         )
     ),
     Stage("molecule-ipoib_vm", ("molecule-ipoib_vm",), 900, "rdma-machines", LABS, 1),
+    Stage("molecule-firmware", ("molecule-firmware",), 1060, "rdma-molecule", LABS, 1),
+    Stage("acceptance-long", ("acceptance-long",), 450, "rdma-labs", LABS, 1),
 )
 FITTING: tuple[str, ...] = ()
 """What of MACHINES there is time for in the checks of a commit: nothing but the stage "machine", until the others are faster."""
