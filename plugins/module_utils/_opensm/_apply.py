@@ -30,6 +30,8 @@ if t.TYPE_CHECKING:
 
     BeforeEnd = t.Callable[[str], None]
     """Takes the name of a unit, or a process ID, that is about to end, and lets another manager take over first."""
+    AroundStart = t.Callable[[str], t.ContextManager[None]]
+    """Takes the name of a unit that starts in the context, and lets it take over from another manager."""
 
 # Where drop-ins of our units are.
 UNITS = SYSTEMD + "/rdma-opensm@"
@@ -72,7 +74,7 @@ def _remove_empty(path: str) -> None:
             path = os.path.dirname(path)
 
 
-def _service(run: Runner, change: Change, before_end: BeforeEnd) -> None:
+def _service(run: Runner, change: Change, *, before_end: BeforeEnd, around_start: AroundStart) -> None:
     unit = change.subject
     if change.aspect == ENABLED:
         Systemd(run).set_enabled(unit, change.after == YES)
@@ -80,17 +82,26 @@ def _service(run: Runner, change: Change, before_end: BeforeEnd) -> None:
         before_end(unit)
         Systemd(run).stop(unit)
     elif change.before == STOPPED:
-        Systemd(run).allow_start(unit)
-        Systemd(run).start(unit)
+        with around_start(unit):
+            Systemd(run).allow_start(unit)
+            Systemd(run).start(unit)
     elif change.before == RELOAD:
         Systemd(run).reload(unit)
     else:
         before_end(unit)
-        Systemd(run).allow_start(unit)
-        Systemd(run).restart(unit)
+        with around_start(unit):
+            Systemd(run).allow_start(unit)
+            Systemd(run).restart(unit)
 
 
-def apply(module: AnsibleModule, run: Runner, plan: Plan, *, before_end: BeforeEnd = lambda unit: None) -> None:
+def apply(
+    module: AnsibleModule,
+    run: Runner,
+    plan: Plan,
+    *,
+    before_end: BeforeEnd = lambda unit: None,
+    around_start: AroundStart = lambda unit: contextlib.nullcontext(),
+) -> None:
     """In the order of the plan; systemd re-reads its files before it enables or starts anything."""
     systemd = os.path.isdir(RUNS)
     stale = False
@@ -113,6 +124,6 @@ def apply(module: AnsibleModule, run: Runner, plan: Plan, *, before_end: BeforeE
             if stale:
                 Systemd(run).daemon_reload()
                 stale = False
-            _service(run, change, before_end)
+            _service(run, change, before_end=before_end, around_start=around_start)
     if stale and systemd:
         Systemd(run).daemon_reload()

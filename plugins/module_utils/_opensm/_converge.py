@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import
     announce,
     bound_to,
     hand_over,
+    joining,
     masters,
     require_heirs,
     require_successors,
@@ -193,7 +194,13 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
         planned = plan(wanted, found, [change.subject for change in kept])
         reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (subject(change), why) for change, why in sorted(kept.items())]
     left = masters(run, stopped(planned), found, ports=ports, taken=taken)
-    apply(module, run, planned, before_end=lambda unit: hand_over(module, run, unit, ports=bound_to(unit, found, ports), patience=patience))
+    apply(
+        module,
+        run,
+        planned,
+        before_end=lambda unit: hand_over(module, run, unit, ports=bound_to(unit, found, ports), patience=patience),
+        around_start=lambda unit: joining(module, run, unit, ports=[bound.port for bound in bounds if bound.instance.unit == unit], patience=patience),
+    )
     require_successors(run, left, wanted.wait_timeout)
     fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout)
     return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances)

@@ -18,6 +18,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
@@ -206,6 +207,47 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequenc
             # Until the standby has swept, it takes one that starts again for a better master, and both stand by until they poll each other.
             # One that never takes over notices by itself that this one has ended.
             _comes_about(functools.partial(_has_moved, run, port), patience)
+
+
+def _own_priority(unit: str) -> int:
+    return decimal(parse_conf(read_text(conf_path(fabric_of(unit)))).get("sm_priority", ""), 0)
+
+
+def _is_taken(run: Runner, port: Port, priority: int) -> bool:
+    """Whether the fabric of `port` has a master on another port that would hand over to this priority. Where it can't be asked, it has none."""
+    try:
+        answer = _sminfo.query(run, port.device, port.port)
+    except RdmaError:
+        return False
+    return answer is not None and answer.is_master and answer.guid != port.port_guid and answer.priority <= priority
+
+
+def _has_joined(run: Runner, port: Port) -> bool:
+    """Whether the subnet manager on `port` has found out who is master."""
+    try:
+        answer = _sminfo.query(run, port.device, port.port, lid=port.lid)
+    except RdmaError:
+        return False
+    return answer is not None and (answer.is_standby or answer.is_master)
+
+
+@contextlib.contextmanager
+def joining(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[Port], patience: float) -> t.Iterator[None]:
+    """Around a start of a unit of ours that shall replace a master: it starts with the lowest priority, and has its own once it stands by.
+
+    A master hands over to a higher priority as soon as it sees one. One that is still discovering the fabric does not take it, and both
+    would stand by until they have polled each other in vain.
+    """
+    lowered = _lowest_priority(unit) if fabric_of(unit) else None
+    taken = [port for port in ports if _is_taken(run, port, _own_priority(unit))] if lowered is not None and _can_ask(run) else []
+    if lowered is None or not taken:
+        yield
+        return
+    with _in_file(module, lowered):
+        yield
+        for port in taken:
+            _comes_about(functools.partial(_has_joined, run, port), patience)
+    Systemd(run).reload(unit, attempt=True)
 
 
 def announce(module: AnsibleModule, run: Runner, unit: str, *, told: int = 0) -> None:

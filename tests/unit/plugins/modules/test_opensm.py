@@ -221,7 +221,7 @@ def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: p
     done: list[str] = []
     monkeypatch.setattr(_converge, "look", lambda run, **_: Found(running=(unit,), enabled=(unit,)))
     monkeypatch.setattr(_converge, "without_heir", lambda *_, **__: {Change(Kind.UNIT, unit, "state", "running", "stopped"): "no standby"} if alone else {})
-    monkeypatch.setattr(_converge, "apply", lambda module, run, plan, before_end: done.extend(change.words() for change in plan.changes))
+    monkeypatch.setattr(_converge, "apply", lambda module, run, plan, **_callbacks: done.extend(change.words() for change in plan.changes))
     result = _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=[])), Tools())
     assert ("service %s: running -> stopped" % unit in done) == stops
     assert ("service %s enabled: yes -> no" % unit in done) == stops
@@ -236,7 +236,7 @@ def test_the_only_subnet_manager_is_removed_with_consent(check: bool, monkeypatc
     found = Found(running=(unit, "opensm.service"), strays=(7,), recorded=("opensmd.service", "package"), masked=("opensmd.service", "opensm@.service"))
     monkeypatch.setattr(_converge, "look", lambda run, **_: found._replace(files={"/etc/rdma-ofed/opensm/ib/opensm.conf": "guid %s\n" % PORT.port_guid}))
     monkeypatch.setattr(_converge, "read_ports", lambda: (PORT._replace(phys_state="LinkUp"),))
-    monkeypatch.setattr(_converge, "apply", lambda module, run, plan, before_end: done.extend(change.words() for change in plan.changes))
+    monkeypatch.setattr(_converge, "apply", lambda module, run, plan, **_callbacks: done.extend(change.words() for change in plan.changes))
     alone = Tools(master="sminfo: sm lid 1 sm guid 0x100001, activity count 7 priority 14 state 3 SMINFO_MASTER\n")
     with pytest.raises(Refused, match=r"rdma-opensm@ib\.service is the only subnet manager.*rdma_allow_removal: true"):
         _converge.converge(t.cast(t.Any, Module(check, state="absent", wait_timeout=0)), alone)

@@ -114,6 +114,50 @@ def test_the_standby_is_master_before_the_old_one_ends(conf: pathlib.Path) -> No
     assert not fabric.looks
 
 
+class Joined(Fabric):
+    """Theirs is master. Ours discovers the fabric for a while, and stands by then."""
+
+    looks = 3
+
+    def __init__(self, conf: pathlib.Path, *, priority: int = 12) -> None:
+        super().__init__(conf)
+        self.master, self.priority = THEIRS, priority
+        self.told: list[tuple[str, str]] = []
+        """What systemd was told, and the priority in the file at that time."""
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        if argv[0] == "systemctl":
+            assert self.conf
+            self.told.append((argv[1], parse_conf(self.conf.read_text())["sm_priority"]))
+            return Output(0, "", "")
+        if argv[-1] != "9":
+            return Output(0, "sminfo: sm lid 2 sm guid %s, activity count 1 priority %d state 3 SMINFO_MASTER\n" % (self.master, self.priority), "")
+        self.looks -= 1
+        return Output(0, "sminfo: sm lid 9 sm guid %s, activity count 1 priority 0 state %d X\n" % (OURS, 1 if self.looks else 2), "")
+
+
+def start(fabric: Joined) -> None:
+    with _handover.joining(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT._replace(lid=9)], patience=30):
+        fabric(["systemctl", "start", UNIT])
+
+
+def test_one_that_shall_take_over_starts_with_the_lowest_priority(conf: pathlib.Path) -> None:
+    """A master hands over too early otherwise, and both stand by."""
+    fabric, before = Joined(conf), conf.read_text()
+    start(fabric)
+    assert fabric.told == [("start", "0"), ("reload", "14")]
+    assert not fabric.looks
+    assert conf.read_text() == before
+
+
+def test_one_that_does_not_take_over_starts_as_it_is(conf: pathlib.Path) -> None:
+    above, alone = Joined(conf, priority=15), Joined(conf)
+    alone.master = OURS
+    for fabric in (above, alone):
+        start(fabric)
+        assert fabric.told == [("start", "14")]
+
+
 def test_a_standby_tells_of_itself_by_a_priority_that_rises(conf: pathlib.Path) -> None:
     before, seen = conf.read_text(), []
 
