@@ -56,4 +56,5 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_undrain_tasks": {"type": "str"},
     "rdma_upgrade_groups": {"type": "list", "default": []},
     "rdma_verify": {"type": "bool", "default": True},
+    "support_bundle_dir": {"type": "path"},
 }

@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Joins the archives of all hosts into one. The module of the same name has the documentation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import typing as t
+
+from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._support_archive import OPTIONS
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._support_join import join
+
+
+class ActionModule(ControllerAction):
+    """Finds the parts, says where the whole is, and removes the parts."""
+
+    options = OPTIONS
+
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        parts = str(arguments["parts"])
+        hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
+        if self._task.check_mode or not parts:
+            return {"path": "", "missing": []}
+        there = {host: os.path.join(parts, host + ".tar.gz") for host in hosts}
+        missing = [host for host, path in there.items() if not os.path.isfile(path)]
+        name = "rdma-support-" + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+        path = os.path.join(os.path.expanduser(str(arguments["dest"])), name + ".tar.gz")
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            join(path, name, {host: part for host, part in there.items() if host not in missing}, missing)
+        except OSError as exc:
+            return {
+                "failed": True,
+                "msg": "%s can't be written: %s. Next: set support_bundle_dir to a folder that you can write to" % (path, exc.strerror or exc),
+            }
+        finally:
+            shutil.rmtree(parts, ignore_errors=True)
+        size = os.path.getsize(path) / 1e6
+        without = ", without %s" % ", ".join(missing) if missing else ""
+        Display().display("\nSupport bundle: %s (%.1f MB, %d hosts%s)\n" % (path, size, len(hosts) - len(missing), without))
+        return {"path": path, "missing": missing}

@@ -1,0 +1,16 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+# Made by `make schema` from plugins/modules/support_bundle.py. Edit there.
+
+from __future__ import annotations
+
+import typing as t
+
+OPTIONS: dict[str, t.Any] = {
+    "fabric": {"type": "bool", "default": False},
+    "logs": {"type": "bool", "default": False},
+    "secrets": {"type": "list", "elements": "str", "default": []},
+}
