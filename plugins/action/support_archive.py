@@ -33,7 +33,7 @@ class ActionModule(ControllerAction):
         path = os.path.join(os.path.expanduser(str(arguments["dest"])), name + ".tar.gz")
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            join(path, name, {host: part for host, part in there.items() if host not in missing}, missing)
+            join(path, name, parts={host: part for host, part in there.items() if host not in missing}, missing=missing)
         except OSError as exc:
             return {
                 "failed": True,

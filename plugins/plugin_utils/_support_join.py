@@ -38,7 +38,7 @@ def _name(member: str) -> str:
 
 def _add(whole: tarfile.TarFile, name: str, data: bytes) -> None:
     entry = tarfile.TarInfo(name)
-    entry.size, entry.mtime, entry.mode = len(data), int(time.time()), 0o600
+    entry.size, entry.mtime, entry.mode = len(data), round(time.time()), 0o600
     whole.addfile(entry, io.BytesIO(data))
 
 
@@ -70,7 +70,7 @@ def _line(host: str, manifest: t.Mapping[str, t.Any]) -> str:
     return text + (", incomplete: %s" % "; ".join(bad) if bad else "")
 
 
-def join(path: str, name: str, parts: t.Mapping[str, str], missing: t.Sequence[str]) -> None:
+def join(path: str, name: str, *, parts: t.Mapping[str, str], missing: t.Sequence[str]) -> None:
     """Writes the archive of all parts, by host, at once and for its owner alone; raises OSError. A part that is damaged counts as missing."""
     handle, temporary = tempfile.mkstemp(prefix=".rdma-support-", dir=os.path.dirname(path) or ".")
     try:

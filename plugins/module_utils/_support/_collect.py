@@ -19,7 +19,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._support import _items
-from ansible_collections.rdma.ofed.plugins.module_utils._support._items import Command, Files, Item
+from ansible_collections.rdma.ofed.plugins.module_utils._support._items import Command, Files, Item, Values
 from ansible_collections.rdma.ofed.plugins.module_utils._support._redact import known_secrets, redact
 
 if t.TYPE_CHECKING:
@@ -64,12 +64,12 @@ class Collector:
         self._run, self._archive, self._root = run, archive, root
         self._known = known_secrets(secrets)
         self._left = ALL
-        self._begun = time.time()
+        self._begun = round(time.time())
         self.rows: list[Row] = []
 
     def _write(self, name: str, data: bytes) -> None:
         entry = tarfile.TarInfo(name)
-        entry.size, entry.mtime, entry.mode = len(data), int(self._begun), 0o600
+        entry.size, entry.mtime, entry.mode = len(data), self._begun, 0o600
         self._archive.addfile(entry, io.BytesIO(data))
 
     def _add(self, row: Row, text: str) -> None:
@@ -88,8 +88,15 @@ class Collector:
         elif isinstance(item, Files):
             self._files(item.name, self._paths(item.patterns))
         else:
-            values = ["%s: %s" % (path, self._text(path)[0].strip()) for path in self._paths(item.patterns)]
-            self._add(Row(item.name + ".txt", ", ".join(item.patterns), COLLECTED if values else MISSING), "".join(line + "\n" for line in values))
+            self._values(item)
+
+    def _values(self, item: Values) -> None:
+        lines = ["%s: %s\n" % (path, self._text(path)[0].strip()) for path in self._paths(item.patterns)]
+        row = Row(item.name + ".txt", ", ".join(item.patterns), COLLECTED)
+        if lines:
+            self._add(row, "".join(lines))
+        else:
+            self.rows.append(row._replace(state=MISSING, why="there is no such file"))
 
     def _command(self, item: Command) -> None:
         source, started = " ".join(item.argv), time.monotonic()
