@@ -27,7 +27,7 @@ class ActionModule(ControllerAction):
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         if self._task.check_mode or not parts:
             return {"path": "", "missing": []}
-        there = {host: os.path.join(parts, host + ".tar.gz") for host in hosts}
+        there = {host: os.path.join(parts, host, "support.tar.gz") for host in hosts}
         missing = [host for host, path in there.items() if not os.path.isfile(path)]
         name = "rdma-support-" + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         path = os.path.join(os.path.expanduser(str(arguments["dest"])), name + ".tar.gz")

@@ -27,7 +27,7 @@ attributes:
     support: full
 options:
   parts:
-    description: The folder on the controller with an archive C(HOST.tar.gz) for each host. It is removed. Where this is empty, nothing is written.
+    description: The folder on the controller with an archive C(HOST/support.tar.gz) for each host. It is removed. Where this is empty, nothing is written.
     type: path
     required: true
   dest:

@@ -18,10 +18,17 @@ PLANT = "printf 'sm_key 0x5ec2e75ec2e75ec2\\npassword=hunter2\\nplain swordfish7
 LEFT = "find /tmp /var/tmp -name '*rdma-support*'"
 
 
-def add_silent_host(inventory: dict[str, t.Any]) -> None:
-    hosts = inventory["all"]["children"]["rdma"]["hosts"]
-    # Nothing runs under this name.
-    hosts["node9"] = {**hosts["node1"], "ansible_host": "rdma-accept-none"}
+def with_silent_host(folder: pathlib.Path) -> t.Callable[[dict[str, t.Any]], None]:
+    """An edit that adds a host to which ssh finds no way."""
+    ssh = folder / "ssh"
+    ssh.write_text("#!/bin/sh\nexit 255\n", encoding="utf-8")
+    ssh.chmod(0o755)
+
+    def edit(inventory: dict[str, t.Any]) -> None:
+        hosts = inventory["all"]["children"]["rdma"]["hosts"]
+        hosts["node9"] = {**hosts["node1"], "ansible_connection": "ssh", "ansible_ssh_executable": str(ssh)}
+
+    return edit
 
 
 def contents(path: pathlib.Path) -> dict[str, str]:
@@ -32,7 +39,7 @@ def contents(path: pathlib.Path) -> dict[str, str]:
 
 def test_one_archive_of_all_hosts_without_secrets(lab: Cluster, edited: t.Callable[..., pathlib.Path], tmp_path: pathlib.Path) -> None:
     arguments = ["-e", "support_bundle_dir=%s" % (tmp_path / "bundles"), "-e", '{"opensm_secret_options": {"some_key": "swordfish77"}}']
-    inventory = edited(add_silent_host)
+    inventory = edited(with_silent_host(tmp_path))
     lab.shell("node1", PLANT)
     try:
         foreseen = lab.play("support_bundle", "--check", *arguments, inventory=inventory)
@@ -41,6 +48,7 @@ def test_one_archive_of_all_hosts_without_secrets(lab: Cluster, edited: t.Callab
     finally:
         lab.shell("node1", "rm " + PLANTED)
     assert [event["task"] for event in run.events if event.get("changed")] == [], run.output
+    assert (tmp_path / "bundles").is_dir(), run.output
     (path,) = (tmp_path / "bundles").iterdir()
     assert "Support bundle: %s (" % path in run.output and "3 hosts, without node9" in run.output, run.output
     files = contents(path)

@@ -21,8 +21,8 @@ def run(parts: pathlib.Path | str, dest: pathlib.Path, check: bool = False) -> d
 
 def parts_of(folder: pathlib.Path) -> pathlib.Path:
     parts = folder / "parts"
-    parts.mkdir()
-    with tarfile.open(parts / "node1.tar.gz", "w:gz") as archive:
+    (parts / "node1").mkdir(parents=True)
+    with tarfile.open(parts / "node1/support.tar.gz", "w:gz") as archive:
         archive.addfile(tarfile.TarInfo("system/uname.txt"))
     return parts
 
