@@ -85,7 +85,7 @@ def test_a_host_is_switched_off_and_on(host: str) -> None:
 
 def test_a_reset_is_done_each_time(host: str) -> None:
     tools = Tools()
-    for _ in range(2):
+    for _try in range(2):
         assert run(host, tools, node="Switch1", number=3, state="reset")["changes"] == ["Switch1 port 3 state: enabled -> reset"]
     assert tools.settings == ["7 3 reset"] * 2
 

@@ -25,7 +25,7 @@ CABLES = [
     ("leaf2", 3, "node5 mlx5_1", 1),
     ("node3 mlx5_0", 2, "node4 mlx5_0", 2),
 ]
-NAMES = sorted({name for one, _, other, _ in CABLES for name in (one, other)})
+NAMES = sorted({name for one, _here, other, _there in CABLES for name in (one, other)})
 
 
 def guid(name: str) -> str:
