@@ -208,7 +208,9 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     stage = "installing DOCA-OFED" if wanted.source == "doca" else INSTALL_STAGE
     if found.manager.simulates:
         former = _former(wanted, found)
-        argv = found.manager.install_argv((wanted.metapackage,), wanted.version, (*firmware, *along))
+        # Named without a version, the metapackage of a newer release would take all others along.
+        names = () if stays and not wanted.version else (wanted.metapackage,)
+        argv = found.manager.install_argv(names, wanted.version, (*firmware, *along))
     else:
         former, argv = _replacement(wanted, found, (*firmware, *along), stays=stays)
     # Firmware is burned by the updater's package as it is installed, unless it is told not to.

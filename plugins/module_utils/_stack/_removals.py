@@ -89,7 +89,19 @@ def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: S
     if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
         text = "ofed_repository: %s offers %s %s, and %s is wanted. Nothing was changed"
         raise Refused(text % (wanted.repository.address, wanted.metapackage, ", ".join(offered), wanted.version))
+    _refuse_newer(found, todo, seen.installed)
     return seen.removed
+
+
+def _refuse_newer(found: Found, todo: StackPlan, installed: t.Mapping[str, str]) -> None:
+    """Refuse to take other versions of the stack that stays, which an added package may depend on. `installed`: versions by name."""
+    newer = [name for name in found.vendors if installed.get(name, found.packages[name].version) != found.packages[name].version]
+    if newer and not todo.about(Kind.STACK):
+        raise Refused(
+            "nothing was changed: what is to be added to %s depends on other versions of its packages: %s. It stays at its release unless another one is "
+            "declared. Next: declare ofed_version and run rdma.ofed.upgrade, or use a repository that has the installed release"
+            % (found.words, ", ".join("%s (%s is installed, %s would be)" % (name, found.packages[name].version, installed[name]) for name in newer))
+        )
 
 
 def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> tuple[Change, ...]:

@@ -86,6 +86,8 @@ class Node:
         """By a word of the command line: exit status and output, or -9 for a kill of the job itself."""
         self.mirror: dict[str, str] = {}
         """What the distribution has besides."""
+        self.pulled: dict[str, str] = {}
+        """What any installation takes along, by dependencies."""
         self.help = ""
         """What the installer of every bundle says."""
         self.served = b""
@@ -139,6 +141,7 @@ class Node:
             lines += ["Remv %s [%s]" % pair for pair in self.dependants.items()]
         if verb == "install":
             lines += ["Inst %s (%s x [amd64])" % (name, self.offers[name]) for name in words if name in self.offers]
+            lines += ["Inst %s [%s] (%s x [amd64])" % (name, self.packages.get(name, ""), version) for name, version in self.pulled.items()]
         return "\n".join(lines)
 
     def launch(self, run: t.Any, name: str, directory: str, *, script: str, root: str) -> None:

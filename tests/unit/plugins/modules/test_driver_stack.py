@@ -318,6 +318,25 @@ def test_packages_of_upper_layer_protocols_come_along_and_later(node: Node) -> N
         ask(node, **{**wish, "ulps": ["rds"]})
 
 
+def test_what_is_added_leaves_the_release_alone(node: Node) -> None:
+    """The repository went on to a newer release, and none is declared."""
+    node.offers = {**offers("doca"), "ibacm": "2504mlnx1-1"}
+    wish = {**wishes(node)["doca"], "ulps": []}
+    ask(node, **wish)
+    node.offers["doca-ofed"] = "3.0.0-0.0.1"
+    wish.update(version=None, ulps=["ibacm"])
+    node.pulled = {"libibverbs1": "2504mlnx1-1"}
+    before = dict(node.packages)
+    for check in (True, False):
+        with pytest.raises(Refused, match=r"libibverbs1 \(%s is installed, 2504mlnx1-1 would be\)" % before["libibverbs1"]):
+            ask(node, check, **wish)
+    assert node.packages == before
+    node.pulled = {}
+    ask(node, **wish)
+    (installed,) = (step for step in node.steps if step[-1] == "ibacm")
+    assert not [word for word in installed if word.startswith("doca")]
+
+
 def archive(node: Node, name: str = BUNDLE) -> tuple[pathlib.Path, str]:
     """A bundle as a file."""
     path = node.root / (name + ".tgz")

@@ -112,6 +112,8 @@ def test_what_is_added_to_doca_does_not_upgrade_it(profile: bool) -> None:
     todo = plan(wanted, node(ROCKY, "doca", packages=installed, alternatives={"rdma-core": "2504mlnx1-1"}))
     assert not todo.about(Kind.STACK)
     assert script(argvs(todo)[-1]) == ["install doca-ofed-2.9.1[!0-9]* mlnx-fw-updater", "run"]
+    todo = plan(wanted, node(DEBIAN, "doca", packages=installed))
+    assert argvs(todo)[-1][argvs(todo)[-1].index("install") + 1 :] == ("mlnx-fw-updater",)
 
 
 def test_from_mlnx_ofed_to_doca_on_red_hat_is_one_transaction() -> None:
