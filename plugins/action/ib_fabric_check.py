@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_r
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._history import extended, parse_history, run_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import explanations, page
@@ -80,6 +81,16 @@ def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], resul
     return stem + ".html"
 
 
+def _name_adapters(nodes: t.Iterable[dict[str, t.Any]], hosts: t.Iterable[str], hostvars: t.Mapping[str, t.Any]) -> None:
+    """Adds PSID and firmware of adapters, which the fabric does not tell, from the facts of their hosts."""
+    facts = [facts_of(hostvars[host]) or {} for host in hosts if host in hostvars]
+    known = {hca["node_guid"]: hca for own in facts for hca in own.get("hcas") or () if hca["node_guid"]}
+    for node in nodes:
+        hca = known.get(node["guid"])
+        if hca is not None and node["type"] == "ca":
+            node.update(psid=hca["psid"], firmware=hca["firmware"])
+
+
 class ActionModule(ActionBase):
     """Looks on the host; pure code judges here, and files are those of the controller."""
 
@@ -97,7 +108,9 @@ class ActionModule(ActionBase):
             answer = self._execute_module(module_name="rdma.ofed.ib_fabric_info", module_args=look, task_vars=task_vars)
             if answer.get("failed"):
                 return {**result, **answer}
-            result.update(self._judged(plain(dict(answer)), expected, arguments))
+            data = plain(dict(answer))
+            _name_adapters(data["nodes"], arguments["adapters_of"], (task_vars or {}).get("hostvars") or {})
+            result.update(self._judged(data, expected, arguments))
         except RdmaError as exc:
             result.update(failed=True, msg=exc.msg)
         return result

@@ -106,6 +106,13 @@ options:
     description: The key for trusted queries, as in M(rdma.ofed.ib_fabric_info).
     type: str
     default: ""
+  adapters_of:
+    description:
+      - Hosts whose adapters are known by PSID and firmware from the facts that this run has gathered with M(rdma.ofed.rdma_facts). Equal adapters with
+        different firmware are findings, as equal switches are, and O(baseline) has both.
+    type: list
+    elements: str
+    default: []
   report_dir:
     description:
       - A folder on the controller, for the findings as C(NAME-findings.json), as C(NAME-findings.xml) in the form of JUnit, and as C(NAME-findings.html),

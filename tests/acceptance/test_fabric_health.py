@@ -171,9 +171,9 @@ def test_two_nodes_of_one_name(fabric: Fabric) -> None:
 
 def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> None:
     path = fabric.folder / "ib.json"
-    arguments = ["-e", "fabric_baseline=%s" % path, "-e", "fabric_report_dir=%s" % fabric.folder]
+    arguments = ["-e", "fabric_baseline=%s" % path, "-e", "fabric_report_dir=%s" % fabric.folder, "-e", "fabric_adapters=true"]
     clean = fabric.cluster.play("fabric", *arguments)
-    assert clean.status == 0 and "No findings." in clean.output, clean.output
+    assert clean.status == 0 and "No findings." in clean.output and "TASK [Look at the adapters]" in clean.output, clean.output
     with cabling(PULL[:1], ['ReLink "%s"[5]' % LEAF1])(fabric):
         run = fabric.cluster.play("fabric", *arguments)
     assert run.status == 2 and "link_lost" in run.output and INTER % (5, 5) in run.output, run.output

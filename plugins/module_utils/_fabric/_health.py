@@ -114,7 +114,7 @@ def _duplicates(nodes: t.Iterable[Row], ports: t.Iterable[Row]) -> t.Iterator[Fi
 
 
 def _firmware(nodes: t.Iterable[Row]) -> t.Iterator[Finding]:
-    """Those that fewer of equal switches run are the odd ones."""
+    """Those that fewer of equal switches or adapters run are the odd ones."""
     equal: dict[str, list[Row]] = {}
     for node in nodes:
         if node["firmware"]:

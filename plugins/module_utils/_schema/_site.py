@@ -11,6 +11,7 @@ import typing as t
 
 VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "fabric": {"type": "str", "default": "ib"},
+    "fabric_adapters": {"type": "bool"},
     "fabric_baseline": {"type": "path"},
     "fabric_host": {"type": "str"},
     "fabric_hosts": {"type": "list"},

@@ -15,6 +15,7 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.action import ib_fabric_check
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "module_utils/_fabric"))
 
@@ -39,9 +40,9 @@ class Judged(t.NamedTuple):
         plugin._execute_module = mock.Mock(return_value=data)
         return cls(plugin)
 
-    def run(self, check: bool = False) -> dict[str, t.Any]:
+    def run(self, check: bool = False, **task_vars: t.Any) -> dict[str, t.Any]:
         self.plugin._task.check_mode = check
-        result: dict[str, t.Any] = self.plugin.run(task_vars={})
+        result: dict[str, t.Any] = self.plugin.run(task_vars=task_vars)
         return result
 
 
@@ -86,6 +87,22 @@ def test_the_report_is_written_beside_the_findings_and_keeps_the_last_runs(tmp_p
     (reports / "ib1-findings.json").write_bytes(b"\xff{")
     Judged.of(small_fabric.data(), **options).run()
     assert len(json.loads((reports / "ib1-findings.json").read_text())["history"]) == 1
+
+
+def test_adapters_are_known_by_the_facts_of_their_hosts(tmp_path: pathlib.Path) -> None:
+    data, path = small_fabric.data(), tmp_path / "ib.json"
+    versions = {"node1": "20.39.1002", "node2": "20.39.1002", "node3": "20.31.1014"}
+    hostvars: dict[str, t.Any] = {
+        host: {"ansible_facts": {"rdma": marked({"hcas": [{"node_guid": small_fabric.guid(host), "psid": "MT_0000000223", "firmware": version}]})}}
+        for host, version in versions.items()
+    }
+    hostvars["node2"]["ansible_facts"]["rdma"]["run"] = "yesterday"
+    judged = Judged.of(data, adapters_of=["node1", "node2", "node3", "node9"], baseline=str(path), fail=False)
+    judged.plugin._task.args["save"] = True
+    findings = judged.run(hostvars=hostvars)["findings"]
+    assert [(each["code"], each["object"], each["found"]) for each in findings] == [("firmware_differs", "node3", "20.31.1014")]
+    saved = {row["name"]: (row["psid"], row["firmware"]) for row in json.loads(path.read_text(encoding="utf-8"))["nodes"]}
+    assert saved["node1"] == ("MT_0000000223", "20.39.1002") and saved["node2"] == saved["leaf1"] == ("", "")
 
 
 def test_without_a_baseline_the_fabric_is_judged_as_it_is(tmp_path: pathlib.Path) -> None:
