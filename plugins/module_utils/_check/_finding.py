@@ -169,18 +169,10 @@ class Code(str, enum.Enum):
 
 _SEVERITIES: t.Mapping[Code, Severity] = {
     **dict.fromkeys(
-        (
-            Code.SYMBOL_ERRORS,
-            Code.DISCARDS,
-            Code.CONSTRAINT_ERRORS,
-            Code.CONGESTION,
-            Code.UNEXPECTED_MANAGER,
-            Code.FIRMWARE_DIFFERS,
-            Code.NODE_REPLACED,
-            Code.PAIR_OUTLIER,
-        ),
+        (Code.SYMBOL_ERRORS, Code.DISCARDS, Code.CONSTRAINT_ERRORS, Code.CONGESTION, Code.UNEXPECTED_MANAGER, Code.FIRMWARE_DIFFERS, Code.NODE_REPLACED),
         Severity.WARNING,
     ),
+    Code.PAIR_OUTLIER: Severity.WARNING,
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)

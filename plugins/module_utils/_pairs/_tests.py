@@ -56,7 +56,7 @@ def unit(test: str) -> str:
 
 
 def _perftest_command(test: str, device: str, port: int, setting: Setting) -> tuple[str, ...]:
-    options = ("--size", str(setting.size), "--duration", str(setting.seconds), "--report_gbits")
+    options: tuple[str, ...] = ("--size", str(setting.size), "--duration", str(setting.seconds), "--report_gbits")
     if test == LATENCY:
         options = ("--size", str(_LATENCY_BYTES), "--iters", str(_LATENCY_ITERATIONS))
     return _perftest.command(test, device, port, tcp_port=setting.port_of(test), options=options)
