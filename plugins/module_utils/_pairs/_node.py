@@ -58,10 +58,10 @@ def _port(name: str, root: str) -> Port:
     """The port of that name, else the first one that is ACTIVE; those of InfiniBand come first. Raises InvalidInput and Refused."""
     ports = sorted(read_ports(root), key=lambda port: not port.infiniband)
     rows = [port._asdict() for port in ports]
-    found = find(name, rows)
-    if name and found is None:
+    if name and find(name, rows) is None:
         raise InvalidInput([no_such_port("port", name, rows) if rows else Problem("port", name, "none: this host has no RDMA port")])
-    chosen = ports[rows.index(found)] if found else next((port for port in ports if port.state == "ACTIVE"), None)
+    named = [port for port in ports if find(name, (port._asdict(),))]
+    chosen = named[0] if named else next((port for port in ports if port.state == "ACTIVE"), None)
     if chosen is None or chosen.state != "ACTIVE":
         what = "port %s is %s" % (chosen.name, chosen.state or "in no known state") if chosen else "no RDMA port is ACTIVE"
         raise Refused("%s, so nothing can be measured; look at the cable and the subnet manager with rdma.ofed.verify" % what)
@@ -83,10 +83,8 @@ def _require_tools(node: Node, tests: t.Sequence[str]) -> None:
     packages = sorted({PACKAGES.get(test, "perftest") for test in missing})
     family = by_name(read_os(node.root).family)
     how = "'%s' installs them" % " ".join(family.manager.install_argv(packages)) if family else "install them"
-    raise Unsupported(
-        "missing tools: %s. The packages are %s; %s, or leave the tests out of pair_test_tests" % (", ".join(missing), ", ".join(packages), how),
-        missing=missing,
-    )
+    words = "missing tools: %s. The packages are %s; %s, or leave the tests out of pair_test_tests. Nothing was measured with this host"
+    raise Unsupported(words % (", ".join(missing), ", ".join(packages), how), missing=missing)
 
 
 def _look(node: Node, port: Port, tests: t.Sequence[str], *, fabric: str) -> dict[str, t.Any]:
@@ -101,15 +99,8 @@ def _look(node: Node, port: Port, tests: t.Sequence[str], *, fabric: str) -> dic
     possible = [test for test in tests if test not in left_out]
     _require_tools(node, possible)
     _require_systemd(node)
-    end = {
-        "port": port.name,
-        "port_guid": port.port_guid,
-        "lid": port.lid,
-        "fabric": fabric,
-        "gbps": data_gbps(port),
-        "ip_address": addresses[0] if addresses else "",
-    }
-    return {"end": {**end, "tests": possible, "left_out": left_out}}
+    end = {"port": port.name, "port_guid": port.port_guid, "lid": port.lid, "fabric": fabric, "gbps": data_gbps(port)}
+    return {"end": {**end, "ip_address": addresses[0] if addresses else "", "tests": possible, "left_out": left_out}}
 
 
 def _require_systemd(node: Node) -> None:

@@ -70,10 +70,11 @@ def row(finding: Finding) -> dict[str, t.Any]:
 
 def rows(findings: t.Iterable[Finding]) -> list[dict[str, t.Any]]:
     """The worst first."""
-    order = sorted(
-        findings, key=lambda each: (SEVERITIES.index(each.severity), each.code.value, *(natural(end.name) for end in each.ends), TESTS.index(each.aspect))
-    )
-    return [row(finding) for finding in order]
+
+    def rank(finding: Finding) -> tuple[t.Any, ...]:
+        return SEVERITIES.index(finding.severity), finding.code.value, [natural(end.name) for end in finding.ends], TESTS.index(finding.aspect)
+
+    return [row(finding) for finding in sorted(findings, key=rank)]
 
 
 def results_of(measured: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]], ends: Ends) -> list[Result]:
