@@ -112,7 +112,6 @@ EXAMPLES = r"""
         role: server
         tests: [ib_write_lat]
       delegate_to: node1
-      register: serving
 
     - name: Measure
       rdma.ofed.ib_pair_test:
@@ -120,7 +119,6 @@ EXAMPLES = r"""
         tests: [ib_write_lat]
         peer:
           address: node1
-          failed_tests: "{{ serving.failed_tests }}"
       delegate_to: node2
   always:
     - name: Stop the server

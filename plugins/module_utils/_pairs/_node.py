@@ -139,9 +139,9 @@ def _await(node: Node, test: str, setting: Setting) -> str:
     return "the server did not listen on TCP port %d within %d s" % (setting.port_of(test), _START_SECONDS)
 
 
-def _serve(node: Node, port: Port, tests: t.Sequence[str], setting: Setting) -> dict[str, t.Any]:
+def _serve(node: Node, tests: t.Sequence[str], setting: Setting) -> dict[str, t.Any]:
     """Starts the servers and waits for them. Those of perftest and iperf3 end after their client, the others are stopped."""
-    commands = {test: server(test, port.device, port.port, setting) for test in tests}
+    commands = {test: server(test, setting) for test in tests}
     shown = {"commands": [" ".join(argv) for argv in commands.values()], "failed_tests": {}}
     if node.check_mode:
         return shown
@@ -160,19 +160,19 @@ def _serve(node: Node, port: Port, tests: t.Sequence[str], setting: Setting) -> 
     return {**shown, "failed_tests": failed}
 
 
-def _output(node: Node, test: str, argv: t.Sequence[str], setting: Setting) -> Output:
+def _output(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> Output:
     if test == PING:
         # The server may not have registered with the kernel yet, and nothing tells when it has.
         first = [*argv[: argv.index("-c")], "-c", "1", argv[-1]]
         for _try in range(_PING_TRIES):
             if figure(test, node.run(first, ok=None).stdout).loss == 0:
                 break
-    return node.run(argv, ok=None, timeout=_GRACE_SECONDS + (0 if test in (LATENCY, PING) else setting.seconds))
+    return node.run(argv, ok=None, timeout=_GRACE_SECONDS + (0 if test in (LATENCY, PING) else seconds))
 
 
-def _measure(node: Node, test: str, argv: t.Sequence[str], setting: Setting) -> Figure:
+def _measure(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> Figure:
     try:
-        output = _output(node, test, argv, setting)
+        output = _output(node, test, argv, seconds=seconds)
     except RdmaError as exc:
         return Figure(test, problem=exc.msg)
     found = figure(test, output.stdout)
@@ -182,14 +182,13 @@ def _measure(node: Node, test: str, argv: t.Sequence[str], setting: Setting) -> 
     return Figure(test, problem="exit status %d: %s" % (output.rc, said or "no output"))
 
 
-def _be_client(node: Node, port: Port, options: t.Mapping[str, t.Any], setting: Setting) -> dict[str, t.Any]:
+def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Runs one test after the other. What fails is a figure with a problem, and no failure of the module."""
-    peer = options["peer"]
-    commands = {test: client(test, port.device, port.port, setting=setting, peer=peer) for test in options["tests"]}
+    commands = {test: client(test, setting, peer) for test in tests}
     broken = peer["failed_tests"] or {}
     figures: list[Figure] = []
     for test, argv in commands.items() if not node.check_mode else ():
-        figures.append(Figure(test, problem=str(broken[test])) if test in broken else _measure(node, test, argv, setting))
+        figures.append(Figure(test, problem=str(broken[test])) if test in broken else _measure(node, test, argv, seconds=setting.seconds))
     return {"commands": [" ".join(argv) for argv in commands.values()], "figures": [each._asdict() for each in figures]}
 
 
@@ -202,11 +201,11 @@ def work(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         raise InvalidInput(wrong)
     if options["role"] == STOP:
         return {"stopped": _stop(node, TESTS)}
-    setting = Setting(options["seconds"], options["size"], options["tcp_port"])
     tests = [test for test in TESTS if test in options["tests"]]
     port = _port(options["port"], node.root)
     if options["role"] == LOOK:
         return _look(node, port, tests, fabric=options["fabric"])
+    setting = Setting(port.device, port.port, options["seconds"], options["size"], options["tcp_port"])
     if options["role"] == SERVER:
-        return _serve(node, port, tests, setting)
-    return _be_client(node, port, {**options, "tests": tests}, setting)
+        return _serve(node, tests, setting)
+    return _be_client(node, tests, setting, peer=options["peer"])

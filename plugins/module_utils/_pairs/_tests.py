@@ -25,8 +25,10 @@ _LATENCY_BYTES, _LATENCY_ITERATIONS = 2, 1000
 
 
 class Setting(t.NamedTuple):
-    """What both ends of a pair agree on."""
+    """How one end measures. Both agree on all but the port."""
 
+    device: str
+    port: int
     seconds: int
     size: int
     """Bytes of a write or send."""
@@ -55,27 +57,27 @@ def unit(test: str) -> str:
     return USEC if test in (LATENCY, PING) else GBPS
 
 
-def _perftest_command(test: str, device: str, port: int, setting: Setting) -> tuple[str, ...]:
+def _perftest_command(test: str, setting: Setting) -> tuple[str, ...]:
     options: tuple[str, ...] = ("--size", str(setting.size), "--duration", str(setting.seconds), "--report_gbits")
     if test == LATENCY:
         options = ("--size", str(_LATENCY_BYTES), "--iters", str(_LATENCY_ITERATIONS))
-    return _perftest.command(test, device, port, tcp_port=setting.port_of(test), options=options)
+    return _perftest.command(test, setting.device, setting.port, tcp_port=setting.port_of(test), options=options)
 
 
-def server(test: str, device: str, port: int, setting: Setting) -> tuple[str, ...]:
+def server(test: str, setting: Setting) -> tuple[str, ...]:
     """The command line of the server."""
     if test == STREAM:
         return _iperf3.server(setting.port_of(test))
-    return _ibping.server(device, port) if test == PING else _perftest_command(test, device, port, setting)
+    return _ibping.server(setting.device, setting.port) if test == PING else _perftest_command(test, setting)
 
 
-def client(test: str, device: str, port: int, *, setting: Setting, peer: t.Mapping[str, t.Any]) -> tuple[str, ...]:
+def client(test: str, setting: Setting, peer: t.Mapping[str, t.Any]) -> tuple[str, ...]:
     """The command line of the client; `peer` has the `address`, `ip_address` and `lid` of the server."""
     if test == STREAM:
         return _iperf3.client(peer["ip_address"], setting.port_of(test), setting.seconds)
     if test == PING:
-        return _ibping.client(device, port, lid=peer["lid"], number=PINGS)
-    return (*_perftest_command(test, device, port, setting), peer["address"])
+        return _ibping.client(setting.device, setting.port, lid=peer["lid"], number=PINGS)
+    return (*_perftest_command(test, setting), peer["address"])
 
 
 def figure(test: str, output: str) -> Figure:
