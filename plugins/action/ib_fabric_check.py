@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-import time
 import typing as t
 
 from ansible.plugins.action import ActionBase
@@ -21,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
+from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._history import extended, parse_history, run_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import explanations, page
@@ -43,23 +42,6 @@ def _read(path: str) -> Picture | None:
     return picture
 
 
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-
-
-def _write(path: str, text: str) -> None:
-    """Atomically; raises RdmaError."""
-    try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".rdma-ofed-")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as stream:
-            stream.write(text)
-            os.fchmod(stream.fileno(), 0o644)
-        os.replace(temporary, path)
-    except OSError as exc:
-        raise RdmaError("%s can't be written: %s" % (path, exc.strerror)) from exc
-
-
 def _former(path: str) -> str:
     """The last report; "" where there is none, or none that can be read, as this one replaces it."""
     try:
@@ -71,13 +53,13 @@ def _former(path: str) -> str:
 
 def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], result: t.Mapping[str, t.Any], *, before: Picture | None) -> str:
     """Writes the files for tools and for people; the path of the one for people. Raises RdmaError."""
-    name, findings, now = arguments["name"], result["findings"], _now()
+    name, findings, now = arguments["name"], result["findings"], moment()
     stem: str = os.path.join(arguments["report_dir"], name + "-findings")
     runs = extended(parse_history(_former(stem + ".json")), run_of(now, findings, data["totals"]))
-    _write(stem + ".html", page(Report(name, now, data, findings, before, runs, explanations())))
-    _write(stem + ".xml", _health_report.junit(name, findings))
+    write_file(stem + ".html", page(Report(name, now, data, findings, before, runs, explanations())))
+    write_file(stem + ".xml", _health_report.junit(name, findings))
     # The last one: a history that has this run is that of a report that was written.
-    _write(stem + ".json", json.dumps({"fabric": name, "time": now, **result, "history": [run._asdict() for run in runs]}, indent=1) + "\n")
+    write_file(stem + ".json", json.dumps({"fabric": name, "time": now, **result, "history": [run._asdict() for run in runs]}, indent=1) + "\n")
     return stem + ".html"
 
 
@@ -155,5 +137,5 @@ class ActionModule(ActionBase):
         if former == picture:
             return False
         if not self._task.check_mode:
-            _write(path, written(picture, _now()))
+            write_file(path, written(picture, moment()))
         return True

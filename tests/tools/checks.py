@@ -57,6 +57,7 @@ MACHINES = (
             ("machines", 300),
             ("fabric_manager", 600),
             ("soft_rdma", 300),
+            ("pair_test", 400),
             ("boot", 300),
             ("stacks_rollback", 400),
             ("gpudirect", 500),

@@ -67,6 +67,8 @@ class Topic(str, enum.Enum):
     """A P_Key."""
     HOST = "host"
     """A host of the inventory."""
+    PAIR = "pair"
+    """Two hosts of the inventory: client and server, in `ends`."""
 
 
 class Code(str, enum.Enum):
@@ -155,6 +157,14 @@ class Code(str, enum.Enum):
     NODE_NEW = "node_new"
     """Detail: likewise."""
     NODE_REPLACED = "node_replaced"
+    # A pair of hosts. Ends: the client, then the server. The aspect is the test.
+    PAIR_FAILED = "pair_failed"
+    """Detail: why there is no result."""
+    PAIR_LOSS = "pair_loss"
+    PAIR_SLOW = "pair_slow"
+    PAIR_LATENCY = "pair_latency"
+    PAIR_OUTLIER = "pair_outlier"
+    """Detail: the median of all."""
 
 
 _SEVERITIES: t.Mapping[Code, Severity] = {
@@ -162,6 +172,7 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
         (Code.SYMBOL_ERRORS, Code.DISCARDS, Code.CONSTRAINT_ERRORS, Code.CONGESTION, Code.UNEXPECTED_MANAGER, Code.FIRMWARE_DIFFERS, Code.NODE_REPLACED),
         Severity.WARNING,
     ),
+    Code.PAIR_OUTLIER: Severity.WARNING,
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, obstacles
 
@@ -97,14 +96,6 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, d
     port = min(ports, key=lambda port: (_rank(_distance(topology, place, str(port["device"]))), str(port["name"])))
     options = ("--use_cuda=%d" % number, *(("--use_cuda_dmabuf",) if chosen == DMABUF else ()))
     return Endpoint((), str(port["device"]), int(port["port"]), place, _distance(topology, place, str(port["device"])), chosen, options)
-
-
-def bandwidth(output: str) -> float | None:
-    """The average in Gb/s that ib_write_bw says with `--report_gbits`; None where it says none."""
-    # Bytes, iterations, peak, average, and the rate of messages where it is asked to tell.
-    rows = [line.split() for line in output.splitlines()]
-    averages = [real(row[3]) for row in rows if len(row) in (4, 5) and decimal(row[0]) is not None and decimal(row[1]) is not None]
-    return next((average for average in reversed(averages) if average is not None), None)
 
 
 def table(rows: t.Sequence[tuple[str, Endpoint]], gbps: float, size: int) -> list[str]:

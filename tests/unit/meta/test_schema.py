@@ -136,12 +136,16 @@ def test_choices_are_what_the_code_knows(choices: t.Iterable[str], known: t.Iter
     assert sorted(choices) == sorted(known)
 
 
-def test_the_playbook_that_validates_its_variables_does_so_as_they_are_declared() -> None:
-    plays = yaml.safe_load((ROOT / "playbooks/gpudirect_test.yml").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("playbook", ["gpudirect_test", "pair_test"])
+def test_a_playbook_that_validates_its_variables_does_so_as_they_are_declared(playbook: str) -> None:
+    plays = yaml.safe_load((ROOT / ("playbooks/%s.yml" % playbook)).read_text(encoding="utf-8"))
     judged = next(
-        task["ansible.builtin.validate_argument_spec"]["argument_spec"] for task in plays[0]["tasks"] if "ansible.builtin.validate_argument_spec" in task
+        task["ansible.builtin.validate_argument_spec"]["argument_spec"]
+        for play in plays
+        for task in play["tasks"]
+        if "ansible.builtin.validate_argument_spec" in task
     )
-    declared = yaml.safe_load((ROOT / "meta/argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]["gpudirect_test"]["options"]
+    declared = yaml.safe_load((ROOT / "meta/argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"][playbook]["options"]
     assert {name: {**option, "description": "", "default": ""} for name, option in judged.items()} == {
         name: {**option, "description": "", "default": ""} for name, option in declared.items()
     }

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Judges what pairs of hosts measured, and prints it. The module of the same name has the documentation."""
+
+from __future__ import annotations
+
+import json
+import os
+import typing as t
+
+from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Severity
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._judge import judge, limits_of
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import notes_of, render, results_of, rows
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._pair_table import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
+from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
+
+_ABSENT = "it has no result; see its tasks above"
+
+
+class ActionModule(ControllerAction):
+    """Collects and prints; pure code judges."""
+
+    options = OPTIONS
+
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        try:
+            return self._answer(plain(dict(arguments)), task_vars)
+        except RdmaError as exc:
+            return {"failed": True, "msg": exc.msg}
+
+    def _answer(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        limits = limits_of(arguments)
+        ends = arguments["ends"]
+        # Hosts that failed in between have measured until then.
+        found = {host: plain(task_vars["hostvars"][host].get(arguments["variable"]) or []) for host in ends}
+        absent = {str(host): _ABSENT for host in task_vars["ansible_play_hosts_all"] if host not in ends}
+        results = results_of(found, ends)
+        findings = rows(judge(results, limits))
+        planned = ["%s -> %s: %s" % (host, pair["server"], ", ".join(pair["tests"])) for host, pairs in found.items() for pair in pairs]
+        table = render(results, findings, notes_of(ends, absent, planned if self._task.check_mode else ()))
+        Display().display("\n%s\n" % table)
+        data = [{**result._asdict(), **result.figure._asdict()} for result in results]
+        for entry in data:
+            del entry["figure"]
+        result = {"findings": findings, "results": data, "absent": sorted(absent), "table": table.split("\n")}
+        if arguments["report_dir"] and not self._task.check_mode:
+            write_file(os.path.join(arguments["report_dir"], "pair-test.json"), json.dumps({"time": moment(), **result}, indent=1) + "\n")
+        errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
+        if errors and arguments["fail"]:
+            more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
+            worst = "%(object)s, %(test)s: found %(found)s, expected %(expected)s (%(code)s)" % errors[0]
+            result.update(failed=True, msg="pair test: %s%s" % (worst, more))
+        return result

@@ -1,0 +1,211 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""One host of a pair test: what it can measure, its servers, and its clients."""
+
+from __future__ import annotations
+
+import os
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import parse_inet
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import LATENCY, PACKAGES, PING, STREAM, TESTS, Figure, Setting, client, figure, server
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._no_result import no_result
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+
+LOOK, SERVER, CLIENT, STOP = "look", "server", "client", "stop"
+_RANGES: t.Mapping[str, tuple[int, int]] = {"seconds": (2, 600), "size": (2, 1 << 30), "tcp_port": (1024, 65536 - len(TESTS))}
+# A test that takes so much longer than it should will not end.
+_GRACE_SECONDS = 60
+_START_SECONDS = 60
+_PAUSE_SECONDS = 0.2
+_PING_TRIES = 5
+# Eight of ten bits carry data. Kernels leave the word SDR out.
+_EIGHT_OF_TEN = ("", "SDR", "DDR", "QDR")
+
+
+class Node(t.NamedTuple):
+    """The host that the module runs on."""
+
+    run: Runner
+    check_mode: bool = False
+    root: str = "/"
+    sleep: t.Callable[[float], None] = time.sleep
+
+
+def unit(test: str) -> str:
+    """The transient unit of a server."""
+    return "rdma-ofed-pair-%s.service" % test
+
+
+def _port(name: str, root: str) -> Port:
+    """The port of that name, else the first one that is ACTIVE; those of InfiniBand come first. Raises InvalidInput and Refused."""
+    ports = sorted(read_ports(root), key=lambda port: not port.infiniband)
+    rows = [port._asdict() for port in ports]
+    if name and find(name, rows) is None:
+        raise InvalidInput([no_such_port("port", name, rows) if rows else Problem("port", name, "none: this host has no RDMA port")])
+    named = [port for port in ports if find(name, (port._asdict(),))]
+    chosen = named[0] if named else next((port for port in ports if port.state == "ACTIVE"), None)
+    if chosen is None or chosen.state != "ACTIVE":
+        what = "port %s is %s" % (chosen.name, chosen.state or "in no known state") if chosen else "no RDMA port is ACTIVE"
+        raise Refused("%s, so nothing can be measured; look at the cable and the subnet manager with rdma.ofed.verify" % what)
+    return chosen
+
+
+def data_gbps(port: Port) -> float:
+    """What the link of a port carries of data in Gb/s; 0 where that is not known, as of devices in software, which name any rate."""
+    if not port.pci:
+        return 0.0
+    return port.rate_gbps * (0.8 if port.infiniband and port.speed in _EIGHT_OF_TEN else 1.0)
+
+
+def _require_tools(node: Node, tests: t.Sequence[str]) -> None:
+    """Raises Unsupported with the packages of those that are missing."""
+    missing = [test for test in tests if not node.run.has(test)]
+    if not missing:
+        return
+    packages = sorted({PACKAGES.get(test, "perftest") for test in missing})
+    family = by_name(read_os(node.root).family)
+    how = "'%s' installs them" % " ".join(family.manager.install_argv(packages)) if family else "install them"
+    words = "missing tools: %s. The packages are %s; %s, or leave the tests out of pair_test_tests. Nothing was measured with this host"
+    raise Unsupported(words % (", ".join(missing), ", ".join(packages), how), missing=missing)
+
+
+def _look(node: Node, port: Port, tests: t.Sequence[str], *, fabric: str) -> dict[str, t.Any]:
+    """How this host takes part, for the other end and for the plan."""
+    netdevs = read_netdevs(node.root, (port,), links=read_links(node.run))
+    addresses = [address.partition("/")[0] for netdev in netdevs if netdev.port == port.name for address in netdev.addresses]
+    # One of a link alone is no address without the name of the interface.
+    addresses = [address for address in addresses if not address.lower().startswith("fe80:")]
+    left_out = {}
+    if PING in tests and not port.infiniband:
+        left_out[PING] = "%s is no InfiniBand port" % port.name
+    if STREAM in tests and not addresses:
+        left_out[STREAM] = "no interface of %s has an address" % port.name
+    possible = [test for test in tests if test not in left_out]
+    _require_tools(node, possible)
+    _require_systemd(node)
+    end = {"port": port.name, "port_guid": port.port_guid, "lid": port.lid, "fabric": fabric, "gbps": data_gbps(port)}
+    return {"end": {**end, "ip_address": addresses[0] if addresses else "", "tests": possible, "left_out": left_out}}
+
+
+def _require_systemd(node: Node) -> None:
+    if not os.path.isdir(os.path.join(node.root, "run/systemd/system")) or not node.run.has("systemd-run"):
+        raise Unsupported("systemd does not run here, which ends the servers of pair tests whatever becomes of the controller; leave this host out")
+
+
+def _stop(node: Node, tests: t.Iterable[str]) -> list[str]:
+    """Ends servers, also those that an earlier run left; returns those that ran."""
+    systemd = Systemd(node.run)
+    running = [test for test in tests if systemd.is_active(unit(test))]
+    if running and not node.check_mode:
+        systemd.stop(*map(unit, running))
+    return running
+
+
+def _is_ready(node: Node, test: str, setting: Setting) -> bool:
+    if test == PING:
+        return True
+    texts = (read_text(os.path.join(node.root, "proc/net", name)) for name in ("tcp", "tcp6"))
+    return any(("tcp", setting.port_of(test)) in parse_inet("tcp", text).listening for text in texts)
+
+
+def _await(node: Node, test: str, setting: Setting) -> str:
+    """Why a server that was started does not serve; "" where it does."""
+    systemd = Systemd(node.run)
+    for _try in range(round(_START_SECONDS / _PAUSE_SECONDS)):
+        if not systemd.is_active(unit(test)):
+            said = node.run(["journalctl", "--unit", unit(test), "--lines", "4", "--output", "cat", "--no-pager"], ok=None).stdout
+            return "the server ended at once: %s" % no_result(said).said
+        if _is_ready(node, test, setting):
+            return ""
+        node.sleep(_PAUSE_SECONDS)
+    return "the server did not listen on TCP port %d within %d s" % (setting.port_of(test), _START_SECONDS)
+
+
+def _serve(node: Node, tests: t.Sequence[str], setting: Setting) -> dict[str, t.Any]:
+    """Starts the servers and waits for them. Those of perftest and iperf3 end after their client, the others are stopped."""
+    commands = {test: server(test, setting) for test in tests}
+    shown = {"commands": [" ".join(argv) for argv in commands.values()], "failed_tests": {}}
+    if node.check_mode:
+        return shown
+    _require_systemd(node)
+    _stop(node, TESTS)
+    # They end by themselves when the controller dies.
+    longest = len(tests) * (setting.seconds + 2 * _GRACE_SECONDS)
+    failed = {}
+    for test, argv in commands.items():
+        options = ["--unit=" + unit(test), "--collect", "--quiet", "--property=RuntimeMaxSec=%d" % longest, "--property=LimitMEMLOCK=infinity"]
+        try:
+            node.run(["systemd-run", *options, "--description=rdma.ofed: server of " + test, "--", *argv])
+        except CommandFailed as exc:
+            failed[test] = exc.msg
+    failed.update({test: why for test in tests if test not in failed for why in [_await(node, test, setting)] if why})
+    return {**shown, "failed_tests": failed}
+
+
+def _output(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> Output:
+    if test == PING:
+        # The server may not have registered with the kernel yet, and nothing tells when it has.
+        first = [*argv[: argv.index("-c")], "-c", "1", argv[-1]]
+        for _try in range(_PING_TRIES):
+            if figure(test, node.run(first, ok=None).stdout).loss == 0:
+                break
+    return node.run(argv, ok=None, timeout=_GRACE_SECONDS + (0 if test in (LATENCY, PING) else seconds))
+
+
+def _measure(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> Figure:
+    try:
+        output = _output(node, test, argv, seconds=seconds)
+    except RdmaError as exc:
+        return Figure(test, problem=exc.msg)
+    found = figure(test, output.stdout)
+    if not found.problem or not output.rc:
+        return found
+    said = found.problem if test == STREAM else no_result(output.stderr or output.stdout).said
+    return Figure(test, problem="exit status %d: %s" % (output.rc, said or "no output"))
+
+
+def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Runs one test after the other. What fails is a figure with a problem, and no failure of the module."""
+    commands = {test: client(test, setting, peer) for test in tests}
+    broken = peer["failed_tests"] or {}
+    figures: list[Figure] = []
+    for test, argv in commands.items() if not node.check_mode else ():
+        figures.append(Figure(test, problem=str(broken[test])) if test in broken else _measure(node, test, argv, seconds=setting.seconds))
+    return {"commands": [" ".join(argv) for argv in commands.values()], "figures": [each._asdict() for each in figures]}
+
+
+def work(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The result of the module; raises RdmaError."""
+    wrong = [Problem(name, options[name], "%d to %d" % span) for name, span in _RANGES.items() if not span[0] <= options[name] <= span[1]]
+    if options["role"] == CLIENT and not options["peer"]:
+        wrong.append(Problem("peer", None, "how the server is reached, where role is client"))
+    if wrong:
+        raise InvalidInput(wrong)
+    if options["role"] == STOP:
+        return {"stopped": _stop(node, TESTS)}
+    tests = [test for test in TESTS if test in options["tests"]]
+    port = _port(options["port"], node.root)
+    if options["role"] == LOOK:
+        return _look(node, port, tests, fabric=options["fabric"])
+    setting = Setting(port.device, port.port, options["seconds"], options["size"], options["tcp_port"])
+    if options["role"] == SERVER:
+        return _serve(node, tests, setting)
+    return _be_client(node, tests, setting, peer=options["peer"])

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The result of a pair test: findings in words, and the matrix in the terminal. Pure."""
+
+from __future__ import annotations
+
+import statistics
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._judge import Result
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import GBPS, TESTS, Figure, unit
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
+
+Ends = t.Mapping[str, t.Mapping[str, t.Any]]
+"""By host, what the role `look` of ib_pair_test returned as `end`."""
+MOST_IN_MATRIX = 16
+_WORST = 10
+_NONE, _FAILED = "-", "FAILED"
+
+
+class _Form(t.NamedTuple):
+    """The words of a code, in which the fields of a finding are filled in."""
+
+    found: str
+    expected: str
+    cause: str
+    next_step: str
+
+
+_LINK = "see both links with rdma.ofed.fabric, and error counters with the module ib_counters"
+FORMS: t.Mapping[Code, _Form] = {
+    Code.PAIR_FAILED: _Form(
+        "{detail}",
+        "a result",
+        "a firewall between the hosts, a port without a LID, or hosts in different partitions",
+        "open the TCP ports from pair_test_tcp_port on, set pair_test_address, and run the test of this pair by hand",
+    ),
+    Code.PAIR_LOSS: _Form("{value:g} % lost", "none lost", "a damaged cable or a congested link on the way", _LINK),
+    Code.PAIR_SLOW: _Form(
+        "{value:g} Gb/s",
+        "{limit:g} Gb/s or more",
+        "a slow link, a PCI slot with too few lanes, other work on the hosts, or a busy fabric",
+        _LINK + "; compare 'lspci -vv' of the adapters, LnkSta with LnkCap",
+    ),
+    Code.PAIR_LATENCY: _Form(
+        "{value:g} us", "{limit:g} us or less", "saving of power, other work on the hosts, or a long way", "compare the C-states of the hosts; " + _LINK
+    ),
+    Code.PAIR_OUTLIER: _Form("{value:g} {unit}", "about {detail} {unit}, the median", "one of the two hosts, or a link on the way between them", _LINK),
+}
+
+
+def row(finding: Finding) -> dict[str, t.Any]:
+    """In the shape of an entry of `findings`."""
+    value, limit = finding.measure or (0.0, 0.0)
+    fields = {"detail": finding.detail, "value": value, "limit": limit, "unit": unit(finding.aspect)}
+    said = _Form(*(form.format(**fields) for form in FORMS[finding.code]))
+    client, server = (end.name for end in finding.ends)
+    names = {"object": "%s -> %s" % (client, server), "client": client, "server": server, "test": finding.aspect}
+    return {"severity": finding.severity.value, "code": finding.code.value, **names, **said._asdict()}
+
+
+def rows(findings: t.Iterable[Finding]) -> list[dict[str, t.Any]]:
+    """The worst first."""
+
+    def rank(finding: Finding) -> tuple[t.Any, ...]:
+        return SEVERITIES.index(finding.severity), finding.code.value, [natural(end.name) for end in finding.ends], TESTS.index(finding.aspect)
+
+    return [row(finding) for finding in sorted(findings, key=rank)]
+
+
+def results_of(measured: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]], ends: Ends) -> list[Result]:
+    """All results. `measured` has by client, for each pair, the `server`, its `tests`, and the `figures` of ib_pair_test or the `problem` in their place."""
+    found = []
+    for client, pairs in measured.items():
+        for pair in pairs:
+            server = pair["server"]
+            rate = min(ends[host]["gbps"] for host in (client, server))
+            figures = [Figure(**{key: each.get(key) for key in Figure._fields}) for each in pair["figures"]]
+            if pair["problem"]:
+                figures = [Figure(test, problem=pair["problem"]) for test in pair["tests"]]
+            found += [Result(str(ends[client]["fabric"]), server, client, rate, each) for each in figures]
+    return found
+
+
+def _cell(result: Result) -> str:
+    if result.figure.problem:
+        return _FAILED
+    loss = " (%g %% lost)" % result.figure.loss if result.figure.loss else ""
+    return ("%.4g" % result.value if result.value is not None else _NONE) + loss
+
+
+def _matrix(results: t.Sequence[Result], hosts: t.Sequence[str]) -> list[str]:
+    """Hosts by hosts: each client with its servers."""
+    cells = {(result.client, result.server): _cell(result) for result in results}
+    return columns([("client", *hosts), *((client, *(cells.get((client, server), _NONE) for server in hosts)) for client in hosts)])
+
+
+def _short(results: t.Sequence[Result], lower: bool) -> list[str]:
+    """The worst pairs, then the hosts with the worst medians."""
+    of_host: dict[str, list[float]] = {}
+    for result in results:
+        for host in (result.client, result.server) if result.value is not None else ():
+            of_host.setdefault(host, []).append(result.value or 0.0)
+    sign = 1 if lower else -1
+    worst = sorted(results, key=lambda each: (not each.figure.problem, sign * (each.value or 0)))[:_WORST]
+    medians = sorted(((host, statistics.median(values)) for host, values in of_host.items()), key=lambda each: sign * each[1])[:_WORST]
+    pairs = columns([("worst pairs", "result"), *(("%s -> %s" % (each.client, each.server), _cell(each)) for each in worst)])
+    return [*pairs, "", *columns([("worst hosts", "median"), *((host, "%.4g" % median) for host, median in medians)])]
+
+
+def _sections(results: t.Sequence[Result]) -> t.Iterator[str]:
+    by_test: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        by_test.setdefault((result.fabric, result.figure.test), []).append(result)
+    for (fabric, test), same in sorted(by_test.items(), key=lambda each: (each[0][0], TESTS.index(each[0][1]))):
+        hosts = sorted({host for result in same for host in (result.client, result.server)}, key=natural)
+        yield ""
+        yield "Fabric %s, %s in %s, %d pairs of %d hosts:" % (fabric, test, unit(test), len(same), len(hosts))
+        yield from _matrix(same, hosts) if len(hosts) <= MOST_IN_MATRIX else _short(same, unit(test) == GBPS)
+
+
+def render(results: t.Sequence[Result], findings: t.Sequence[t.Mapping[str, t.Any]], notes: t.Iterable[str]) -> str:
+    """`notes` are lines about hosts that were not measured, or not wholly."""
+    lines = [*notes, *_sections(results)]
+    if not findings:
+        return "\n".join([*lines, "", "No findings." if results else "Nothing was measured."])
+    titles = ("severity", "code", "object", "test", "found", "expected")
+    lines += ["", *columns([titles, *(tuple(each[title] for title in titles) for each in findings)]), "", "Next steps:"]
+    lines += dict.fromkeys("  %s: %s (%s)" % (each["code"], each["next_step"], each["cause"]) for each in findings)
+    return "\n".join(lines)
+
+
+def notes_of(ends: Ends, absent: t.Mapping[str, str], planned: t.Sequence[str]) -> list[str]:
+    """Hosts without a part, by host why, tests that hosts leave out, and in check mode the pairs that would be measured."""
+    lines = ["Not measured: %s: %s" % (host, why) for host, why in absent.items()]
+    left_out: dict[str, list[str]] = {}
+    for host, end in ends.items():
+        for test, why in end["left_out"].items():
+            left_out.setdefault("%s: %s" % (test, why), []).append(host)
+    lines += ["Left out: %s (%s)" % (what, fold(hosts)) for what, hosts in left_out.items()]
+    return [*lines, *("Would be measured: " + pair for pair in planned)]

@@ -1,0 +1,96 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""The tests of a pair of hosts: their command lines, and what became of them. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibping, _iperf3, _perftest
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibping import Pings
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._no_result import NoResult
+
+WRITE, SEND, LATENCY, STREAM, PING = "ib_write_bw", "ib_send_bw", "ib_write_lat", "iperf3", "ibping"
+TESTS = (WRITE, SEND, LATENCY, STREAM, PING)
+"""In the order in which a client runs them. Their number is that of their TCP port."""
+GBPS, USEC = "Gb/s", "us"
+PACKAGES: t.Mapping[str, str] = {STREAM: "iperf3", PING: "infiniband-diags"}
+"""Those of the other tests are in perftest."""
+PINGS = 50
+_LATENCY_BYTES, _LATENCY_ITERATIONS = 2, 1000
+
+
+class Setting(t.NamedTuple):
+    """How one end measures. Both agree on all but the port."""
+
+    device: str
+    port: int
+    seconds: int
+    size: int
+    """Bytes of a write or send."""
+    tcp_port: int
+    """The first of as many as there are tests."""
+
+    def port_of(self, test: str) -> int:
+        return self.tcp_port + TESTS.index(test)
+
+
+class Figure(t.NamedTuple):
+    """The result of one test of a pair. What the test does not measure is None."""
+
+    test: str
+    gbps: float | None = None
+    usec: float | None = None
+    """Typical latency, or the average of ibping."""
+    loss: float | None = None
+    """Percent of the packets of ibping."""
+    problem: str = ""
+    """Why there is no result."""
+
+
+def unit(test: str) -> str:
+    """In which its result counts."""
+    return USEC if test in (LATENCY, PING) else GBPS
+
+
+def _perftest_command(test: str, setting: Setting) -> tuple[str, ...]:
+    options: tuple[str, ...] = ("--size", str(setting.size), "--duration", str(setting.seconds), "--report_gbits")
+    if test == LATENCY:
+        options = ("--size", str(_LATENCY_BYTES), "--iters", str(_LATENCY_ITERATIONS))
+    return _perftest.command(test, setting.device, setting.port, tcp_port=setting.port_of(test), options=options)
+
+
+def server(test: str, setting: Setting) -> tuple[str, ...]:
+    """The command line of the server."""
+    if test == STREAM:
+        return _iperf3.server(setting.port_of(test))
+    return _ibping.server(setting.device, setting.port) if test == PING else _perftest_command(test, setting)
+
+
+def client(test: str, setting: Setting, peer: t.Mapping[str, t.Any]) -> tuple[str, ...]:
+    """The command line of the client; `peer` has the `address`, `ip_address` and `lid` of the server."""
+    if test == STREAM:
+        return _iperf3.client(peer["ip_address"], setting.port_of(test), setting.seconds)
+    if test == PING:
+        return _ibping.client(setting.device, setting.port, lid=peer["lid"], number=PINGS)
+    return (*_perftest_command(test, setting), peer["address"])
+
+
+def figure(test: str, output: str) -> Figure:
+    """What a client printed."""
+    if test == LATENCY:
+        latency = _perftest.parse_latency(output)
+        return _failed(test, latency) if isinstance(latency, NoResult) else Figure(test, usec=latency.typical)
+    if test == PING:
+        pings = _ibping.parse_pings(output)
+        return Figure(test, usec=pings.usec, loss=pings.loss) if isinstance(pings, Pings) else _failed(test, pings)
+    gbps = _iperf3.parse_result(output) if test == STREAM else _perftest.parse_bandwidth(output)
+    return _failed(test, gbps) if isinstance(gbps, NoResult) else Figure(test, gbps=gbps)
+
+
+def _failed(test: str, result: NoResult) -> Figure:
+    return Figure(test, problem="no result; it said: %s" % (result.said or "nothing"))

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The rounds of the playbook pair_test on five hosts, which are this machine, with a stand-in for the module that measures."""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+HOSTS = ["node%d" % number for number in range(1, 6)]
+# The port is the name of the host. node4 can't serve, and on node5 the client ends with an error.
+MODULE = """#!/usr/bin/python
+from ansible.module_utils.basic import AnsibleModule
+kinds = {"role": "str", "tests": "list", "port": "str", "fabric": "str", "seconds": "int", "size": "int", "tcp_port": "int", "peer": "dict"}
+module = AnsibleModule({name: {"type": kind} for name, kind in kinds.items()}, supports_check_mode=True)
+role, host = module.params["role"], module.params["port"]
+with open(%r, "a") as log:
+    log.write("%%s %%s %%s\\n" %% (role, host, (module.params["peer"] or {}).get("address", "")))
+if (role, host) in (("server", "node4"), ("client", "node5")):
+    module.fail_json(msg="it broke")
+end = {"fabric": "ib", "gbps": 100, "lid": 1, "ip_address": "", "tests": ["ib_write_bw"], "left_out": {}}
+figure = {"test": "ib_write_bw", "gbps": 97.5, "usec": None, "loss": None, "problem": ""}
+module.exit_json(changed=False, end=end, failed_tests={}, figures=[figure])
+"""
+
+
+def test_every_pair_is_measured_once_and_every_server_is_stopped(tmp_path: pathlib.Path) -> None:
+    collection, log = tmp_path / "ansible_collections/rdma/ofed", tmp_path / "log"
+    (collection / "plugins/modules").mkdir(parents=True)
+    for path in [*ROOT.glob("plugins/[!_m]*"), *ROOT.glob("plugins/module_utils"), *ROOT.glob("plugins/modules/*.py")]:
+        (collection / path.relative_to(ROOT)).symlink_to(path)
+    for name in ("galaxy.yml", "meta", "playbooks"):
+        (collection / name).symlink_to(ROOT / name)
+    (collection / "plugins/modules/ib_pair_test.py").unlink()
+    (collection / "plugins/modules/ib_pair_test.py").write_text(MODULE % str(log))
+    variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "pair_test_port": "{{ inventory_hostname }}"}
+    inventory = {"rdma": {"hosts": dict.fromkeys(HOSTS), "vars": variables}}
+    (tmp_path / "inventory.yml").write_text(json.dumps(inventory))
+    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "inventory.yml", "rdma.ofed.pair_test", "-e", "pair_test_report_dir=%s" % tmp_path]
+    env = {**os.environ, "HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "ANSIBLE_COLLECTIONS_PATH": str(tmp_path)}
+    done = subprocess.run(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=600, check=False)
+    assert done.returncode == 2, done.stdout + done.stderr
+    report = json.loads((tmp_path / "pair-test.json").read_text())
+    met = collections.Counter(frozenset((result["client"], result["server"])) for result in report["results"])
+    assert len(met) == 10 and set(met.values()) == {1}, done.stdout
+    failed = {(result["client"], result["server"]): result["problem"] for result in report["results"] if result["problem"]}
+    assert all(client == "node5" or server == "node4" for client, server in failed)
+    assert {words for pair, words in failed.items() if pair[1] == "node4"} == {"the server of node4 did not start: it broke"}
+    assert {words for pair, words in failed.items() if pair[1] != "node4"} == {"it broke"}
+    calls = collections.Counter(tuple(line.split()[:2]) for line in log.read_text().splitlines())
+    assert all(calls[("server", host)] == calls[("stop", host)] for host in HOSTS)
+    assert sum(calls[("server", host)] for host in HOSTS) == 10
