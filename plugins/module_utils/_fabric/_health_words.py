@@ -60,7 +60,7 @@ FORMS: t.Mapping[Code, _Form] = {
         "a host, a driver or a link that is down",
         "see 'rdma link' on the host, then its cable",
     ),
-    Code.LINK_LOST: _Form("no link", "a link", "a cable that was pulled or broke, or a port that is off", _CABLE + "; 'ibportstate' switches a port on"),
+    Code.LINK_LOST: _Form("no link", "a link", "a cable that was pulled or broke, or a port that is off", _CABLE + "; the module ib_port switches a port on"),
     Code.LINK_NEW: _Form("a link", "none in the baseline", "a new cable", _SAVE),
     Code.LINK_MOVED: _Form("{after}", "{before}", _RECABLED, "move it back; " + _SAVE),
     Code.LINKS_SWAPPED: _Form("{after}", "{before}", _RECABLED, "exchange one end of each; " + _SAVE),
