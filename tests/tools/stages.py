@@ -12,6 +12,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 import typing as t
 
@@ -49,6 +50,12 @@ def _lines(process: subprocess.Popen[bytes], log: pathlib.Path) -> t.Iterator[by
             time.sleep(0.2)
 
 
+def _say(line: str) -> None:
+    """Write the line with its end at once: print() writes the end separately, and the line of another stage may come between."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def run_stage(stage: Stage, environ: t.Mapping[str, str], processes: set[subprocess.Popen[bytes]]) -> Done:
     """Its output goes to the terminal, with the name before each line, and into build/logs. C(processes) holds its process while it runs."""
     start = time.monotonic()
@@ -58,10 +65,10 @@ def run_stage(stage: Stage, environ: t.Mapping[str, str], processes: set[subproc
         process = subprocess.Popen(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
     processes.add(process)
     for line in _lines(process, log_of(stage)):
-        print("%-18s| %s" % (stage.name, line.decode(errors="replace").rstrip()), flush=True)
+        _say("%-18s| %s" % (stage.name, line.decode(errors="replace").rstrip()))
     processes.remove(process)
     done = Done(stage, process.returncode, time.monotonic() - start)
-    print("%-18s: %s after %.0f s" % (stage.name, "FAILED" if done.status else "ok", done.seconds), flush=True)
+    _say("%-18s: %s after %.0f s" % (stage.name, "FAILED" if done.status else "ok", done.seconds))
     return done
 
 
