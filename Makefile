@@ -39,7 +39,7 @@ help:
 	  'make demo        a three-node cluster on a simulated fabric: up, provisioned, verified' \
 	  'make stop        take the demo down' \
 	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 20 minutes)' \
-	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 75 minutes)' \
+	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 50 minutes)' \
 	  'make unit        the unit tests only (under a minute)' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
 	  'make lint        the linters only' \

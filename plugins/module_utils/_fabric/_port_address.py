@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import n
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
 
-# As many candidates as somebody reads.
+# The most candidates that a message names.
 _SHOWN = 10
 SWITCH = "switch"
 

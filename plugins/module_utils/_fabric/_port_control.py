@@ -27,6 +27,7 @@ if t.TYPE_CHECKING:
 
 STATE, SPEEDS, WIDTHS = "state", "speeds", "widths"
 ENABLED, DISABLED, RESET, UNCHANGED = "enabled", "disabled", "reset", "unchanged"
+_VERBS = {ENABLED: "enable", DISABLED: "disable", RESET: "reset"}
 _TIMEOUT_SECONDS = 60.0
 _LAST_PORT = 254
 
@@ -52,41 +53,36 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> tuple[Address, Setting]:
     return Address(node, normal_guid(guid) if guid else "", number or 0), Setting(options["state"], tuple(options["speeds"]), tuple(options["widths"]))
 
 
-def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Change]:
+class Step(t.NamedTuple):
+    """One change of a port, and what carries it out."""
+
+    change: Change
+    calls: tuple[tuple[str, ...], ...]
+    """The words for `ibportstate`, in order."""
+
+
+def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Step]:
     """What is to be set on a port, in order; raises InvalidInput for what it does not support."""
-    changes = []
+    steps = []
     problems = []
     speeds = {_ibportstate.LEAST_SPEED, *wanted.speeds} if wanted.speeds else ()
-    for name, asked, now, supported in (
-        (WIDTHS, wanted.widths, found.widths, found.supported_widths),
-        (SPEEDS, speeds, found.speeds, found.supported_speeds),
+    for name, asked, now, supported, calls in (
+        (WIDTHS, wanted.widths, found.widths, found.supported_widths, _ibportstate.width_calls),
+        (SPEEDS, speeds, found.speeds, found.supported_speeds, _ibportstate.speed_calls),
     ):
         problems += [Problem(name, each, "of %s: %s" % (subject, ", ".join(supported) or "none is known")) for each in asked if each not in supported]
         if asked and set(asked) != set(now):
-            changes.append(Change(Kind.FABRIC_PORT, subject, name, ", ".join(now), ", ".join(each for each in supported if each in asked)))
+            change = Change(Kind.FABRIC_PORT, subject, name, ", ".join(now), ", ".join(each for each in supported if each in asked))
+            steps.append(Step(change, calls(asked)))
     if problems:
         raise InvalidInput(problems)
     state = DISABLED if found.is_disabled else ENABLED
     if wanted.state in (ENABLED, DISABLED) and wanted.state != state:
-        changes.append(Change(Kind.FABRIC_PORT, subject, STATE, state, wanted.state))
-    elif wanted.state == RESET or (changes and state == ENABLED):
+        steps.append(Step(Change(Kind.FABRIC_PORT, subject, STATE, state, wanted.state), ((_VERBS[wanted.state],),)))
+    elif wanted.state == RESET or (steps and state == ENABLED):
         # A port takes its settings when it trains the link.
-        changes.append(Change(Kind.FABRIC_PORT, subject, STATE, state, RESET))
-    return changes
-
-
-def commands(changes: t.Sequence[Change]) -> list[tuple[str, ...]]:
-    """The words for `ibportstate`, in order."""
-    found: list[tuple[str, ...]] = []
-    for change in changes:
-        chosen = change.after.split(", ")
-        if change.aspect == WIDTHS:
-            found.append(_ibportstate.width_words(chosen))
-        elif change.aspect == SPEEDS:
-            found += _ibportstate.speed_words(chosen)
-        else:
-            found.append(({ENABLED: "enable", DISABLED: "disable", RESET: "reset"}[change.after],))
-    return found
+        steps.append(Step(Change(Kind.FABRIC_PORT, subject, STATE, state, RESET), ((_VERBS[RESET],),)))
+    return steps
 
 
 def require_allowed(subnet: Subnet, port: Port, needed: t.Mapping[str, str]) -> None:
@@ -140,11 +136,12 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
     if not port.lid:
         raise RdmaError("%s has no LID, because no subnet manager has configured the fabric yet. Next: start the subnet manager" % spot(port))
     before = after = _settings(run, local, port)
-    changes = plan(spot(port), wanted, before)
+    steps = plan(spot(port), wanted, before)
+    changes = [step.change for step in steps]
     if any(change.aspect == STATE and change.after in (DISABLED, RESET) for change in changes) and not options["allow_disconnect"]:
         require_allowed(subnet, port, _needed(run, subnet, local))
-    if changes and not module.check_mode:
-        for each in commands(changes):
+    if steps and not module.check_mode:
+        for each in (call for step in steps for call in step.calls):
             run(_ibportstate.setting(local.device, local.port, (port.lid, port.port), words=each), timeout=_TIMEOUT_SECONDS)
         after = _settings(run, local, port)
     return {

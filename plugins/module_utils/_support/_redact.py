@@ -16,6 +16,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret
 
 HIDDEN = "<removed>"
 # Shorter ones are parts of too many words.
@@ -23,13 +24,18 @@ _LEAST = 4
 
 _PRIVATE_BEGIN = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY")
 _PRIVATE_END = re.compile(r"-----END [A-Z ]{0,40}PRIVATE KEY")
-# sm_key 0x1, Mkey:....0x1, --smkey 0x1, "m_key": "0x1". A key of zero means none.
-_FABRIC_KEY = re.compile(
-    r"(?P<name>\b(?:sm|m|sa|cc|vs|am|n2n|pm|class)_?key\b[\"']?)(?P<between>[ \t=:.\"']{1,80})(?P<value>(?:0x)?[0-9a-f]{1,32})\b", re.IGNORECASE
-)
-_WORDS = r"(?:passw(?:or)?d|passphrase|secret|token|psk|api[_-]?key|private[_-]?key|credentials?|community)"
-_ASSIGNED = re.compile(r"(?P<name>" + _WORDS + r"[\w-]{0,40}[\"']?[ \t]{0,8}[=:][ \t]{0,8})(?P<value>\S.*)$", re.IGNORECASE)
+# sm_key 0x1, Mkey:....0x1, --smkey 0x1, "m_key": "0x1", sa-key 0x1. Which of them protect the fabric, _is_fabric_key tells.
+_KEY = re.compile(r"(?P<name>\b[\w-]{0,60}(?:key|seed)\b[\"']?)(?P<between>[ \t=:.\"']{1,80})(?P<value>(?:0x)?[0-9a-f]{1,64})\b", re.IGNORECASE)
+# The tools write some names without the line between.
+_TOGETHER = re.compile(r"^(?:sm|m|sa|cc|vs|am|n2n|pm|class)(?=key$)")
+# Those of partitions and queues are in every listing of a fabric.
+_PLAIN = ("p_key", "q_key")
+_WORDS = r"(?:passw(?:or)?d|passphrase|secret|token|psk|api[_-]?key|private[_-]?key|credentials?|community)s?(?:[_-][\w-]{0,40})?"
+_ASSIGNED = re.compile(r"(?P<name>" + _WORDS + r"[\"']?[ \t]{0,8}[=:][ \t]{0,8})(?P<value>\S.*)$", re.IGNORECASE)
 _OPTION = re.compile(r"(?P<name>--?" + _WORDS + r"[ \t]{1,8})(?P<value>\S+)", re.IGNORECASE)
+# A line of a configuration file, key and value. In a sentence such words are followed by others.
+_LINE = re.compile(r"^(?P<name>[ \t]{0,40}(?:[\w-]{1,40}[_-])?" + _WORDS + r"[ \t]{1,40})(?P<value>\S+)[ \t]{0,40}$", re.IGNORECASE)
+_QUOTED = re.compile(r"(?P<name>\b" + _WORDS + r"[ \t]{1,8})(?P<value>\"[^\"]{1,200}\"|'[^']{1,200}')", re.IGNORECASE)
 _AUTHORIZATION = re.compile(r"(?P<name>\bauthorization:[ \t]{0,8})(?P<value>\S.*)$", re.IGNORECASE)
 _URL = re.compile(r"(?P<name>://)(?P<value>[^\s/@]{1,200})(?=@)")
 
@@ -44,9 +50,16 @@ def _hide(match: t.Match[str]) -> str:
     return match["name"] + HIDDEN
 
 
+def _is_fabric_key(name: str) -> bool:
+    key = _TOGETHER.sub(r"\g<0>_", name.lower().strip("\"'-").replace("-", "_"))
+    return is_secret(key) and not key.endswith(_PLAIN)
+
+
 def _hide_key(match: t.Match[str]) -> str:
-    value = match["value"]
-    return match[0] if not integer(value if value.lower().startswith("0x") else "0x" + value) else match["name"] + match["between"] + HIDDEN
+    value = match["value"].lower()
+    # A key of zero means none.
+    is_set = bool(value.replace("0x", "", 1).strip("0"))
+    return match["name"] + match["between"] + HIDDEN if is_set and _is_fabric_key(match["name"]) else match[0]
 
 
 def known_secrets(values: t.Iterable[t.Any]) -> t.Pattern[str] | None:
@@ -78,8 +91,8 @@ def redact(text: str, known: t.Pattern[str] | None = None) -> Redacted:
         before = line
         if known is not None:
             line = known.sub(HIDDEN, line)
-        line = _FABRIC_KEY.sub(_hide_key, line)
-        for expression in (_URL, _AUTHORIZATION, _OPTION, _ASSIGNED):
+        line = _KEY.sub(_hide_key, line)
+        for expression in (_URL, _AUTHORIZATION, _OPTION, _QUOTED, _ASSIGNED, _LINE):
             line = expression.sub(_hide, line)
         removed += line != before
         lines.append(line)

@@ -62,16 +62,16 @@ def setting(device: str, port: int, place: tuple[int, int], *, words: t.Sequence
     return [TOOL, "-C", device, "-P", str(port), *map(str, place), *words]
 
 
-def speed_words(speeds: t.Collection[str]) -> list[tuple[str, str]]:
+def speed_calls(speeds: t.Collection[str]) -> tuple[tuple[str, ...], ...]:
     """The settings that enable just these speeds, each as two words."""
     plain = sum(_SPEED_BITS.get(speed, 0) for speed in speeds)
     extended = sum(_EXTENDED_BITS.get(speed, 0) for speed in speeds) or NO_EXTENDED_SPEED
-    return [("speed", str(plain)), ("espeed", str(extended))]
+    return (("speed", str(plain)), ("espeed", str(extended)))
 
 
-def width_words(widths: t.Collection[str]) -> tuple[str, str]:
-    """The setting that enables just these widths."""
-    return "width", str(sum(_WIDTH_BITS.get(width, 0) for width in widths))
+def width_calls(widths: t.Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """The settings that enable just these widths, likewise."""
+    return (("width", str(sum(_WIDTH_BITS.get(width, 0) for width in widths))),)
 
 
 def parse_query(stdout: str) -> PortSettings:

@@ -21,7 +21,13 @@ from hypothesis import strategies as st
         ("saquery --smkey 0x5ec2e7 SMIR", "5ec2e7"),
         ('  "sm_key": "0x5ec2e75ec2e7"', "5ec2e75ec2e7"),
         ("vs_key=5ec2e7", "5ec2e7"),
+        ("sa-key 0x5ec2e75ec2e7", "5ec2e75ec2e7"),
+        ("node_key = 0x5ec2e75ec2e7", "5ec2e75ec2e7"),
+        ("vs_key_seed 5ec2e75ec2e7", "5ec2e75ec2e7"),
         ("password = hunter2 and more", "hunter2"),
+        ("password hunter2", "hunter2"),
+        ("    bmc_password  hunter2 ", "hunter2"),
+        ("user admin secret 'hunter2' level 15", "hunter2"),
         ('"api_key": "abc-def",', "abc-def"),
         ("psk=correct horse", "correct horse"),
         ("wifi-sec.psk-flags=0x5", "0x5"),
@@ -47,6 +53,10 @@ def test_secrets_go_and_the_rest_stays(line: str, secret: str) -> None:
         "guid 0x0002c90300001001",
         "P_Key 0x7fff",
         "pkey=0x8001",
+        "q_key 0x0b1b",
+        "default_p_key 0xffff",
+        "tokenring=5",
+        "the password expires in 5 days",
         "Port GUID: 0x506b4b0300820910",
         "https://repo.example.org/ofed",
         "# a keyboard, a monkey and a token ring",
@@ -77,7 +87,10 @@ def test_any_text_has_as_many_lines_as_before(text: str) -> None:
     assert redact(text).text.count("\n") == text.count("\n")
 
 
-@pytest.mark.parametrize("part", ["password", "sm_key .", "sm_key:", "://a", "-----BEGIN ", "token ", "authorization:", "a", "0x", "= ", ". "])
+PARTS = ["password", "sm_key .", "sm_key:", "://a", "-----BEGIN ", "token ", "token_", "a_token '", "x_", "_key", "seed ", "authorization:", "a", "0x", "= "]
+
+
+@pytest.mark.parametrize("part", PARTS)
 def test_the_time_grows_with_the_text(part: str) -> None:
     def seconds(times: int) -> float:
         text = part * times

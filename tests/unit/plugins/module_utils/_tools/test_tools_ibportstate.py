@@ -49,9 +49,9 @@ def test_what_has_no_state(text: str) -> None:
 
 
 def test_the_settings_are_masks() -> None:
-    assert _ibportstate.speed_words(["SDR", "EDR"]) == [("speed", "1"), ("espeed", "2")]
+    assert _ibportstate.speed_calls(["SDR", "EDR"]) == (("speed", "1"), ("espeed", "2"))
     # 30 switches the extended speeds off; 0 would leave them as they are.
-    assert _ibportstate.speed_words(["SDR", "DDR", "QDR"]) == [("speed", "7"), ("espeed", "30")]
-    assert _ibportstate.width_words(["1X", "4X"]) == ("width", "3")
+    assert _ibportstate.speed_calls(["SDR", "DDR", "QDR"]) == (("speed", "7"), ("espeed", "30"))
+    assert _ibportstate.width_calls(["1X", "4X"]) == (("width", "3"),)
     assert _ibportstate.query("mlx5_0", 1, (2, 17)) == ["smpquery", "-C", "mlx5_0", "-P", "1", "portinfo", "2", "17"]
     assert _ibportstate.setting("mlx5_0", 1, (2, 17), words=("disable",)) == ["ibportstate", "-C", "mlx5_0", "-P", "1", "2", "17", "disable"]
