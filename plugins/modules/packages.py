@@ -4,8 +4,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The code is in plugins/action/packages.py: it runs on the controller.
-
 from __future__ import annotations
 
 DOCUMENTATION = r"""
@@ -13,29 +11,23 @@ module: packages
 short_description: Installs or removes the packages of the distribution for a purpose
 version_added: 1.0.0
 description:
-  - Resolves purposes to the names that the packages have in the distribution of the host, and has the module of its package
-    manager install or remove them. That is M(ansible.builtin.apt), M(ansible.builtin.dnf) or M(community.general.zypper).
-    Their C(module_defaults) count.
+  - Resolves purposes to the names that the packages have in the distribution of the host, and installs or removes them with its package manager,
+    which is C(apt-get), C(dnf) or C(zypper). No Python bindings are needed.
+  - Previews the very transaction first. An installation that would remove anything is refused, and so is a removal that would take other packages
+    along, unless O(needed=remove).
+  - Packages that are installed stay at their versions.
   - Executes nothing on the host if O(rdma.ofed.rdma_facts#module:keep_look) was used before, and found that there is nothing to do.
-  - Needs C(ansible_facts.rdma.os), which M(rdma.ofed.rdma_facts) returns.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
   - rdma.ofed.attributes
-  - rdma.ofed.attributes.action
+  - rdma.ofed.attributes.state
 attributes:
-  action:
-    description: It is an action plugin, which executes the module of the package manager where something is to be done.
-    support: full
   check_mode:
-    description: Makes no change and returns what the module of the package manager predicts.
+    description: Makes no change and returns what the package manager predicts. Where its package lists are older than a day, versions may be missing.
     support: full
   diff_mode:
-    description: Shows what the module of the package manager shows.
-    support: full
-  platform:
-    description: The systems on which it works.
-    platforms: linux
+    description: Shows the packages with their versions, those that come along included.
     support: full
 options:
   purposes:
@@ -64,7 +56,8 @@ options:
     choices: [keep, remove]
     default: keep
   start_services:
-    description: Whether packages may start their services as they are installed. Makes a difference where apt is the package manager.
+    description: Whether packages may start their services as they are installed. Makes a difference where apt is the package manager. The policy of the
+      site in C(/usr/sbin/policy-rc.d) is put aside meanwhile.
     type: bool
     default: true
   trust_look:
@@ -94,14 +87,32 @@ EXAMPLES = r"""
 
 RETURN = r"""
 changed:
-  description: Whether packages were installed or removed. The module of the package manager adds its own return values.
+  description: Whether packages were installed or removed.
   returned: always
   type: bool
   sample: false
+changes:
+  description: Every package that was, or would be, installed, upgraded or removed, in words.
+  returned: success
+  type: list
+  elements: str
+  sample: ["package opensm: none -> 3.3.23-2"]
 missing_purposes:
   description: Those of O(purposes) that the look of this run knows a package to be missing for. Empty where nothing is known of packages.
-  returned: when packages are installed
+  returned: with O(state=present)
   type: list
   elements: str
   sample: [opensm]
 """
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import converge
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
+
+
+def main() -> None:
+    answer(OPTIONS, converge, root=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -46,7 +46,7 @@ class Runner(t.Protocol):
 
 
 class ModuleRunner:
-    """The Runner of a real module: C locale, no shell, a time limit, errors that quote the command."""
+    """The Runner of a real module: C locale, no questions of packages, no shell, a time limit, errors that quote the command."""
 
     def __init__(self, module: AnsibleModule) -> None:
         self._module = module
@@ -69,7 +69,7 @@ class ModuleRunner:
             raise Unsupported("%s is not installed on this node" % argv[0])
         # timeout(1) is part of coreutils: run_command itself has no time limit.
         limit = ["timeout", "--kill-after=5", str(timeout)]
-        rc, stdout, stderr = self._start([*limit, path, *argv[1:]], {"LC_ALL": "C", "LANGUAGE": "C"})
+        rc, stdout, stderr = self._start([*limit, path, *argv[1:]], {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteractive"})
         if rc == TIMED_OUT and (ok is None or TIMED_OUT not in ok):
             raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), cmd=list(argv), rc=rc, stdout=stdout, stderr=stderr)
         if ok is not None and rc not in ok:

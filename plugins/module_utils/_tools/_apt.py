@@ -16,6 +16,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, apt_files
 
 if t.TYPE_CHECKING:
@@ -29,14 +30,6 @@ _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]\n]*)\])?(?: \((\S+))?", re.MULTILINE)
 
 
-class Simulated(t.NamedTuple):
-    """What `apt-get --simulate` would do."""
-
-    removed: t.Mapping[str, str]
-    """Names and versions."""
-    installed: t.Mapping[str, str]
-
-
 def parse_madison(stdout: str) -> dict[str, list[str]]:
     """`apt-cache madison NAME ...` -> the versions on offer, best first, each once."""
     found: dict[str, list[str]] = {}
@@ -46,7 +39,7 @@ def parse_madison(stdout: str) -> dict[str, list[str]]:
     return found
 
 
-def parse_simulation(stdout: str) -> Simulated:
+def parse_simulation(stdout: str) -> Transaction:
     """`apt-get --simulate`: lines such as `Remv NAME [VERSION]` and `Inst NAME [OLD] (NEW ...)`."""
     removed, installed = {}, {}
     for verb, name, old, new in _SIMULATED.findall(stdout):
@@ -55,7 +48,7 @@ def parse_simulation(stdout: str) -> Simulated:
         else:
             removed[name] = old
     # What is removed to be installed in another version stays.
-    return Simulated({name: version for name, version in removed.items() if name not in installed}, installed)
+    return Transaction({name: version for name, version in removed.items() if name not in installed}, installed)
 
 
 def mend_argv() -> tuple[str, ...]:
@@ -77,20 +70,19 @@ class Apt(Manager):
     """apt, on top of dpkg."""
 
     name = "apt"
-    action = "ansible.builtin.apt"
-    options = {"present": {"cache_valid_time": 86400, "install_recommends": False, "update_cache": True}}
-    # The packages start their own services on installation; policy-rc.d keeps them from that.
-    quiet_options = {"policy_rc_d": 101}
     packaging = "deb"
     simulates = True
     lists_age = True
+    lists = ("var/lib/apt/periodic/update-success-stamp", "var/lib/apt/lists")
+    starts_services = True
     repository_files = APT_FILES
     update = (*_APT, "update")
     install = (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install")
-    add = ("apt-get", "-y", "--no-install-recommends", "install")
+    add = (*_APT, "--no-install-recommends", "install")
     trial = "--simulate"
     remove = (*_APT, "--no-install-recommends", "--allow-downgrades", "--purge", "--fix-broken", "install")
     recover = ("dpkg", "--configure", "-a", "--force-confdef", "--force-confold")
+    uninstall = (*_APT, "remove")
     erase = ("dpkg", "--purge")
     hold = ("apt-mark", "hold")
 
@@ -107,8 +99,8 @@ class Apt(Manager):
     def parse_preview(self, stdout: str) -> dict[str, str]:
         return dict(parse_simulation(stdout).removed)
 
-    def would_install(self, stdout: str) -> bool:
-        return bool(parse_simulation(stdout).installed)
+    def foreseen(self, stdout: str) -> Transaction:
+        return parse_simulation(stdout)
 
     def preview_failure(self, output: Output) -> str:
         return (output.stderr or output.stdout).strip() if output.rc else ""

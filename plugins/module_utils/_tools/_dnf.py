@@ -13,6 +13,7 @@ import re
 import shlex
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY, rpm_uri
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager
 
@@ -66,8 +67,6 @@ class Dnf(RpmManager):
     """dnf."""
 
     name = "dnf"
-    action = "ansible.builtin.dnf"
-    options = {"absent": {"autoremove": False}}
     repository_path = "/etc/yum.repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
     repository_extra = "priority=10\n"
@@ -80,7 +79,8 @@ class Dnf(RpmManager):
     update = ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache")
     install = ("dnf", "--assumeyes", "install")
     pinned = "%s-%s[!0-9]*"
-    add = ("dnf", "-y", "install")
+    add = ("dnf", "--assumeyes", "install")
+    uninstall = ("dnf", "--assumeyes", "--setopt=clean_requirements_on_remove=0", "remove")
     hold = ("dnf", "-y", "versionlock", "add")
 
     def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> tuple[str, ...]:
@@ -98,14 +98,21 @@ class Dnf(RpmManager):
         if repository:
             options += " '--disablerepo=rdma-ofed*' --repofrompath=%s" % shlex.quote("%s,%s" % (_PREVIEW, rpm_uri(repository)))
             options += " --setopt=%s.priority=10 --setopt=%s.gpgcheck=0" % (_PREVIEW, _PREVIEW)
+        if argv[0] == "dnf":
+            return (argv[0], *shlex.split(options), *argv[2:])
         return tuple(word.replace("dnf --assumeyes", "dnf " + options) for word in argv)
 
     def parse_preview(self, stdout: str) -> dict[str, str]:
         return parse_transaction(stdout)
 
+    def foreseen(self, stdout: str) -> Transaction:
+        # What a package obsoletes is replaced: the distribution has renamed or merged it.
+        return Transaction(parse_transaction(stdout, ("Removing",)), parse_transaction(stdout, ("Installing", "Upgrading", "Downgrading")))
+
     def preview_failure(self, output: Output) -> str:
         # To decline the transaction is an error to dnf, too.
-        return " ".join(line for line in output.stdout.splitlines() if line.startswith(("Error: ", " Problem")) and line != _DECLINED)
+        lines = (output.stdout + "\n" + output.stderr).splitlines()
+        return " ".join(line for line in lines if line.startswith(("Error: ", " Problem")) and line != _DECLINED)
 
     def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
         where = ["--disablerepo=rdma-ofed*"]

@@ -13,7 +13,7 @@ import typing as t
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 Argv = t.Tuple[str, ...]
@@ -25,16 +25,14 @@ class Manager(abc.ABC):
     name: str
     packaging: str
     """`deb` or `rpm`."""
-    action: str
-    """The action or module of Ansible that installs and removes packages."""
-    options: t.ClassVar[t.Mapping[str, t.Mapping[str, t.Any]]] = {}
-    """Options of that module, by state."""
-    quiet_options: t.ClassVar[t.Mapping[str, t.Any]] = {}
-    """Options that keep packages from starting their services on installation."""
     simulates: bool = False
     """Whether it simulates on a copy of its package lists; the others preview the very transaction."""
     lists_age: bool = False
     """Whether package lists are refreshed by a command of its own only."""
+    lists: Argv = ()
+    """Where they age: paths below the root directory, of which the youngest counts."""
+    starts_services: bool = False
+    """Whether packages start their services as they are installed."""
     repository_files: Argv
     """Every file that an earlier run may have written for the site's repository."""
     lock_hint: str = ""
@@ -53,6 +51,10 @@ class Manager(abc.ABC):
     """The option that only tries that."""
     recover: Argv
     """Finish what an interrupted installation began."""
+    uninstall: Argv
+    """Remove packages and all that depends on them. What nothing needs then stays."""
+    done: t.ClassVar[t.Tuple[int, ...]] = (0,)
+    """The exit statuses of `add` and `uninstall` that tell of success."""
     erase: Argv
     """Remove packages that nothing depends on, configuration included."""
     hold: Argv
@@ -90,9 +92,9 @@ class Manager(abc.ABC):
     def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
         """The versions of the packages, best first, that the repository at that address has, or without one all others."""
 
-    def would_install(self, stdout: str) -> bool:
-        """Whether `add` with `trial` tells that it would install anything. Only for managers that simulate."""
-        raise NotImplementedError(self.name)
+    @abc.abstractmethod
+    def foreseen(self, stdout: str) -> Transaction:
+        """The output of `preview_argv` of `add` or `uninstall` -> the transaction. A package that another one replaces is not removed."""
 
     def unavailable(self, run: Runner, names: t.Sequence[str]) -> list[str]:
         """The packages that it can't install from its current lists, or all of them in one entry."""

@@ -25,9 +25,22 @@ class Package(t.NamedTuple):
     """Kept at its version. From dpkg only."""
 
     @property
+    def is_installed(self) -> bool:
+        """Whether it is there to work with. One that waits for the triggers of others is."""
+        return self.state in ("installed", "triggers-pending", "triggers-awaited")
+
+    @property
     def broken(self) -> bool:
         """Left behind by an interrupted installation."""
         return self.state in ("half-configured", "unpacked", "half-installed")
+
+
+class Transaction(t.NamedTuple):
+    """What a package manager would do. Names and versions; a version is "" where it is not told."""
+
+    removed: t.Mapping[str, str]
+    installed: t.Mapping[str, str]
+    """Upgrades are here, too."""
 
 
 def broken(packages: t.Mapping[str, Package]) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY, rpm_uri
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager
 
@@ -33,7 +34,6 @@ class Zypper(RpmManager):
     """zypper."""
 
     name = "zypper"
-    action = "community.general.zypper"
     repository_path = "/etc/zypp/repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
     repository_extra = "autorefresh=1\npriority=10\n"
@@ -43,7 +43,10 @@ class Zypper(RpmManager):
     update = ("zypper", "--non-interactive", "refresh", "rdma-ofed")
     install = ("zypper", "--non-interactive", "install", "--allow-vendor-change", "--no-recommends")
     pinned = "%s=%s"
-    add = ("zypper", "--non-interactive", "install")
+    add = ("zypper", "--non-interactive", "install", "--auto-agree-with-licenses", "--no-recommends")
+    uninstall = ("zypper", "--non-interactive", "remove")
+    # A reboot or a restart of zypper is advised, repositories were skipped.
+    done = (0, 102, 103, 106)
     trial = "--dry-run"
     hold = ("zypper", "--non-interactive", "addlock")
 
@@ -65,8 +68,13 @@ class Zypper(RpmManager):
         rows = [row for part, end, _rest in parts if end for row in parse_solvables(part)]
         return {row["name"]: row.get("edition", "") for row in rows if row.get("type") == "package" and "name" in row}
 
+    def foreseen(self, stdout: str) -> Transaction:
+        parts = [part.partition("</to-%s>" % verb)[0] for verb in ("install", "upgrade", "downgrade") for part in stdout.split("<to-%s>" % verb)[1:]]
+        rows = [row for part in parts for row in parse_solvables(part) if row.get("type") == "package" and "name" in row]
+        return Transaction(self.parse_preview(stdout), {row["name"]: row.get("edition", "") for row in rows})
+
     def preview_failure(self, output: Output) -> str:
-        return " ".join(_ERROR.findall(output.stdout)) or (output.stderr or "zypper failed").strip() if output.rc else ""
+        return " ".join(_ERROR.findall(output.stdout)) or (output.stderr or "zypper failed").strip() if output.rc not in self.done else ""
 
     def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
         more = ("--no-gpg-checks", "--plus-repo", rpm_uri(repository)) if repository else ()

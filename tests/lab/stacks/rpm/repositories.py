@@ -53,6 +53,8 @@ def _vendor(version: str, release: str, kernel: str) -> list[Rpm]:
 REPOSITORIES: dict[str, list[Rpm]] = {
     # libpcap is linked with libibverbs since RHEL 8, and the firewall comes with libpcap.
     "distribution": [
+        # Every system has it. zypper can't read a database that has become empty.
+        Rpm("filesystem", "3.16-2.el9"),
         *_user_space("48.0", "1.el9"),
         Rpm("opensm", "3.3.24-5.el9", (UMAD,)),
         Rpm("libpcap", "1.10.0-4.el9", (VERBS,), (PCAP,)),

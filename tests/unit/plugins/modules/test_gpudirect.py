@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIO
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
 from ansible_collections.rdma.ofed.plugins.modules import gpudirect
 from module_files import ModuleFiles
 from module_results import pending_words
@@ -476,7 +477,7 @@ def test_nv_peer_mem_is_built_once_and_again_for_another_commit(node: Node) -> N
     assert (done["method"], done["changes"]) == ("nv_peer_mem", predicted["changes"])
     stamp = json.loads((node.root / STAMP_PATH[1:]).read_text(encoding="utf-8"))
     assert stamp["source"] == DEFAULTS["commit"]
-    assert "apt-get -y --no-install-recommends install build-essential dpkg-dev" in node.calls
+    assert " ".join((*Apt.add, "build-essential", "dpkg-dev")) in node.calls
     assert done["loaded"] == ["nv_peer_mem"]
     assert not node.run()["changed"]
     assert node.changing() == []

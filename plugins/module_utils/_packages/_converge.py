@@ -1,0 +1,151 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Install or remove packages: preview the very transaction, judge it, carry it out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._services import forbidden
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+
+_PREVIEW_SECONDS = 600.0
+_SECONDS = 7200.0
+_DAY = 86400.0
+# Other forms are left to the package manager: patterns, versions, paths.
+_PLAIN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*$")
+
+
+def lacking(names: t.Iterable[str], found: t.Mapping[str, Package]) -> list[str]:
+    """The names to install: those that are installed stay at their versions."""
+    return [name for name in names if name not in found or not found[name].is_installed]
+
+
+def excess(names: t.Iterable[str], found: t.Mapping[str, Package]) -> list[str]:
+    """The names to remove."""
+    return [name for name in names if name in found or not _PLAIN.match(name)]
+
+
+def changes_of(transaction: Transaction, found: t.Mapping[str, Package]) -> tuple[Change, ...]:
+    """One change for each package, by name."""
+    before = {name: package.version for name, package in found.items() if package.is_installed}
+    rows = {name: (version or before.get(name, ""), "") for name, version in transaction.removed.items()}
+    rows.update((name, (before.get(name, ""), version)) for name, version in transaction.installed.items())
+    return tuple(Change(Kind.PACKAGE, name, "", old, new) for name, (old, new) in sorted(rows.items()))
+
+
+def lists_are_old(manager: Manager, now: float, root: str = "/") -> bool:
+    """Whether the package lists are older than a day, or missing. Those that refresh themselves never are."""
+    ages = []
+    for path in manager.lists:
+        with contextlib.suppress(OSError):
+            ages.append(os.stat(os.path.join(root, path)).st_mtime)
+    return manager.lists_age and now - max(ages, default=0.0) > _DAY
+
+
+class _Impossible(RdmaError):
+    """The package manager can't do it."""
+
+
+def _preview(run: Runner, manager: Manager, argv: tuple[str, ...]) -> Transaction:
+    output = run(manager.preview_argv(argv), ok=None, timeout=_PREVIEW_SECONDS)
+    failed = manager.preview_failure(output)
+    found = manager.foreseen(output.stdout)
+    if not failed and output.rc and not (found.installed or found.removed):
+        failed = (output.stderr or output.stdout).strip()
+    if failed:
+        raise _Impossible("%s: %s" % (manager.name, " ".join(failed.split())))
+    return found
+
+
+def _refresh(run: Runner, manager: Manager) -> str:
+    """Refresh the package lists. One repository that does not answer need not be that of the packages: returns what went wrong."""
+    output = run(manager.update, ok=None, timeout=_PREVIEW_SECONDS)
+    return " ".join((output.stderr or output.stdout).split()) if output.rc else ""
+
+
+def _install(run: Runner, manager: Manager, names: t.Sequence[str], *, start_services: bool, check_mode: bool, root: str) -> Plan:
+    found = manager.database(run, root)
+    missing = lacking(names, found)
+    if not missing:
+        return Plan()
+    old = lists_are_old(manager, time.time(), root)
+    argv = (*manager.add, *missing)
+    with forbidden(root) if manager.starts_services and not start_services and not check_mode else contextlib.nullcontext():
+        if packages.broken(found) and not check_mode:
+            # It refuses everything else until this is done.
+            run(manager.recover, ok=None, timeout=_SECONDS)
+        trouble = _refresh(run, manager) if old and not check_mode else ""
+        try:
+            todo = _preview(run, manager, argv)
+        except _Impossible as exc:
+            if check_mode and (old or packages.broken(found)):
+                # The run refreshes the lists, and finishes what was interrupted.
+                return Plan(changes_of(Transaction({}, dict.fromkeys(missing, "")), found))
+            words = "%s can't be installed, and nothing was changed. %s%s. Next: declare a repository that has them, or correct the names"
+            raise RdmaError(words % (", ".join(missing), exc.msg, "; %s: %s" % (" ".join(manager.update[:1]), trouble) if trouble else "")) from exc
+        if todo.removed:
+            words = "to install %s, %s would remove %s. Nothing was changed. Next: remove them yourself, or do not declare what they conflict with"
+            raise Refused(words % (", ".join(missing), manager.name, ", ".join(sorted(todo.removed))))
+        plan = Plan(changes_of(todo, found))
+        if plan and not check_mode:
+            run(argv, ok=manager.done, timeout=_SECONDS)
+    return plan
+
+
+def _remove(run: Runner, manager: Manager, names: t.Sequence[str], *, keep_needed: bool, check_mode: bool, root: str) -> Plan:
+    found = manager.database(run, root)
+    gone = excess(names, found)
+    if gone and keep_needed:
+        answer = run(["/bin/sh", "-c", manager.removal_script(gone)], ok=None, timeout=_PREVIEW_SECONDS)
+        if answer.rc not in (0, 1):
+            raise RdmaError("what needs the packages %s can't be found out: %s" % (", ".join(gone), answer.stderr.strip()))
+        gone = manager.removable(gone, answer.stdout, answer.stderr)
+    if not gone:
+        return Plan()
+    argv = (*manager.uninstall, *gone)
+    try:
+        todo = _preview(run, manager, argv)
+    except _Impossible as exc:
+        raise RdmaError("%s can't be removed, and nothing was changed. %s" % (", ".join(gone), exc.msg)) from exc
+    others = sorted(set(todo.removed).difference(gone))
+    if keep_needed and others and all(map(_PLAIN.match, gone)):
+        raise Refused("with %s, %s would remove %s, too. Nothing was changed" % (", ".join(gone), manager.name, ", ".join(others)))
+    plan = Plan(changes_of(todo, found))
+    if plan and not check_mode:
+        run(argv, ok=manager.done, timeout=_SECONDS)
+    return plan
+
+
+def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
+    """The result of the module; raises InvalidInput, Unsupported, Refused, CommandFailed and RdmaError."""
+    options = module.params
+    system = read_os(root)
+    family = by_name(system.family)
+    if family is None:
+        raise Unsupported(("this node runs %s (family %s); allowed: the families %s. %s" % (system.name, system.family, NAMES, options["unsupported"])).strip())
+    names = names_of(family, options["purposes"], options["names"])
+    if options["state"] == "present":
+        plan = _install(run, family.manager, names, start_services=options["start_services"], check_mode=module.check_mode, root=root)
+    else:
+        plan = _remove(run, family.manager, names, keep_needed=options["needed"] == "keep", check_mode=module.check_mode, root=root)
+    return {key: value for key, value in plan.result().items() if key in ("changed", "changes", "diff")}
