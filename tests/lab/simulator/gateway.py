@@ -28,6 +28,7 @@ import time
 import typing as t
 
 import smp
+from cabling import Cabling, Supported
 
 CONTROL = struct.Struct("=IIII64s")
 CLIENT_INFO = struct.Struct("=III32s")
@@ -111,6 +112,9 @@ class Gateway:
         """Seconds that every datagram of a client waits for."""
         self.mtu = 0
         """What all ports can do, as a code; 0: what ibsim says."""
+        self.cabling = Cabling()
+        self.owners: dict[int, str] = {}
+        """The node of each LID that an answer told."""
         self.registrations: dict[int, int] = {}
         """By LID."""
         self.late: list[tuple[float, t.Callable[[], None]]] = []
@@ -314,7 +318,20 @@ class Gateway:
             if request and is_unknown(request):
                 packet = request[:16] + TIMED_OUT + request[20:] if packet[16:20] == TIMED_OUT else refusal(request, packet)
             self.note_registration(session, packet)
-        self.to_client(session, smp.of_a_card(packet, self.mtu))
+        self.to_client(session, smp.of_a_card(packet, self.mtu, self.supported(session, packet)))
+
+    def supported(self, session: Session, packet: bytes) -> Supported | None:
+        """What the port whose PortInfo an answer has supports; None where this is not known, and for other datagrams."""
+        if not smp.is_info(packet):
+            return None
+        path = smp.path_of(packet)
+        if path is None:
+            node = self.owners.get(smp.sender_of(packet))
+        else:
+            node = self.cabling.end_of(session.node_id.rstrip(b"\0").decode(), path)
+            if node and smp.lid_of(packet):
+                self.owners[smp.lid_of(packet)] = node
+        return self.cabling.supported(node, smp.port_of(packet)) if node else None
 
     def note_registration(self, session: Session, packet: bytes) -> None:
         lid = smp.lid_of(packet)

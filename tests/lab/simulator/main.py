@@ -22,6 +22,7 @@ import types
 
 import relay
 import smp
+from cabling import Cabling
 from gateway import IBSIM_PORT, PORT, Gateway
 from ibsim import Ibsim
 
@@ -57,7 +58,8 @@ def serve() -> None:
     selector = selectors.DefaultSelector()
     ibsim = Ibsim(TOPOLOGY, IBSIM_PORT, STATE / "faults.json")
     gateway = Gateway(selector, STATE / "sessions.json")
-    gateway.mtu = mtu(TOPOLOGY.read_text(encoding="utf-8"))
+    topology = TOPOLOGY.read_text(encoding="utf-8")
+    gateway.mtu, gateway.cabling = mtu(topology), Cabling(topology)
     relay.listen(selector, PORT)
 
     def on_console() -> None:
