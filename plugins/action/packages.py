@@ -18,6 +18,31 @@ from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 
 
+class Foreseen(t.NamedTuple):
+    """What tasks of this run, in check mode, would have done to the packages of a host so far."""
+
+    installed: t.Mapping[str, str] = {}
+    """Names and versions."""
+    removed: t.Sequence[str] = ()
+
+
+def _place(host: str) -> str:
+    """The name that it is kept under. A look at the host does not replace it: in check mode the node is as it was."""
+    return host + "\nforeseen"
+
+
+def _foreseen(host: str) -> Foreseen:
+    return Foreseen(**(_looks.recall(_place(host), "packages") or {}))
+
+
+def _foresee(host: str, before: Foreseen, transaction: t.Mapping[str, t.Any]) -> None:
+    installed, removed = transaction.get("installed") or {}, transaction.get("removed") or []
+    if installed or removed:
+        both = {name: version for name, version in {**before.installed, **installed}.items() if name not in removed}
+        gone = sorted({*before.removed, *removed}.difference(installed))
+        _looks.keep(_place(host), {"packages": {"installed": both, "removed": gone}})
+
+
 class ActionModule(ActionBase):
     """No module execution on a host where the look of this run found all packages."""
 
@@ -35,8 +60,11 @@ class ActionModule(ActionBase):
             result.update(self._execute_module(module_args=arguments, task_vars=task_vars))
             return result
         host = str(task_vars.get("inventory_hostname", ""))
+        foreseen = _foreseen(host) if self._task.check_mode and not self._task.delegate_to else Foreseen()
         pairs = _looks.recall(host, "packages") if arguments["trust_look"] and not self._task.delegate_to else None
-        installed = None if pairs is None else dict(pairs)
+        installed = (
+            None if pairs is None else {name: version for name, version in {**dict(pairs), **foreseen.installed}.items() if name not in foreseen.removed}
+        )
         try:
             names = due(names_of(family, arguments["purposes"], arguments["names"]), arguments["state"], installed)
         except InvalidInput as exc:
@@ -44,15 +72,15 @@ class ActionModule(ActionBase):
             return result
         result.update(changed=False, changes=[])
         if arguments["state"] == "present":
-            result["missing_purposes"] = (
-                [] if installed is None else [each for each in arguments["purposes"] if due(names_of(family, [each]), "present", installed)]
-            )
+            result["missing_purposes"] = []
         if names:
             answer = {"failed": True}
             try:
-                answer = self._execute_module(module_args=arguments, task_vars=task_vars)
+                answer = self._execute_module(module_args={**arguments, "foreseen": foreseen._asdict()}, task_vars=task_vars)
             finally:
                 if not self._task.check_mode and (answer.get("changed") or answer.get("failed")):
                     _looks.forget(host, self._task.delegate_to)
+            if self._task.check_mode and not self._task.delegate_to:
+                _foresee(host, foreseen, answer.get("transaction") or {})
             result.update(answer)
         return result

@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import 
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, unknown_distribution
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks, _members
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
@@ -96,8 +96,11 @@ class ActionModule(ControllerAction):
             )
             if known is None:
                 _members.keep(key, place.members)
-            problems += host_problems(variables, facts, place.part != RESTING) + place.own + place.common
-            if arguments["foresee"] and not problems:
+            # The playbooks leave such a node out, and go on with the others.
+            unknown = [] if arguments["fail"] else unknown_distribution(variables, facts)
+            result["left_out"] = "; ".join(map(str, unknown))
+            problems += [each for each in host_problems(variables, facts, place.part != RESTING) if each not in unknown] + place.own + place.common
+            if arguments["foresee"] and not problems and not unknown:
                 result["refusals"] = _refusals(host, variables, task_vars, place=place)
                 managers = _looks.recall(host, "opensm")
                 result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)

@@ -60,6 +60,22 @@ options:
       site in C(/usr/sbin/policy-rc.d) is put aside meanwhile.
     type: bool
     default: true
+  foreseen:
+    description: >-
+      What earlier tasks of a run in check mode would have done to the packages. The preview counts with it. The collection fills this in, and
+      it is without effect outside of check mode.
+    type: dict
+    default: {}
+    suboptions:
+      installed:
+        description: Names of packages that would be installed, with their versions.
+        type: dict
+        default: {}
+      removed:
+        description: Names of packages that would be removed.
+        type: list
+        elements: str
+        default: []
   trust_look:
     description: Whether the packages are still those that the look of this run found. Check mode may predict that they are not.
     type: bool
@@ -98,11 +114,25 @@ changes:
   elements: str
   sample: ["package opensm: none -> 3.3.23-2"]
 missing_purposes:
-  description: Those of O(purposes) that the look of this run knows a package to be missing for. Empty where nothing is known of packages.
+  description: Those of O(purposes) for which a package was missing.
   returned: with O(state=present)
   type: list
   elements: str
   sample: [opensm]
+transaction:
+  description: What the package manager did, or would do.
+  returned: success, unless the look of this run found all as it shall be
+  type: dict
+  contains:
+    installed:
+      description: The packages that are installed or upgraded, with their new versions. A version that is not told is empty.
+      type: dict
+      sample: {opensm: 3.3.23-2}
+    removed:
+      description: The packages that are removed.
+      type: list
+      elements: str
+      sample: []
 """
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer

@@ -91,6 +91,11 @@ wrong:
   type: list
   elements: str
   sample: ["ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
+left_out:
+  description: Why the playbooks leave the node out, without the others, as its distribution is not known; empty otherwise.
+  returned: with O(fail=false), without O(role)
+  type: str
+  sample: ""
 addresses:
   description: The addresses of IPoIB interfaces that the host declares. M(rdma.ofed.refusal_table) compares them with those of the other hosts.
   returned: without O(role), where nothing is wrong

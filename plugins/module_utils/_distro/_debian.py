@@ -17,9 +17,10 @@ DEBIAN = Family(
     title="Debian and Ubuntu",
     distributions=(
         Distribution("debian", "11", "14", "debian"),
-        Distribution("ubuntu", "20.04", "24.10", "ubuntu"),
+        Distribution("ubuntu", "20.04", "26.10", "ubuntu"),
     ),
-    supported="Debian 11 to 13; Ubuntu 20.04 to 24.04",
+    supported="Debian 11 to 13; Ubuntu 20.04 to 26.04",
+    with_bundles="Debian 11 to 13; Ubuntu 20.04 to 26.04",
     manager=Apt(),
     packages={
         family.CORE: ("rdma-core", "ibverbs-providers", "iproute2", "kmod"),

@@ -33,7 +33,8 @@ PEER_MEMORY = "nv_peer_mem"
 class Distribution(t.NamedTuple):
     """A distribution of a family. The role ofed supports the versions from `first` up to, but not including, `after`.
 
-    Without `after`, it serves the versions from `first` on with the stack of the distribution, and says that this was not tested.
+    It serves later ones, and all from `first` on where there is no `after`, with the stack of the distribution, and says that this was not
+    tested.
     """
 
     id: str
@@ -41,7 +42,7 @@ class Distribution(t.NamedTuple):
     first: str = ""
     after: str = ""
     bundle: str = ""
-    """The name that the bundles of MLNX_OFED have for it; "" where there is none."""
+    """The name that the bundles of MLNX_OFED have for it; "" where there is none, and no vendor's stack for it."""
     rebuild: bool = False
     """Whether the vendor's installer takes it for `bundle` only if it is told so."""
 
@@ -56,6 +57,8 @@ class Family(t.NamedTuple):
     distributions: tuple[Distribution, ...]
     supported: str
     """The supported distributions with their versions, in words; "" where there are none."""
+    with_bundles: str
+    """Of those, the ones that vendors make stacks for."""
     manager: Manager
     packages: t.Mapping[str, tuple[str, ...]]
     """The names of packages by purpose: each constant above, and each name of _protocols/_catalogue.py."""

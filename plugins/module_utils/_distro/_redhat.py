@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Red Hat Enterprise Linux, its rebuilds, and Fedora."""
+"""Red Hat Enterprise Linux, its rebuilds, Fedora and openEuler."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ RED_HAT = Family(
         Distribution("rhel", "8", "11", "rhel"),
         Distribution("rocky", "8", "11", "rhel", rebuild=True),
         Distribution("almalinux", "8", "11", "rhel", rebuild=True),
+        Distribution("ol", "8", "11", "ol"),
+        Distribution("centos", "8", "11"),
         Distribution("fedora"),
-        Distribution("centos", "8"),
-        Distribution("ol", "8"),
         Distribution("amzn", "2023"),
+        Distribution("openeuler"),
     ),
-    supported="RHEL, Rocky Linux and AlmaLinux 8 to 10",
+    supported="RHEL, Rocky Linux, AlmaLinux, Oracle Linux and CentOS Stream 8 to 10",
+    with_bundles="RHEL, Rocky Linux, AlmaLinux and Oracle Linux 8 to 10",
     manager=Dnf(),
     packages={
         family.CORE: ("rdma-core", "libibverbs", "librdmacm", "iproute", "kmod"),

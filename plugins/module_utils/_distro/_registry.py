@@ -24,6 +24,7 @@ _OTHERS: t.Mapping[str, str] = {"arch": "Arch"}
 
 DISTRIBUTIONS: t.Mapping[str, Distribution] = {item.id: item for family in FAMILIES for item in family.distributions}
 SUPPORTED = "; ".join(family.supported for family in FAMILIES if family.supported)
+WITH_BUNDLES = "; ".join(family.with_bundles for family in FAMILIES if family.with_bundles)
 NAMES = "%s and %s" % (", ".join(family.name for family in FAMILIES[:-1]), FAMILIES[-1].name)
 
 

@@ -53,6 +53,24 @@ def changes_of(transaction: Transaction, found: t.Mapping[str, Package]) -> tupl
     return tuple(Change(Kind.PACKAGE, name, "", old, new) for name, (old, new) in sorted(rows.items()))
 
 
+class Foreseen(t.NamedTuple):
+    """What earlier tasks of a run in check mode would have done to the packages of the node."""
+
+    installed: t.Mapping[str, str] = {}
+    """Names and versions."""
+    removed: t.Collection[str] = ()
+
+    def rest(self, transaction: Transaction) -> Transaction:
+        """What is left to do of a transaction that the package manager previewed without knowing of those tasks."""
+        installed = {name: version for name, version in transaction.installed.items() if self.installed.get(name) != version}
+        return Transaction({name: version for name, version in transaction.removed.items() if name not in self.removed}, installed)
+
+
+def _foreseen(options: t.Mapping[str, t.Any]) -> Foreseen:
+    given = options["foreseen"] or {}
+    return Foreseen(given.get("installed") or {}, given.get("removed") or ())
+
+
 def lists_are_old(manager: Manager, now: float, root: str = "/") -> bool:
     """Whether the package lists are older than a day, or missing. Those that refresh themselves never are."""
     ages = []
@@ -83,57 +101,79 @@ def _refresh(run: Runner, manager: Manager) -> str:
     return " ".join((output.stderr or output.stdout).split()) if output.rc else ""
 
 
-def _install(run: Runner, manager: Manager, names: t.Sequence[str], *, start_services: bool, check_mode: bool, root: str) -> Plan:
-    found = manager.database(run, root)
-    missing = lacking(names, found)
-    if not missing:
-        return Plan()
-    old = lists_are_old(manager, time.time(), root)
-    argv = (*manager.add, *missing)
-    with forbidden(root) if manager.starts_services and not start_services and not check_mode else contextlib.nullcontext():
-        if packages.broken(found) and not check_mode:
-            # It refuses everything else until this is done.
-            run(manager.recover, ok=None, timeout=_SECONDS)
-        trouble = _refresh(run, manager) if old and not check_mode else ""
+class _Done(t.NamedTuple):
+    """What was done, or would be."""
+
+    transaction: Transaction = Transaction({}, {})
+    plan: Plan = Plan()
+    missing: t.Sequence[str] = ()
+    """Of the names to install, those that were not there."""
+
+
+class _Node(t.NamedTuple):
+    """The node, and how to treat it."""
+
+    run: Runner
+    manager: Manager
+    check_mode: bool
+    root: str
+    foreseen: Foreseen
+
+    def carry_out(self, argv: tuple[str, ...], todo: Transaction, found: t.Mapping[str, Package]) -> _Done:
+        rest = self.foreseen.rest(todo)
+        plan = Plan(changes_of(rest, found))
+        if plan and not self.check_mode:
+            self.run(argv, ok=self.manager.done, timeout=_SECONDS)
+        return _Done(rest, plan)
+
+    def install(self, names: t.Sequence[str], *, start_services: bool) -> _Done:
+        run, manager = self.run, self.manager
+        found = manager.database(run, self.root)
+        missing = [name for name in lacking(names, found) if name not in self.foreseen.installed]
+        if not missing:
+            return _Done()
+        old = lists_are_old(manager, time.time(), self.root)
+        argv = (*manager.add, *missing)
+        with forbidden(self.root) if manager.starts_services and not start_services and not self.check_mode else contextlib.nullcontext():
+            if packages.broken(found) and not self.check_mode:
+                # It refuses everything else until this is done.
+                run(manager.recover, ok=None, timeout=_SECONDS)
+            trouble = _refresh(run, manager) if old and not self.check_mode else ""
+            try:
+                todo = _preview(run, manager, argv)
+            except _Impossible as exc:
+                if self.check_mode and (old or packages.broken(found)):
+                    # The run refreshes the lists, and finishes what was interrupted.
+                    todo = Transaction({}, dict.fromkeys(missing, ""))
+                    return self.carry_out(argv, todo, found)._replace(missing=missing)
+                words = "%s can't be installed, and nothing was changed. %s%s. Next: declare a repository that has them, or correct the names"
+                raise RdmaError(words % (", ".join(missing), exc.msg, "; %s: %s" % (" ".join(manager.update[:1]), trouble) if trouble else "")) from exc
+            if todo.removed:
+                words = "to install %s, %s would remove %s. Nothing was changed. Next: remove them yourself, or do not declare what they conflict with"
+                raise Refused(words % (", ".join(missing), manager.name, ", ".join(sorted(todo.removed))))
+            return self.carry_out(argv, todo, found)._replace(missing=missing)
+
+    def remove(self, names: t.Sequence[str], *, keep_needed: bool) -> _Done:
+        run, manager = self.run, self.manager
+        found = manager.database(run, self.root)
+        before = [name for name in self.foreseen.removed if name in found]
+        gone = [name for name in excess(names, found) if name not in before]
+        if gone and keep_needed:
+            answer = run(["/bin/sh", "-c", manager.removal_script([*gone, *before])], ok=None, timeout=_PREVIEW_SECONDS)
+            if answer.rc not in (0, 1):
+                raise RdmaError("what needs the packages %s can't be found out: %s" % (", ".join(gone), answer.stderr.strip()))
+            removable = manager.removable([*gone, *before], answer.stdout, answer.stderr)
+            gone = [name for name in gone if name in removable]
+        if not gone:
+            return _Done()
         try:
-            todo = _preview(run, manager, argv)
+            todo = _preview(run, manager, (*manager.uninstall, *gone, *before))
         except _Impossible as exc:
-            if check_mode and (old or packages.broken(found)):
-                # The run refreshes the lists, and finishes what was interrupted.
-                return Plan(changes_of(Transaction({}, dict.fromkeys(missing, "")), found))
-            words = "%s can't be installed, and nothing was changed. %s%s. Next: declare a repository that has them, or correct the names"
-            raise RdmaError(words % (", ".join(missing), exc.msg, "; %s: %s" % (" ".join(manager.update[:1]), trouble) if trouble else "")) from exc
-        if todo.removed:
-            words = "to install %s, %s would remove %s. Nothing was changed. Next: remove them yourself, or do not declare what they conflict with"
-            raise Refused(words % (", ".join(missing), manager.name, ", ".join(sorted(todo.removed))))
-        plan = Plan(changes_of(todo, found))
-        if plan and not check_mode:
-            run(argv, ok=manager.done, timeout=_SECONDS)
-    return plan
-
-
-def _remove(run: Runner, manager: Manager, names: t.Sequence[str], *, keep_needed: bool, check_mode: bool, root: str) -> Plan:
-    found = manager.database(run, root)
-    gone = excess(names, found)
-    if gone and keep_needed:
-        answer = run(["/bin/sh", "-c", manager.removal_script(gone)], ok=None, timeout=_PREVIEW_SECONDS)
-        if answer.rc not in (0, 1):
-            raise RdmaError("what needs the packages %s can't be found out: %s" % (", ".join(gone), answer.stderr.strip()))
-        gone = manager.removable(gone, answer.stdout, answer.stderr)
-    if not gone:
-        return Plan()
-    argv = (*manager.uninstall, *gone)
-    try:
-        todo = _preview(run, manager, argv)
-    except _Impossible as exc:
-        raise RdmaError("%s can't be removed, and nothing was changed. %s" % (", ".join(gone), exc.msg)) from exc
-    others = sorted(set(todo.removed).difference(gone))
-    if keep_needed and others and all(map(_PLAIN.match, gone)):
-        raise Refused("with %s, %s would remove %s, too. Nothing was changed" % (", ".join(gone), manager.name, ", ".join(others)))
-    plan = Plan(changes_of(todo, found))
-    if plan and not check_mode:
-        run(argv, ok=manager.done, timeout=_SECONDS)
-    return plan
+            raise RdmaError("%s can't be removed, and nothing was changed. %s" % (", ".join(gone), exc.msg)) from exc
+        others = sorted(set(todo.removed).difference(gone, before))
+        if keep_needed and others and all(map(_PLAIN.match, gone)):
+            raise Refused("with %s, %s would remove %s, too. Nothing was changed" % (", ".join(gone), manager.name, ", ".join(others)))
+        return self.carry_out((*manager.uninstall, *gone), todo, found)
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
@@ -144,8 +184,12 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if family is None:
         raise Unsupported(("this node runs %s (family %s); allowed: the families %s. %s" % (system.name, system.family, NAMES, options["unsupported"])).strip())
     names = names_of(family, options["purposes"], options["names"])
+    node = _Node(run, family.manager, module.check_mode, root, _foreseen(options) if module.check_mode else Foreseen())
+    result: dict[str, t.Any] = {}
     if options["state"] == "present":
-        plan = _install(run, family.manager, names, start_services=options["start_services"], check_mode=module.check_mode, root=root)
+        done = node.install(names, start_services=options["start_services"])
+        result["missing_purposes"] = [each for each in options["purposes"] if not set(done.missing).isdisjoint(family.names([each]))]
     else:
-        plan = _remove(run, family.manager, names, keep_needed=options["needed"] == "keep", check_mode=module.check_mode, root=root)
-    return {key: value for key, value in plan.result().items() if key in ("changed", "changes", "diff")}
+        done = node.remove(names, keep_needed=options["needed"] == "keep")
+    result["transaction"] = {"installed": dict(done.transaction.installed), "removed": sorted(done.transaction.removed)}
+    return {**result, **{key: value for key, value in done.plan.result().items() if key in ("changed", "changes", "diff")}}

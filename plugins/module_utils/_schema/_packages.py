@@ -15,6 +15,11 @@ OPTIONS: dict[str, t.Any] = {
     "state": {"type": "str", "choices": ["present", "absent"], "default": "present"},
     "needed": {"type": "str", "choices": ["keep", "remove"], "default": "keep"},
     "start_services": {"type": "bool", "default": True},
+    "foreseen": {
+        "type": "dict",
+        "default": {},
+        "options": {"installed": {"type": "dict", "default": {}}, "removed": {"type": "list", "elements": "str", "default": []}},
+    },
     "trust_look": {"type": "bool", "default": True},
     "unsupported": {"type": "str", "default": ""},
 }

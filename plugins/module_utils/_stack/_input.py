@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED, WITH_BUNDLES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part, ulp_problems
@@ -39,11 +39,14 @@ def supported(os_id: str, version: str) -> bool:
 
 
 def served(os_id: str, version: str, family: str) -> bool:
-    """Whether the role takes an untested distribution for one of its family, with the stack of the distribution."""
+    """Whether the role takes an untested distribution or release for one of its family, with the stack of the distribution.
+
+    A release that is older than those that are known is none. One without a number, such as the testing release of Debian, is.
+    """
     known = DISTRIBUTIONS.get(os_id)
     if by_name(family) is None:
         return False
-    return known is None or (not known.after and _version(known.first) <= _version(version))
+    return known is None or not _version(version) or _version(known.first) <= _version(version)
 
 
 def _os_name(found: Mapping[str, t.Any]) -> str:
@@ -54,13 +57,26 @@ def _is_served(found: Mapping[str, t.Any]) -> bool:
     return served(str(found.get("id", "")), str(found.get("version", "")), str(found.get("family", "")))
 
 
+def _unserved(source: t.Any, found: Mapping[str, t.Any]) -> Problem:
+    return Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED, "the node runs %s" % _os_name(found))
+
+
+def unknown_distribution(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    """That the node runs a distribution of no known family: nothing of the collection is for it, whatever is declared."""
+    found = part(facts, "os")
+    return [_unserved(variables.get("ofed_source", "inbox"), found)] if found and by_name(found.get("family")) is None else []
+
+
 def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Problem]:
     found = part(facts, "os")
-    if not found or supported(str(found.get("id", "")), str(found.get("version", ""))) or (source == "inbox" and _is_served(found)):
+    os_id, version = str(found.get("id", "")), str(found.get("version", ""))
+    if not found or (source == "inbox" and (supported(os_id, version) or _is_served(found))):
+        return []
+    if supported(os_id, version) and DISTRIBUTIONS[os_id].bundle:
         return []
     if _is_served(found):
-        return [Problem("ofed_source", source, "inbox", "the node runs %s; stacks of vendors are for %s" % (_os_name(found), SUPPORTED))]
-    return [Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED, "the node runs %s" % _os_name(found))]
+        return [Problem("ofed_source", source, "inbox", "the node runs %s; stacks of vendors are for %s" % (_os_name(found), WITH_BUNDLES))]
+    return [_unserved(source, found)]
 
 
 def distribution_notes(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[str]:

@@ -85,7 +85,7 @@ def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) ->
         raise LabError("The prefix %r of the lab is not usable: take lower-case letters, digits and '-', beginning with a letter." % prefix)
     suite = environment.get("RDMALAB_SUITE", "") or SUITES[0]
     if suite not in SUITES:
-        raise LabError("RDMALAB_SUITE is '%s': the lab makes nodes of %s." % (suite, " and ".join(SUITES)))
+        raise LabError("RDMALAB_SUITE is '%s': the lab makes nodes of %s." % (suite, ", ".join(SUITES)))
     state = environment.get("RDMALAB_STATE", "")
     home = REPOSITORY / ".lab"
     return Settings(

@@ -25,7 +25,7 @@ _NAMELESS = re.compile(r"^(MT\d+|Mellanox|ConnectX|NVIDIA|Aggregation)", re.IGNO
 
 # The first is the default; the last two are for virtual machines only.
 NETWORKS = ("networkd", "ifupdown", "networkmanager", "netplan")
-SUITES = ("bookworm", "trixie")
+SUITES = ("bookworm", "trixie", "bullseye")
 # A host without a container is there for the fabric only: its ports answer, and nobody can log in.
 _ALLOWED = {"network": NETWORKS, "suite": SUITES, "container": ("yes", "no")}
 FABRIC = "fabric"

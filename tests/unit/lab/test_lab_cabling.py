@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import pathlib
 import struct
 
 import pytest
 import smp
 from cabling import Cabling, Supported
-from conftest import LAB
 
+LAB = pathlib.Path(__file__).resolve().parents[2] / "lab"
 CABLING = Cabling((LAB / "topologies/16-nodes.topo").read_text(encoding="utf-8"))
 LEAF1, SPINE1, NODE1, NODE3 = "S-0002c90300f00010", "S-0002c90300f00030", "H-0002c90300001000", "H-0002c90300001020"
 

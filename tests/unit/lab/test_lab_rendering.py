@@ -100,7 +100,7 @@ def test_settings_of_a_second_lab(tmp_path: pathlib.Path) -> None:
 
 def test_settings_of_another_suite() -> None:
     assert [_settings.settings("", given).suite for given in ({}, {"RDMALAB_SUITE": ""}, {"RDMALAB_SUITE": "trixie"})] == ["bookworm", "bookworm", "trixie"]
-    with pytest.raises(LabError, match="RDMALAB_SUITE is 'sid': the lab makes nodes of bookworm and trixie"):
+    with pytest.raises(LabError, match="RDMALAB_SUITE is 'sid': the lab makes nodes of bookworm, trixie, bullseye"):
         _settings.settings("", {"RDMALAB_SUITE": "sid"})
 
 

@@ -19,11 +19,14 @@
 /* Declared by fortified headers only. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
-/* What stat() was called in programs built before glibc 2.33, umad2sim among them. */
+/* What stat() was called in programs built before glibc 2.33, umad2sim among them, and with an older glibc in all of them. */
+#define NEW_STAT __GLIBC_PREREQ(2, 33)
+#if NEW_STAT
 int __xstat(int version, const char *path, struct stat *status);
 int __lxstat(int version, const char *path, struct stat *status);
 int __xstat64(int version, const char *path, struct stat64 *status);
 int __lxstat64(int version, const char *path, struct stat64 *status);
+#endif
 
 /* sysfs files are neither created nor shortened by opening them; files on tmpfs would be. */
 static int flags_for(const char *place, const char *asked, int flags)
@@ -108,6 +111,13 @@ BY_PATH(int, access, (const char *path, int mode), (place, mode))
 BY_PATH(int, eaccess, (const char *path, int mode), (place, mode))
 BY_PATH(int, euidaccess, (const char *path, int mode), (place, mode))
 BY_PATH(int, faccessat, (int directory, const char *path, int mode, int flags), (directory, place, mode, flags))
+BY_PATH(int, statx, (int directory, const char *restrict path, int flags, unsigned mask, struct statx *restrict status),
+        (directory, place, flags, mask, status))
+BY_PATH(ssize_t, readlink, (const char *restrict path, char *restrict target, size_t size), (place, target, size))
+BY_PATH(ssize_t, readlinkat, (int directory, const char *restrict path, char *restrict target, size_t size),
+        (directory, place, target, size))
+
+#if NEW_STAT
 BY_PATH(int, stat, (const char *restrict path, struct stat *restrict status), (place, status))
 BY_PATH(int, lstat, (const char *restrict path, struct stat *restrict status), (place, status))
 BY_PATH(int, stat64, (const char *restrict path, struct stat64 *restrict status), (place, status))
@@ -116,11 +126,6 @@ BY_PATH(int, fstatat, (int directory, const char *restrict path, struct stat *re
         (directory, place, status, flags))
 BY_PATH(int, fstatat64, (int directory, const char *restrict path, struct stat64 *restrict status, int flags),
         (directory, place, status, flags))
-BY_PATH(int, statx, (int directory, const char *restrict path, int flags, unsigned mask, struct statx *restrict status),
-        (directory, place, flags, mask, status))
-BY_PATH(ssize_t, readlink, (const char *restrict path, char *restrict target, size_t size), (place, target, size))
-BY_PATH(ssize_t, readlinkat, (int directory, const char *restrict path, char *restrict target, size_t size),
-        (directory, place, target, size))
 
 #define OLD_STAT(old, name, type) \
     EXPORT int old(int version, const char *path, struct type *status) \
@@ -133,6 +138,16 @@ OLD_STAT(__xstat, stat, stat)
 OLD_STAT(__lxstat, lstat, stat)
 OLD_STAT(__xstat64, stat64, stat64)
 OLD_STAT(__lxstat64, lstat64, stat64)
+#else
+BY_PATH(int, __xstat, (int version, const char *path, struct stat *status), (version, place, status))
+BY_PATH(int, __lxstat, (int version, const char *path, struct stat *status), (version, place, status))
+BY_PATH(int, __xstat64, (int version, const char *path, struct stat64 *status), (version, place, status))
+BY_PATH(int, __lxstat64, (int version, const char *path, struct stat64 *status), (version, place, status))
+BY_PATH(int, __fxstatat, (int version, int directory, const char *path, struct stat *status, int flags),
+        (version, directory, place, status, flags))
+BY_PATH(int, __fxstatat64, (int version, int directory, const char *path, struct stat64 *status, int flags),
+        (version, directory, place, status, flags))
+#endif
 
 /* ls -l asks for access control lists */
 BY_PATH(ssize_t, getxattr, (const char *path, const char *name, void *value, size_t size), (place, name, value, size))
@@ -158,12 +173,22 @@ static char *without_root(char *resolved)
     return resolved;
 }
 
+/* libc has two. dlsym() of glibc 2.31 finds the older one, which refuses to allocate the result. */
+static char *real_realpath(const char *restrict path, char *restrict resolved)
+{
+    static __typeof__(&realpath) real;
+
+    if (!real)
+        real = (__typeof__(&realpath))dlvsym(RTLD_NEXT, "realpath", "GLIBC_2.3");
+    return real(path, resolved);
+}
+
 EXPORT char *realpath(const char *restrict path, char *restrict resolved)
 {
     char buffer[LAB_PATH_MAX];
     const char *place = lab_path(path, buffer, sizeof buffer);
 
-    return place == path ? REAL(realpath)(place, resolved) : without_root(REAL(realpath)(place, resolved));
+    return place == path ? real_realpath(place, resolved) : without_root(real_realpath(place, resolved));
 }
 
 EXPORT char *canonicalize_file_name(const char *path)

@@ -37,7 +37,11 @@ static bool exists(const char *path)
 {
     struct stat status;
     int saved = errno;
+#if __GLIBC_PREREQ(2, 33)
     bool found = REAL(fstatat)(AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
+#else
+    bool found = REAL(__fxstatat)(_STAT_VER, AT_FDCWD, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
+#endif
 
     errno = saved;
     return found;

@@ -277,15 +277,22 @@ def test_a_bond_of_children_is_in_their_partition(capsys: pytest.CaptureFixture[
     assert set(result["wrong"]) == {"node1", "node2"}
 
 
-CENTOS = {"family": "RedHat", "id": "centos", "version": "9", "name": "CentOS Stream 9"}
+FEDORA = {"family": "RedHat", "id": "fedora", "version": "42", "name": "Fedora 42"}
 
 
 def test_a_distribution_that_is_served_untested_is_named_in_a_warning() -> None:
-    own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": CENTOS})}}
+    own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": FEDORA})}}
     (warning,) = run(validate_site, {}, **own)["warnings"]
-    assert warning.startswith("CentOS Stream 9 (ID=centos, VERSION_ID=9) was not tested.")
-    listed = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {**CENTOS, "id": "rocky"}})}}
+    assert warning.startswith("Fedora 42 (ID=fedora, VERSION_ID=42) was not tested.")
+    listed = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {**FEDORA, "id": "rocky", "version": "9"}})}}
     assert "warnings" not in run(validate_site, {}, **listed)
+
+
+def test_a_node_of_an_unknown_distribution_is_left_out_of_a_playbook_and_refused_by_a_task() -> None:
+    own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {"family": "Unknown", "id": "plan9", "version": "4", "name": "Plan 9"}})}}
+    found = run(validate_site, {"fail": False, "foresee": True}, **own)
+    assert found["wrong"] == [] and "Plan 9" in found["left_out"] and "refusals" not in found
+    assert "Plan 9" in run(validate_site, {}, **own)["msg"]
 
 
 def test_what_was_looked_at_is_kept_or_forgotten() -> None:

@@ -84,15 +84,6 @@ def test_the_module_gets_the_options_of_the_task() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("installed", "expected"),
-    [({"opensm": "3.3.23"}, ["diagnostics"]), ({"infiniband-diags": "44.0"}, ["opensm"]), ({}, ["opensm", "diagnostics"]), (None, [])],
-)
-def test_for_what_a_package_was_missing(installed: dict[str, str] | None, expected: list[str]) -> None:
-    result = Host(installed=installed).run(purposes=["opensm", "diagnostics"])
-    assert result["changed"] and result["missing_purposes"] == expected
-
-
 def test_after_a_connection_that_broke_nothing_is_known_of_packages() -> None:
     host = Host("Debian", {"bash": "5"})
 
@@ -110,6 +101,27 @@ def test_check_mode_leaves_what_the_look_found() -> None:
     host.check_mode = True
     assert host.run(purposes=["opensm"])["changed"] is True
     assert _looks.recall("node1", "packages") is not None
+
+
+def test_check_mode_counts_with_what_it_foresaw() -> None:
+    host = Host("Debian", {"bash": "5"})
+    host.check_mode = True
+    answers = [{"installed": {"opensm": "3", "infiniband-diags": "44"}, "removed": []}, {"installed": {}, "removed": ["opensm"]}, {}]
+
+    def execute(module_args: dict[str, t.Any], task_vars: t.Any) -> Answer:
+        host.executed.append(module_args)
+        return {"changed": True, "changes": [], "transaction": answers[len(host.executed) - 1]}
+
+    host.execute = execute  # type: ignore[method-assign]
+    host.run(purposes=["opensm"])
+    assert host.run(purposes=["opensm", "diagnostics"])["changed"] is False
+    host.run(purposes=["opensm"], state="absent")
+    assert host.run(purposes=["opensm"])["changed"] is True
+    assert [each["foreseen"] for each in host.executed] == [
+        {"installed": {}, "removed": ()},
+        {"installed": {"opensm": "3", "infiniband-diags": "44"}, "removed": []},
+        {"installed": {"infiniband-diags": "44"}, "removed": ["opensm"]},
+    ]
 
 
 @pytest.mark.parametrize("facts", [{}, {"os": {"family": "Unknown", "name": "Gentoo"}}], ids=["no facts", "another distribution"])

@@ -101,6 +101,36 @@ def test_a_missing_package_is_installed_and_check_mode_predicts_it(tmp_path: pat
     assert node.policy == [False]
 
 
+@pytest.mark.parametrize("there", ["", "opensm", "infiniband-diags"])
+def test_for_what_a_package_was_missing(tmp_path: pathlib.Path, manager: str, there: str) -> None:
+    """A role puts on record by this what it brought."""
+    node = Node(tmp_path, manager, {there: "installed"} if there else {})
+    node.foreseen = said(manager, "install")
+    for check in (True, False):
+        missing = node.run(check=check, purposes=["opensm", "diagnostics"])["missing_purposes"]
+        assert missing == [purpose for purpose, package in (("opensm", "opensm"), ("diagnostics", "infiniband-diags")) if package != there]
+
+
+def test_check_mode_counts_with_what_earlier_tasks_would_have_done(tmp_path: pathlib.Path, manager: str) -> None:
+    node = Node(tmp_path, manager, {"bash": "installed"})
+    node.foreseen = said(manager, "install")
+    version = node.run(check=True, names=["opensm"])["transaction"]["installed"]["opensm"]
+    before = {"installed": {"opensm": version}, "removed": []}
+    assert node.run(check=True, names=["opensm"], foreseen=before)["changes"] == []
+    # It comes along with another one.
+    assert node.run(check=True, names=["coffee"], foreseen=before)["changes"] == []
+    assert node.run(names=["opensm"], foreseen=before)["changed"], "this is no check mode"
+
+
+def test_check_mode_removes_what_only_earlier_tasks_left_needed(tmp_path: pathlib.Path) -> None:
+    node = Node(tmp_path, "apt", {"opensm": "installed", "infiniband-diags": "installed"})
+    node.foreseen = Output(0, "Remv opensm [3.3.23-2]\nRemv infiniband-diags [44.0-2]\n", "")
+    gone = node.run(check=True, names=["infiniband-diags"], state="absent", foreseen={"installed": {}, "removed": ["opensm"]})
+    assert gone["transaction"] == {"installed": {}, "removed": ["infiniband-diags"]}
+    with pytest.raises(Refused, match="would remove opensm, too"):
+        node.run(check=True, names=["infiniband-diags"], state="absent")
+
+
 def test_nothing_is_done_where_all_is_there(tmp_path: pathlib.Path, manager: str) -> None:
     node = Node(tmp_path, manager, {"bash": "installed"})
     assert node.run(names=["bash"])["changed"] is False

@@ -88,7 +88,13 @@ def test_good_input_has_no_problem() -> None:
         ("ubuntu", "18.04", False),
         ("ubuntu", "20.04", True),
         ("ubuntu", "24.04", True),
-        ("ubuntu", "25.10", False),
+        ("ubuntu", "26.04", True),
+        ("ubuntu", "26.10", False),
+        ("ol", "8.10", True),
+        ("centos", "10", True),
+        ("sles", "16.0", True),
+        ("sle_hpc", "15.5", True),
+        ("openeuler", "24.03", False),
         ("rocky", "9.4", True),
         ("rhel", "10.1", True),
         ("rhel", "7.9", False),
@@ -109,16 +115,18 @@ def test_an_unsupported_distribution_is_named_with_what_is_supported() -> None:
 @pytest.mark.parametrize(
     ("family", "os_id", "version", "expected"),
     [
-        ("RedHat", "centos", "9", True),
+        ("RedHat", "fedora", "42", True),
+        ("RedHat", "openEuler", "24.03", True),
         ("RedHat", "centos", "7", False),
-        ("RedHat", "ol", "8.10", True),
         ("RedHat", "circle", "9", True),
         ("RedHat", "rhel", "7.9", False),
-        ("Suse", "sle_hpc", "15.5", True),
+        ("Suse", "opensuse-leap", "16.0", True),
         ("Suse", "sle_hpc", "12.5", False),
         ("Suse", "opensuse-tumbleweed", "20260101", True),
         ("Debian", "some-rebuild", "", True),
         ("Debian", "debian", "10", False),
+        ("Debian", "debian", "14", True),
+        ("Debian", "debian", "", True),
         ("Arch", "arch", "", False),
         ("Unknown", "plan9", "4", False),
     ],
@@ -132,6 +140,14 @@ def test_a_distribution_of_a_known_family_is_served_with_its_own_stack(family: s
     (problem,) = [problem for problem in problems(REPOSITORY, facts) if problem.variable == "ofed_source"]
     assert (problem.allowed == "inbox") is expected
     assert distribution_notes(REPOSITORY, facts) == []
+
+
+@pytest.mark.parametrize(("family", "os_id", "version"), [("RedHat", "centos", "9"), ("Suse", "opensuse-leap", "15.5")])
+def test_a_stack_of_a_vendor_is_for_what_the_vendor_makes_it_for(family: str, os_id: str, version: str) -> None:
+    facts = {"os": {"family": family, "id": os_id, "version": version, "name": "Some"}}
+    assert problems({}, facts) == [] and distribution_notes({}, facts) == []
+    (problem,) = [problem for problem in problems(REPOSITORY, facts) if problem.variable == "ofed_source"]
+    assert problem.allowed == "inbox"
 
 
 @pytest.mark.parametrize(
