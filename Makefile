@@ -30,7 +30,7 @@ suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1
 # The target that runs a single test, the folder, more arguments. TEST is the node id of a test, or a file.
 pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
-.PHONY: help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
+.PHONY: compatibility help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
 .PHONY: acceptance acceptance-quick acceptance-labs acceptance-long acceptance-rest machine machine-tests machines bench fuzz stop clean venv collection
 .PHONY: web report-test report-picture
 
@@ -41,6 +41,7 @@ help:
 	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 20 minutes)' \
 	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 50 minutes)' \
 	  'make unit        the unit tests only (under a minute)' \
+	  'make compatibility  docs/compatibility.md, of what the tests proved since' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
 	  'make lint        the linters only' \
 	  'make sanity      ansible-test sanity only' \
@@ -76,6 +77,9 @@ unit: collection
 
 schema: venv
 	@$(PYTHON) tests/tools/schema.py --write
+
+compatibility: venv
+	@$(PYTHON) tests/tools/proofs.py
 
 lint: collection
 	$(call say,schema)

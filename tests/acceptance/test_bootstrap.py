@@ -20,6 +20,7 @@ import pytest
 import records
 import virtualenvs
 from cluster import Cluster
+from proofs import LOOK_ALIKE, REAL
 
 NAME = "rdma-bootstrap"
 INVENTORY = {"all": {"children": {"rdma": {"hosts": {NAME: {"ansible_connection": "community.docker.docker", "opensm_state": "unmanaged"}}}}}}
@@ -78,6 +79,7 @@ def inside(*argv: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", NODES)
+@pytest.mark.proves("bootstrap", el8=LOOK_ALIKE, debian12=REAL)
 def test_a_node_without_python_gets_one_once(tmp_path: pathlib.Path, name: str) -> None:
     node, cluster = NODES[name], Cluster()
     inventory = tmp_path / "inventory.json"

@@ -18,6 +18,7 @@ import records
 import yaml
 from cluster import Cluster, Run
 from common import ROOT
+from proofs import LOOK_ALIKE, REAL
 
 PREFIX = "rdma-distributions"
 SYSTEMS = {"el8": "redhat", "el9": "redhat", "el10": "redhat", "sles": "suse", "ubuntu": ""}
@@ -30,6 +31,16 @@ RELEASES = {
     "bullseye": "Debian GNU/Linux 11 (bullseye)",
     "bookworm": "Debian GNU/Linux 12 (bookworm)",
     "trixie": "Debian GNU/Linux 13 (trixie)",
+}
+THERE = {
+    "el8": LOOK_ALIKE,
+    "el9": LOOK_ALIKE,
+    "el10": LOOK_ALIKE,
+    "sles15": LOOK_ALIKE,
+    "ubuntu24": LOOK_ALIKE,
+    "debian11": REAL,
+    "debian12": REAL,
+    "debian13": REAL,
 }
 # The simulator has ten places, of which each subnet manager keeps one. Those of Debian 12 and 13 run in other labs.
 MANAGERS = ("el9", "el8", "el10", "sles", "bullseye")
@@ -118,6 +129,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[
         cluster.command("down")
 
 
+@pytest.mark.proves("bootstrap", el8=LOOK_ALIKE, sles15=LOOK_ALIKE)
 def test_the_systems_are_known_and_two_need_a_python(mixed: Mixed) -> None:
     assert mixed.said(". /etc/os-release; echo $PRETTY_NAME") == RELEASES
     refused = mixed.cluster.play("site", inventory=mixed.inventory)
@@ -127,6 +139,9 @@ def test_the_systems_are_known_and_two_need_a_python(mixed: Mixed) -> None:
     assert records.changes(mixed.play("bootstrap").events) == {}
 
 
+@pytest.mark.proves("packages", "modules", **THERE)
+@pytest.mark.proves("networkd", el8=LOOK_ALIKE, el9=LOOK_ALIKE, el10=LOOK_ALIKE, sles15=LOOK_ALIKE, ubuntu24=LOOK_ALIKE, debian12=REAL, debian13=REAL)
+@pytest.mark.proves("ifupdown", debian11=REAL)
 def test_the_site_converges_as_predicted_and_a_second_run_changes_nothing(mixed: Mixed) -> None:
     predicted, done = mixed.play("site", "--check"), mixed.play("site")
     assert records.differences(predicted.events, done.events) == []
@@ -138,6 +153,7 @@ def test_the_site_converges_as_predicted_and_a_second_run_changes_nothing(mixed:
     assert all("SMINFO_MASTER" in said for said in mixed.said("sminfo").values())
 
 
+@pytest.mark.proves("opensm", el8=LOOK_ALIKE, el9=LOOK_ALIKE, el10=LOOK_ALIKE, sles15=LOOK_ALIKE, debian11=REAL)
 def test_each_system_is_master_once(mixed: Mixed) -> None:
     """The one that is master ends, and the next one takes over: the program of each system does its work."""
     for name, after in zip(MANAGERS, MANAGERS[1:]):
@@ -165,6 +181,7 @@ def test_a_system_that_is_not_known_is_left_out_and_the_others_go_on(mixed: Mixe
     mixed.play("verify")
 
 
+@pytest.mark.proves("remove", **THERE)
 def test_what_was_brought_goes_and_the_rest_stays(mixed: Mixed) -> None:
     predicted, done = mixed.play("remove", "--check", *REMOVAL), mixed.play("remove", *REMOVAL)
     assert records.differences(predicted.events, done.events) == []

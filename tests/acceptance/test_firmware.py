@@ -13,6 +13,7 @@ import typing as t
 import pytest
 import records
 from cluster import Cluster, Run
+from proofs import LOOK_ALIKE
 
 NODE, PCI = "node2", "0000:03:00.0"
 PARAMETERS = {"NUM_OF_VFS": 4, "SRIOV_EN": True}
@@ -41,6 +42,7 @@ def values(lab: Cluster) -> dict[str, list[str]]:
 
 
 @pytest.mark.quick
+@pytest.mark.proves("firmware", debian12=LOOK_ALIKE)
 def test_a_parameter_is_foreseen_set_and_in_use_after_a_reset_that_is_allowed(node: Cluster) -> None:
     # Check mode can foresee nothing of a card without the tools.
     assert node.shell(NODE, "DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends mstflint pciutils >/dev/null").returncode == 0

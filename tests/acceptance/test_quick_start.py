@@ -21,6 +21,7 @@ import records
 import yaml
 from cluster import BIN, Cluster
 from common import ROOT
+from proofs import REAL
 
 PREFIX = "rdma-quick-start"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -70,6 +71,7 @@ def lab() -> collections.abc.Iterator[Cluster]:
         cluster.command("down")
 
 
+@pytest.mark.proves("opensm", "reboot", debian12=REAL)
 def test_the_quick_start_holds_as_printed_and_after_a_reboot_of_all_nodes(lab: Cluster, tmp_path: pathlib.Path) -> None:
     found = blocks()
     commands = [line[2:].partition(" #")[0].strip() for text in found["console"] for line in text.splitlines() if line.startswith("$ ")]

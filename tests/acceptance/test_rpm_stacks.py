@@ -17,6 +17,7 @@ import typing as t
 import pytest
 from cluster import BIN, Cluster, environment
 from common import ROOT
+from proofs import LOOK_ALIKE
 
 PREFIX = "rdma-rpm"
 NODE = "node1"
@@ -92,6 +93,7 @@ def node() -> collections.abc.Iterator[Node]:
     ],
     ids=["doca", "doca to mlnx_ofed", "mlnx_ofed to inbox", "mlnx_ofed", "mlnx_ofed to doca", "doca to inbox"],
 )
+@pytest.mark.proves("mlnx_ofed", "doca", el9=LOOK_ALIKE)
 def test_whatever_is_replaced_the_firewall_stays(node: Node, wish: Options, versions: dict[str, str]) -> None:
     before = node.packages()
     foreseen = node.stack("--check", **wish)

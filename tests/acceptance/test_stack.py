@@ -17,6 +17,7 @@ import pytest
 import records
 from cluster import Cluster, Run
 from common import ROOT
+from proofs import LOOK_ALIKE
 
 NODE = "node2"
 # Back to the packages of the distribution.
@@ -51,6 +52,7 @@ def release(lab: Cluster) -> str:
 
 
 @pytest.mark.quick
+@pytest.mark.proves("mlnx_ofed", debian12=LOOK_ALIKE)
 def test_a_vendors_stack_that_broke_off_is_finished_by_the_next_run_and_goes_again(lab: Cluster, bundle: dict[str, t.Any]) -> None:
     lab.shell(NODE, "echo fail=mlnx-tools >/etc/ofed-standin")
     broken = site(lab, bundle, fails=True)

@@ -16,6 +16,7 @@ import records
 import yaml
 from cluster import Cluster, Run
 from conftest import converge
+from proofs import REAL
 
 PREFIX = "rdma-suites"
 RELEASES = {"node1": "bookworm", "node2": "trixie", "node3": "trixie"}
@@ -55,6 +56,7 @@ def two_suites(tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iter
         cluster.command("down")
 
 
+@pytest.mark.proves("opensm", "ifupdown", debian13=REAL)
 def test_both_releases_converge_and_verify_with_the_subnet_manager_on_the_newer_one(two_suites: Suites) -> None:
     assert said(two_suites.cluster, ". /etc/os-release; echo $VERSION_CODENAME") == RELEASES
     assert "SMINFO_MASTER" in two_suites.cluster.shell("node2", "sminfo -P 1 || sminfo").stdout
@@ -62,6 +64,7 @@ def test_both_releases_converge_and_verify_with_the_subnet_manager_on_the_newer_
     assert two_suites.cluster.play("verify", inventory=two_suites.inventory).status == 0
 
 
+@pytest.mark.proves("reboot", debian12=REAL, debian13=REAL)
 def test_all_nodes_come_back_from_a_reboot_as_they_were(two_suites: Suites) -> None:
     cluster = two_suites.cluster
     before = said(cluster, "cat " + BOOT_ID)

@@ -18,6 +18,7 @@ import pytest
 import records
 from common import ROOT
 from driver_node import NODE, Node
+from proofs import LOOK_ALIKE
 
 HERE = pathlib.Path(__file__).resolve().parent
 STANDINS = ROOT / "tests/lab/gpu"
@@ -86,6 +87,7 @@ def test_a_gpu_without_its_driver(node: Node) -> None:
     assert "NVIDIA's driver is not installed" in result["msg"]
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_inbox_is_dmabuf_with_the_open_modules_and_nothing_with_the_others(node: Node) -> None:
     bring(node, "nvidia", "/usr/src/nvidia-535.104.05")
     node.run("dkms install nvidia/535.104.05 && modprobe nvidia")

@@ -20,6 +20,7 @@ import typing as t
 import pytest
 from agent import Agent, Execution, difference
 from cluster import Cluster
+from proofs import REAL
 
 NODES = {"node1": "systemd-networkd", "node2": "ifupdown", "node3": "networkmanager", "node4": "netplan"}
 
@@ -184,6 +185,7 @@ def to_nothing(stacks: Cluster, request: pytest.FixtureRequest) -> collections.a
 
 
 @pytest.mark.parametrize("node", NODES, ids=list(NODES.values()))
+@pytest.mark.proves("networkd", "ifupdown", "networkmanager", "netplan", debian12=REAL)
 def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(to_bond: Walks, node: str) -> None:
     assert to_bond[node].result().faults == []
 

@@ -85,6 +85,8 @@ RENDERERS = {
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("backend", RENDERERS)
+@pytest.mark.proves("networkmanager", el9="golden file", el10="golden file", sles16="golden file")
+@pytest.mark.proves("netplan", ubuntu20="golden file", ubuntu22="golden file", ubuntu24="golden file", ubuntu26="golden file")
 def test_golden(backend: str, case: str) -> None:
     files = RENDERERS[backend](CASES[case])
     text = "".join("==> %s\n%s" % (path, content) for path, content in sorted(files.items()))

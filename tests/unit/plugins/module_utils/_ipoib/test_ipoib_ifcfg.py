@@ -88,6 +88,8 @@ GOLDEN_CASES = [(backend, case) for backend in RENDERERS for case in CASES] + [(
 
 
 @pytest.mark.parametrize(("backend", "case"), GOLDEN_CASES)
+@pytest.mark.proves("ifcfg", el8="golden file")
+@pytest.mark.proves("wicked", sles15="golden file")
 def test_golden(backend: str, case: str) -> None:
     files = RENDERERS[backend]({**CASES, "limited": LIMITED}[case])
     text = "".join("==> %s\n%s" % (path, content) for path, content in sorted(files.items()))
