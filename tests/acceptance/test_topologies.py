@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+import json
+import pathlib
+
 import pytest
 import records
 from cluster import Cluster
@@ -13,13 +16,17 @@ from conftest import converge
 
 
 @pytest.mark.long
-def test_sixteen_nodes_converge() -> None:
+def test_sixteen_nodes_converge_and_their_fabric_is_right(tmp_path: pathlib.Path) -> None:
     cluster = Cluster("rdma-16-nodes")
     try:
         cluster.command("up", "--topology", "16-nodes")
         first = converge(cluster)
         second = converge(cluster)
         assert records.changes(second.events) == {}
+        # A clean fabric has no finding, as one of 3 nodes has none (test_quick_start.py).
+        judged = cluster.play("fabric", "-e", "fabric_report_dir=%s" % tmp_path)
+        assert judged.status == 0, judged.output
+        assert json.loads((tmp_path / "ib-findings.json").read_text(encoding="utf-8"))["findings"] == []
         print("first run %.0f s, second %.0f s" % (first.seconds, second.seconds))
     finally:
         cluster.command("down")

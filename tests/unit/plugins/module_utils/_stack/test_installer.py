@@ -244,6 +244,14 @@ def test_the_command_that_failed_is_named() -> None:
     assert "its command failed: apt-get install -y dkms linux-headers-5.4.0-1. Next: " in text
 
 
+@pytest.mark.parametrize("manager", ["yum", "dnf", "zypper"])
+def test_packages_of_the_distribution_that_it_lacks_are_named(manager: str) -> None:
+    output = "Error: One or more required packages for installing MLNX_OFED_LINUX are missing.\nPlease install them.\nRun:\n%s install tk tcl\n" % manager
+    for code in (1, 172):
+        assert "packages of the distribution are missing: tcl, tk. Next: install them on the node" in codes.explain(code, output)
+    assert codes.packages_missing("Run:\nyum install tk tcl\n") == []
+
+
 @given(st.integers(), st.text())
 def test_any_code_has_words(code: int, output: str) -> None:
     assert codes.explain(code, output)
