@@ -32,7 +32,7 @@ def _place(host: str) -> str:
 
 
 def _foreseen(host: str) -> Foreseen:
-    return Foreseen(**(_looks.recall(_place(host), "packages") or {}))
+    return Foreseen(**(_looks.recall(_place(host), "packages", ages=False) or {}))
 
 
 def _foresee(host: str, before: Foreseen, transaction: t.Mapping[str, t.Any]) -> None:
@@ -60,7 +60,8 @@ class ActionModule(ActionBase):
             result.update(self._execute_module(module_args=arguments, task_vars=task_vars))
             return result
         host = str(task_vars.get("inventory_hostname", ""))
-        foreseen = _foreseen(host) if self._task.check_mode and not self._task.delegate_to else Foreseen()
+        foresees = self._task.check_mode and arguments["remembered"] and not self._task.delegate_to
+        foreseen = _foreseen(host) if foresees else Foreseen()
         pairs = _looks.recall(host, "packages") if arguments["trust_look"] and not self._task.delegate_to else None
         installed = (
             None if pairs is None else {name: version for name, version in {**dict(pairs), **foreseen.installed}.items() if name not in foreseen.removed}
@@ -80,7 +81,7 @@ class ActionModule(ActionBase):
             finally:
                 if not self._task.check_mode and (answer.get("changed") or answer.get("failed")):
                     _looks.forget(host, self._task.delegate_to)
-            if self._task.check_mode and not self._task.delegate_to:
+            if foresees:
                 _foresee(host, foreseen, answer.get("transaction") or {})
             result.update(answer)
         return result

@@ -76,6 +76,12 @@ options:
         type: list
         elements: str
         default: []
+  remembered:
+    description: >-
+      Whether later tasks of a run in check mode count with what this one would do. It is not so where a playbook only asks beforehand what
+      a later task would do.
+    type: bool
+    default: true
   trust_look:
     description: Whether the packages are still those that the look of this run found. Check mode may predict that they are not.
     type: bool

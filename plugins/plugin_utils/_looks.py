@@ -41,11 +41,11 @@ def keep(host: str, looks: t.Mapping[str, t.Any]) -> None:
     os.replace(temporary, path)
 
 
-def recall(host: str, concern: str) -> t.Any:
-    """What the look found of a concern, as the module returned it; None where nothing is kept, or only an old look."""
+def recall(host: str, concern: str, *, ages: bool = True) -> t.Any:
+    """What the look found of a concern, as the module returned it; None where nothing is kept, or, where that `ages`, only an old look."""
     try:
         with open(_path(host), encoding="utf-8") as stream:
-            fresh = time.time() - os.fstat(stream.fileno()).st_mtime < _MAX_AGE
+            fresh = not ages or time.time() - os.fstat(stream.fileno()).st_mtime < _MAX_AGE
             return read_table(stream.read()).get(concern) if fresh else None
     except FileNotFoundError:
         return None

@@ -149,6 +149,11 @@ def os_release(lab: Cluster, node: str, identity: str) -> collections.abc.Iterat
         lab.shell(node, "rm /etc/os-release; ln -s ../usr/lib/os-release /etc/os-release; rm /etc/os-release.saved")
 
 
-def test_an_unsupported_distribution_is_refused_before_the_first_change(lab: Cluster) -> None:
+def test_a_node_of_an_unsupported_distribution_is_left_out_before_the_first_change(lab: Cluster) -> None:
     with os_release(lab, "node2", "ID=plan9\\nVERSION_ID=4\\nNAME=Plan9\\n"):
-        assert_refused(lab, lab.inventory, {"node2": ("plan9",)})
+        run = lab.play("site")
+    assert run.status != 0 and records.changes(run.events) == {}
+    (failure,) = records.failures(run.events)
+    assert failure["host"] == "node2" and "node2 is left out" in failure["msg"] and "plan9" in failure["msg"] and "allowed" in failure["msg"]
+    assert records.executions(run.events)["node2"] == ["rdma.ofed.rdma_facts"]
+    assert "rdma.ofed.fabric_check" in records.executions(run.events)["node3"]

@@ -99,7 +99,7 @@ def test_the_quick_start_holds_as_printed_and_after_a_reboot_of_all_nodes(lab: C
     user.play("fabric")
 
     lab.command("restart", "--all")
-    lab.wait_until_green(300, folder / "inventory.yml")
+    lab.wait_until_green(1200, folder / "inventory.yml")
     assert records.changes(user.play("site")) == {}
     user.play("verify")
     user.play("fabric")

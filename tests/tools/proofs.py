@@ -69,8 +69,8 @@ What was tried, and how. The rebuilds of RHEL are tried as RHEL is.
 - **golden file**: only the files and commands that would be written are compared with known ones.
 - no entry: untried.
 
-The stacks of vendors, GPUs and firmware of adapters are stand-ins on all systems, so no cell of theirs is more than a look-alike, except that
-the firmware tools are the real ones.
+The stacks of vendors, GPUs and adapters are stand-ins on all systems, so none of their cells is more than a look-alike. The firmware tools are
+the real ones.
 
 """
 
@@ -162,16 +162,15 @@ def recorded() -> dict[str, str]:
 
 
 def outcomes(folder: pathlib.Path) -> dict[str, str]:
-    """The tests that ran, by the JUnit files of a folder: the day where all cases of a test passed, else an empty text. Skipped cases do not count."""
+    """The tests that ran, by the JUnit files of a folder: the day where all cases of a test passed, else an empty text."""
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*.xml")):
         for suite in ET.parse(path).getroot().iter("testsuite"):
             day = suite.get("timestamp", "")[:10]
             for case in suite.iter("testcase"):
                 test = "%s.py::%s" % (case.get("classname", "").replace(".", "/"), case.get("name", "").partition("[")[0])
-                if case.find("skipped") is None:
-                    sound = case.find("failure") is None and case.find("error") is None and found.get(test) != ""
-                    found[test] = day if sound else ""
+                sound = found.get(test) != "" and all(case.find(mark) is None for mark in ("failure", "error", "skipped"))
+                found[test] = day if sound else ""
     return found
 
 

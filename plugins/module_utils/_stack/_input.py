@@ -41,7 +41,7 @@ def supported(os_id: str, version: str) -> bool:
 def served(os_id: str, version: str, family: str) -> bool:
     """Whether the role takes an untested distribution or release for one of its family, with the stack of the distribution.
 
-    A release that is older than those that are known is none. One without a number, such as the testing release of Debian, is.
+    Releases older than those that are known are not served. Releases without a number, such as the testing release of Debian, are.
     """
     known = DISTRIBUTIONS.get(os_id)
     if by_name(family) is None:
@@ -57,22 +57,25 @@ def _is_served(found: Mapping[str, t.Any]) -> bool:
     return served(str(found.get("id", "")), str(found.get("version", "")), str(found.get("family", "")))
 
 
+def _is_supported(found: Mapping[str, t.Any]) -> bool:
+    return supported(str(found.get("id", "")), str(found.get("version", "")))
+
+
 def _unserved(source: t.Any, found: Mapping[str, t.Any]) -> Problem:
     return Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED, "the node runs %s" % _os_name(found))
 
 
 def unknown_distribution(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
-    """That the node runs a distribution of no known family: nothing of the collection is for it, whatever is declared."""
+    """That the node runs a distribution of no known family, or a release that is too old: nothing of the collection is for it, whatever is declared."""
     found = part(facts, "os")
-    return [_unserved(variables.get("ofed_source", "inbox"), found)] if found and by_name(found.get("family")) is None else []
+    return [_unserved(variables.get("ofed_source", "inbox"), found)] if found and not _is_supported(found) and not _is_served(found) else []
 
 
 def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Problem]:
     found = part(facts, "os")
-    os_id, version = str(found.get("id", "")), str(found.get("version", ""))
-    if not found or (source == "inbox" and (supported(os_id, version) or _is_served(found))):
+    if not found or (source == "inbox" and (_is_supported(found) or _is_served(found))):
         return []
-    if supported(os_id, version) and DISTRIBUTIONS[os_id].bundle:
+    if _is_supported(found) and DISTRIBUTIONS[str(found["id"])].bundle:
         return []
     if _is_served(found):
         return [Problem("ofed_source", source, "inbox", "the node runs %s; stacks of vendors are for %s" % (_os_name(found), WITH_BUNDLES))]
@@ -82,7 +85,7 @@ def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Probl
 def distribution_notes(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[str]:
     """A warning about a distribution that is served and was never tested."""
     found = part(facts, "os")
-    if variables.get("ofed_source", "inbox") != "inbox" or supported(str(found.get("id", "")), str(found.get("version", ""))) or not _is_served(found):
+    if variables.get("ofed_source", "inbox") != "inbox" or _is_supported(found) or not _is_served(found):
         return []
     return ["%s was not tested. It gets the packages of the family %s. Listed are %s" % (_os_name(found), found.get("family"), SUPPORTED)]
 
@@ -110,4 +113,5 @@ def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None =
     # What is removed is found on the node: nothing has to be declared for it.
     if source in ("mlnx_ofed", "doca") and variables.get("ofed_state", "present") != "absent":
         found += vendor_problems(variables, facts) + vendor_ulp_problems(variables, str(part(facts, "os").get("family", "")))
-    return found + _os_problems(source, facts)
+    # A stack of a vendor that is there can go on any of them.
+    return found + _os_problems("inbox" if variables.get("ofed_state") == "absent" else source, facts)

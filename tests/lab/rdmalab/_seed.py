@@ -33,6 +33,10 @@ class File(t.NamedTuple):
     mode: int = 0o644
 
 
+# For NetworkManager.
+_NOT_THE_WIRE = {"/etc/NetworkManager/conf.d/lab.conf": File("[keyfile]\nunmanaged-devices=interface-name:%s\n" % WIRE)}
+
+
 def adapter_options(topology: Topology, node: Node) -> str:
     """The parameters of the driver for one machine: its own adapters, and where the ports of the others are."""
     lids = lids_of(topology)
@@ -125,11 +129,14 @@ def management(stack: str, interface: str) -> dict[str, File]:
     if stack == "ifupdown":
         text = "source /etc/network/interfaces.d/*\n\nauto lo\niface lo inet loopback\n\nauto %s\niface %s inet dhcp\n" % (interface, interface)
         return {"/etc/network/interfaces": File(text)}
+    if stack == "ifcfg":
+        text = "DEVICE=%s\nTYPE=Ethernet\nONBOOT=yes\nBOOTPROTO=dhcp\nIPV6INIT=no\n" % interface
+        return {"/etc/sysconfig/network-scripts/ifcfg-%s" % interface: File(text), **_NOT_THE_WIRE}
     if stack == "networkmanager":
         profile = "[connection]\nid=management\ntype=ethernet\ninterface-name=%s\n\n[ipv4]\nmethod=auto\n\n[ipv6]\nmethod=ignore\n" % interface
         return {
             "/etc/NetworkManager/system-connections/management.nmconnection": File(profile, 0o600),
-            "/etc/NetworkManager/conf.d/lab.conf": File("[keyfile]\nunmanaged-devices=interface-name:%s\n" % WIRE),
+            **_NOT_THE_WIRE,
         }
     text = "network:\n  version: 2\n  renderer: networkd\n  ethernets:\n    %s:\n      dhcp4: true\n" % interface
     return {"/etc/netplan/10-management.yaml": File(text, 0o600)}

@@ -94,15 +94,29 @@ def _build(settings: Settings, stack: str) -> None:
     wanted = tag(settings, stack)
     if not _image.exists(wanted):
         say("building the image of virtual machines: Debian %s with %s (some minutes the first time)" % (settings.suite, stack))
-        build(settings, "node", wanted, "STACK=" + stack)
+        build(settings, "node", wanted, "STACK=" + stack, "READER=" + (_reader(settings) if stack == "ifcfg" else _image.ensure_base(settings)))
 
 
-def build(settings: Settings, target: str, wanted: str, argument: str) -> None:
-    """One target of the Dockerfile of machines, with one of its build arguments."""
+def _reader(settings: Settings) -> str:
+    """The image with NetworkManager's reader of ifcfg files."""
     base = _image.ensure_base(settings)
-    argv = ["build", "--build-arg", "BASE=" + base, "--build-arg", argument, "--file", str(LAB / "vm" / "Dockerfile"), "--label", "rdmalab=vm"]
+    sources = [LAB / "vm" / name for name in ("ifcfg-reader.Dockerfile", "ifcfg-reader.sh")]
+    wanted = "%s/ifcfg-reader:%s-%s" % (_image.REPOSITORY, settings.suite, _image.digest([base.encode(), *(path.read_bytes() for path in sources)]))
+    if not _image.exists(wanted):
+        _docker_build(["--build-arg", "BASE=" + base, "--file", str(sources[0]), "--tag", wanted])
+    return wanted
+
+
+def build(settings: Settings, target: str, wanted: str, *arguments: str) -> None:
+    """One target of the Dockerfile of machines, with its build arguments."""
+    base = _image.ensure_base(settings)
+    given = [word for argument in ("BASE=" + base, "READER=" + base, *arguments) for word in ("--build-arg", argument)]
+    _docker_build([*given, "--file", str(LAB / "vm" / "Dockerfile"), "--target", target, "--tag", wanted])
+
+
+def _docker_build(argv: t.Sequence[str]) -> None:
     step = None
-    for line in stream(*argv, "--target", target, "--tag", wanted, str(LAB)):
+    for line in stream("build", "--label", "rdmalab=vm", *argv, str(LAB)):
         if step and "Using cache" not in line:
             say("  " + step[1])
         step = _image.STEP.match(line)

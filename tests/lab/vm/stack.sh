@@ -1,5 +1,6 @@
 #!/bin/sh
-# Leaves one network stack, as an installation with that stack has it: stack.sh networkd|ifupdown|networkmanager|netplan.
+# Leaves one network stack, as an installation with that stack has it: stack.sh networkd|ifupdown|networkmanager|netplan|ifcfg.
+# ifcfg is NetworkManager as RHEL 8 has it, with the reader that was built for it (ifcfg-reader.sh).
 # What it shall do with the management interface is written into the disk of each machine (rdmalab/_seed.py).
 set -eu
 
@@ -7,7 +8,7 @@ stack=$1
 case $stack in
 networkd) packages='' ;;
 ifupdown) packages='ifupdown isc-dhcp-client' ;;
-networkmanager) packages=network-manager ;;
+networkmanager | ifcfg) packages=network-manager ;;
 netplan) packages=netplan.io ;;
 *) echo "unknown network stack $stack" >&2; exit 1 ;;
 esac
@@ -18,6 +19,10 @@ fi
 if [ -n "$packages" ]; then
     apt-get install --yes --no-install-recommends $packages
     apt-get clean
+fi
+if [ "$stack" = ifcfg ]; then
+    mkdir -p /etc/NetworkManager/conf.d /etc/sysconfig/network-scripts
+    printf '[main]\nplugins=ifcfg-rh,keyfile\n' >/etc/NetworkManager/conf.d/10-ifcfg.conf
 fi
 case $stack in
 networkd | netplan) systemctl enable systemd-networkd.service ;;

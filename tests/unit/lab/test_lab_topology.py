@@ -95,7 +95,11 @@ def test_hosts_that_are_ports_on_the_fabric_only() -> None:
         ('"S-0000000000200000"[2]', '"S-0000000000300000"[2]', "is linked to S-0000000000300000, which is not in the file"),
         ('"S-0000000000200000"[2]', '"S-0000000000200000"[1]', "which is linked to H-0000000000100000[1]"),
         ("# Topology", "# lab alpha network=wicked\n# Topology", "the lab knows network=networkd|ifupdown"),
-        ("# Topology", "# lab alpha suite=sid\n# Topology", "the lab knows network=networkd|ifupdown|networkmanager|netplan suite=bookworm|trixie|bullseye"),
+        (
+            "# Topology",
+            "# lab alpha suite=sid\n# Topology",
+            "the lab knows network=networkd|ifupdown|networkmanager|netplan|ifcfg suite=bookworm|trixie|bullseye",
+        ),
         ("# Topology", "# lab alpha suite\n# Topology", "'# lab alpha suite=': the lab knows"),
         ("# Topology", "# lab alpha network=ifupdown=x\n# Topology", "'# lab alpha network=ifupdown=x': the lab knows"),
         ("# Topology", "# lab alpha suite=trixie suite=bookworm\n# Topology", "line 2: suite of alpha is bookworm here and trixie before"),

@@ -288,8 +288,9 @@ def test_a_distribution_that_is_served_untested_is_named_in_a_warning() -> None:
     assert "warnings" not in run(validate_site, {}, **listed)
 
 
-def test_a_node_of_an_unknown_distribution_is_left_out_of_a_playbook_and_refused_by_a_task() -> None:
-    own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {"family": "Unknown", "id": "plan9", "version": "4", "name": "Plan 9"}})}}
+@pytest.mark.parametrize(("family", "os_id", "version"), [("Unknown", "plan9", "4"), ("RedHat", "rhel", "7.9")])
+def test_a_node_of_an_unknown_distribution_is_left_out_of_a_playbook_and_refused_by_a_task(family: str, os_id: str, version: str) -> None:
+    own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {"family": family, "id": os_id, "version": version, "name": "Plan 9"}})}}
     found = run(validate_site, {"fail": False, "foresee": True}, **own)
     assert found["wrong"] == [] and "Plan 9" in found["left_out"] and "refusals" not in found
     assert "Plan 9" in run(validate_site, {}, **own)["msg"]

@@ -103,6 +103,16 @@ def test_check_mode_leaves_what_the_look_found() -> None:
     assert _looks.recall("node1", "packages") is not None
 
 
+def test_what_is_only_asked_beforehand_is_not_counted_with() -> None:
+    host = Host("Debian", {"bash": "5"})
+    host.check_mode = True
+    host.execute = lambda **_more: {"changed": True, "transaction": {"installed": {"opensm": "3"}, "removed": []}}  # type: ignore[method-assign]
+    assert host.run(purposes=["opensm"], remembered=False)["changed"] is True
+    assert host.run(purposes=["opensm"])["changed"] is True
+    assert host.run(purposes=["opensm"])["changed"] is False
+    assert host.run(purposes=["opensm"], remembered=False)["changed"] is True
+
+
 def test_check_mode_counts_with_what_it_foresaw() -> None:
     host = Host("Debian", {"bash": "5"})
     host.check_mode = True

@@ -261,7 +261,8 @@ def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "pidfile" not in UNIT_TEXT and " -B" not in UNIT_TEXT
     # Nothing remains between systemd and the process, and one that ends again and again does not return each time.
     assert "exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
-    assert "StartLimitBurst=6" in UNIT_TEXT and "StartLimitIntervalSec=0" not in UNIT_TEXT
+    seconds = {name: int(re.search(r"^%s=(\d+)$" % name, UNIT_TEXT, re.MULTILINE)[1]) for name in ("StartLimitBurst", "StartLimitIntervalSec", "RestartSec")}
+    assert seconds["StartLimitIntervalSec"] > 10 * seconds["StartLimitBurst"] * seconds["RestartSec"] > 0
     assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
     # The driver is the installed one, and loaded, before opensm opens it.
     (after,) = [line.split("=")[1].split() for line in UNIT_TEXT.splitlines() if line.startswith("After=")]

@@ -148,6 +148,7 @@ def test_a_stack_of_a_vendor_is_for_what_the_vendor_makes_it_for(family: str, os
     assert problems({}, facts) == [] and distribution_notes({}, facts) == []
     (problem,) = [problem for problem in problems(REPOSITORY, facts) if problem.variable == "ofed_source"]
     assert problem.allowed == "inbox"
+    assert not [problem for problem in problems({**REPOSITORY, "ofed_state": "absent"}, facts) if problem.variable == "ofed_source"]
 
 
 @pytest.mark.parametrize(
