@@ -12,18 +12,11 @@ from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import due, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import Foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
-
-
-class Foreseen(t.NamedTuple):
-    """What tasks of this run, in check mode, would have done to the packages of a host so far."""
-
-    installed: t.Mapping[str, str] = {}
-    """Names and versions."""
-    removed: t.Sequence[str] = ()
 
 
 def _place(host: str) -> str:

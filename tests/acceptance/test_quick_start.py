@@ -37,7 +37,7 @@ def blocks() -> dict[str, list[str]]:
 
 
 class User(t.NamedTuple):
-    """Somebody who follows the README, with an empty home and the Ansible of .venv."""
+    """A user who follows the README, with an empty home directory and the Ansible of .venv."""
 
     home: pathlib.Path
     commands: list[str]
