@@ -135,9 +135,32 @@ def _debootstrap(settings: Settings) -> None:
 
 def _build(settings: Settings, target: str, tag: str) -> None:
     say("building the %s image, Debian %s" % (target, settings.suite))
-    argv = ["build", "--build-arg", "BASE=" + base_tag(settings), "--file", str(LAB / "image" / "Dockerfile"), "--label", "rdmalab=" + target]
+    build(
+        "--build-arg",
+        "BASE=" + base_tag(settings),
+        "--file",
+        str(LAB / "image" / "Dockerfile"),
+        "--label",
+        "rdmalab=" + target,
+        "--target",
+        target,
+        "--tag",
+        tag,
+    )
+
+
+def build(*arguments: str) -> None:
+    """An image from the files of the lab. The classic builder sometimes fails beside other labs; with its cache the second try is short."""
+    try:
+        _try_build(arguments)
+    except LabError as exc:
+        say("%s\n  once more" % exc)
+        _try_build(arguments)
+
+
+def _try_build(arguments: t.Sequence[str]) -> None:
     step = None
-    for line in stream(*argv, "--target", target, "--tag", tag, str(LAB)):
+    for line in stream("build", *arguments, str(LAB)):
         if step and "Using cache" not in line:
             say("  " + step[1])
         step = STEP.match(line)

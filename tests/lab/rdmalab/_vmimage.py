@@ -16,7 +16,7 @@ import tempfile
 import typing as t
 
 from . import _disk, _engine, _image
-from ._docker import docker, stream
+from ._docker import docker
 from ._say import LabError, say
 from ._settings import LAB, Settings
 from ._topology import Node
@@ -103,7 +103,7 @@ def _reader(settings: Settings) -> str:
     sources = [LAB / "vm" / name for name in ("ifcfg-reader.Dockerfile", "ifcfg-reader.sh")]
     wanted = "%s/ifcfg-reader:%s-%s" % (_image.REPOSITORY, settings.suite, _image.digest([base.encode(), *(path.read_bytes() for path in sources)]))
     if not _image.exists(wanted):
-        _docker_build(["--build-arg", "BASE=" + base, "--file", str(sources[0]), "--tag", wanted])
+        _image.build("--label", "rdmalab=vm", "--build-arg", "BASE=" + base, "--file", str(sources[0]), "--tag", wanted)
     return wanted
 
 
@@ -111,15 +111,7 @@ def build(settings: Settings, target: str, wanted: str, *arguments: str) -> None
     """One target of the Dockerfile of machines, with its build arguments."""
     base = _image.ensure_base(settings)
     given = [word for argument in ("BASE=" + base, "READER=" + base, *arguments) for word in ("--build-arg", argument)]
-    _docker_build([*given, "--file", str(LAB / "vm" / "Dockerfile"), "--target", target, "--tag", wanted])
-
-
-def _docker_build(argv: t.Sequence[str]) -> None:
-    step = None
-    for line in stream("build", "--label", "rdmalab=vm", *argv, str(LAB)):
-        if step and "Using cache" not in line:
-            say("  " + step[1])
-        step = _image.STEP.match(line)
+    _image.build("--label", "rdmalab=vm", *given, "--file", str(LAB / "vm" / "Dockerfile"), "--target", target, "--tag", wanted)
 
 
 def _export(settings: Settings, stack: str, wanted: pathlib.Path) -> None:
