@@ -260,6 +260,32 @@ def test_infiniband_in_a_container_without_its_own_sys(tmp_path: pathlib.Path) -
     assert _usage.read_usage(nodes.write(tmp_path, tree)) == (User("namespace", "python3", "pid 31 has ib0.8001 in a network namespace of its own"),)
 
 
+ROUTE = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\n%s"
+IB0_ROUTE, ETH0_ROUTE = "ib0\t0000010A\t00000000\t0001\t0\t0\t0\t0000FFFF\n", "eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000000\n"
+
+
+def test_associations_of_sctp_and_sockets_in_another_namespace(tmp_path: pathlib.Path) -> None:
+    # What is forwarded for a container is translated: its own table has the address inside, and the peer.
+    inside = TCP.splitlines()[0] + "\n   0: 020011AC:03E2 0700010A:0801 01 00000000:00000000 00:00000000 00000000     0        0 81 2 0 20 4 30 10 -1\n"
+    tree: nodes.Tree = {
+        "proc/self/ns/net": nodes.Link("net:[4026531840]"),
+        "proc/net/route": ROUTE % IB0_ROUTE,
+        "proc/net/sctp/assocs": SCTP,
+        "proc/31/ns/net": nodes.Link("net:[4026532201]"),
+        "proc/31/comm": "trainer\n",
+        "proc/31/net/route": ROUTE % ETH0_ROUTE,
+        "proc/31/net/tcp": inside,
+        "proc/31/net/sctp/assocs": SCTP.replace("10.1.0.5", "172.17.0.2"),
+    }
+    found = _namespaces.read_namespaces(nodes.write(tmp_path, tree), [Netdev("ib0", "infiniband", driver="mlx5_core", addresses=("10.1.0.5/16",))])
+    seen = _connections.find_connections(found, {"81": Process(31, "trainer"), "24601": Process(9, "mme")})
+    assert [(each.program, each.interface, each.place, each.protocols, each.peers) for each in seen] == [
+        ("mme", "ib0", "", ("sctp",), ("10.1.0.8",)),
+        ("mme", "ib0", "31", ("sctp",), ("10.1.0.8",)),
+        ("trainer", "ib0", "31", ("tcp",), ("10.1.0.7",)),
+    ]
+
+
 def test_addresses_of_ipv6() -> None:
     # if6_seq_show in net/ipv6/addrconf.c: "%pi6 %02x %02x %02x %02x %8s\n".
     assert _namespaces.parse_if_inet6("fe80000000000000021a4bfffeaabbcc 03 40 20 80      ib0\n") == {"fe80::21a:4bff:feaa:bbcc": "ib0"}
