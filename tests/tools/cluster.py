@@ -6,28 +6,18 @@
 
 from __future__ import annotations
 
-import collections
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
-import threading
 import time
 import typing as t
 
 import records
-import timing
 from common import BUILD, ROOT, SetupError
 
 BIN = ROOT / ".venv/bin"
 LAB = [str(BIN / "python"), str(ROOT / "tests/lab/lab")]
-
-
-def _pass_on(stream: t.IO[str], said: collections.deque[str]) -> None:
-    for line in stream:
-        sys.stderr.write(line)
-        said.append(line.rstrip())
 
 
 class Run(t.NamedTuple):
@@ -60,23 +50,11 @@ class Cluster:
         self.programs = programs
 
     def command(self, *argv: str, timeout: float = 1800) -> str:
-        """Run a command of the lab and return what it prints; its progress goes to the terminal, too, and its end into the error."""
-        with subprocess.Popen(
-            [*self.lab, *argv], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
-        ) as lab:
-            said: collections.deque[str] = collections.deque(maxlen=timing.WORTH_LINES - 1)
-            progress = threading.Thread(target=_pass_on, args=(lab.stderr, said))
-            killer = threading.Timer(timeout, lab.kill)
-            progress.start()
-            killer.start()
-            assert lab.stdout is not None
-            printed = lab.stdout.read()
-            progress.join()
-            status = lab.wait()
-            killer.cancel()
-        if status:
-            raise SetupError("lab %s exited %d: %s" % (" ".join(argv), status, "\n".join([*said, printed])))
-        return printed
+        """Run a command of the lab and return what it prints; its progress goes to the terminal."""
+        done = subprocess.run([*self.lab, *argv], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", timeout=timeout, check=False)
+        if done.returncode:
+            raise SetupError("lab %s exited %d: %s" % (" ".join(argv), done.returncode, done.stdout))
+        return done.stdout
 
     def show(self, *argv: str) -> None:
         """Run a command of the lab and let the user see all of it."""

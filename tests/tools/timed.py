@@ -40,8 +40,9 @@ def _write(name: str, seconds: float, why: t.Optional[str]) -> None:
 
 
 def _why(report: t.Union[pytest.CollectReport, pytest.TestReport]) -> str:
-    """The first lines of the error, as pytest marks them."""
-    return timing.brief([line[1:] for line in report.longreprtext.splitlines() if line.startswith("E ")])
+    """The first lines of the error, as pytest marks them, and the last ones of standard error, where the lab says what went wrong."""
+    error = timing.brief([line[1:] for line in report.longreprtext.splitlines() if line.startswith("E ")])
+    return "\n".join(filter(None, [error, timing.brief(report.capstderr.splitlines()[-timing.WORTH_LINES :])]))
 
 
 class Times:

@@ -135,18 +135,8 @@ def _debootstrap(settings: Settings) -> None:
 
 def _build(settings: Settings, target: str, tag: str) -> None:
     say("building the %s image, Debian %s" % (target, settings.suite))
-    build(
-        "--build-arg",
-        "BASE=" + base_tag(settings),
-        "--file",
-        str(LAB / "image" / "Dockerfile"),
-        "--label",
-        "rdmalab=" + target,
-        "--target",
-        target,
-        "--tag",
-        tag,
-    )
+    given = {"--build-arg": "BASE=" + base_tag(settings), "--file": str(LAB / "image" / "Dockerfile"), "--label": "rdmalab=" + target}
+    build(*(word for pair in given.items() for word in pair), "--target", target, "--tag", tag)
 
 
 def build(*arguments: str) -> None:

@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import sys
 import typing as t
 
@@ -154,6 +155,35 @@ def test_a_failure_names_what_failed_and_the_command(done: Done, events: list[ti
     (found,) = failures.failures(done, events, log)
     assert found[:2] == (name, command)
     assert found.why == why or (why == "..." and found.why.splitlines()[-1] == "ERROR    Molecule executed 1 scenario (1 failed)")
+
+
+LAB_FAILS = """
+import os, pytest
+
+@pytest.fixture
+def lab():
+    os.write(2, b"   1.0 s  building the image\\nlab: 'docker build' failed. It said last:\\n  no space left on device\\n")
+    raise ValueError("lab up exited 1: ")
+
+def test_it(lab):
+    pass
+"""
+REGISTERS = "import timed\n\ndef pytest_configure(config):\n    config.pluginmanager.register(timed.Times())\n"
+
+
+def test_what_a_lab_says_before_it_fails_reaches_the_end_of_a_run(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "conftest.py").write_text(REGISTERS, encoding="utf-8")
+    (tmp_path / "test_it.py").write_text(LAB_FAILS, encoding="utf-8")
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "tests/tools"), timing.VARIABLE: str(tmp_path / "times.jsonl")}
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]
+    assert subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, check=False).returncode == 1
+    (event,) = timing.read(tmp_path / "times.jsonl")
+    assert event["why"].splitlines() == [
+        "ValueError: lab up exited 1:",
+        "1.0 s  building the image",
+        "lab: 'docker build' failed. It said last:",
+        "no space left on device",
+    ]
 
 
 def test_what_is_said_at_the_end() -> None:
