@@ -52,8 +52,8 @@ help:
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts' \
 	  'make report-test the HTML page of a fabric, in Chromium' \
-  'make web         the libraries of that page, with npm' \
-  'make clean       remove what the other targets made'
+	  'make web         the libraries of that page, with npm' \
+	  'make clean       remove what the other targets made'
 
 venv:
 	@$(BOOTSTRAP) tests/tools/virtualenvs.py main
