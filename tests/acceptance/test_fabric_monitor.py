@@ -25,6 +25,13 @@ apt-get install -y infiniband-diags opensm >/dev/null 2>&1
 systemctl disable -q --now opensm
 modprobe ib_umad
 """
+MANAGER = "systemd-run -q --collect --unit sm opensm -g 0x2c90300001011 -p 10 -f /tmp/sm.log"
+# It takes over two seconds after the master is gone, where opensm's defaults take 40.
+STANDBY = """
+set -e
+printf 'sminfo_polling_timeout 1000\npolling_retry_number 2\n' >/tmp/standby.conf
+systemd-run -q --collect --unit sm opensm -F /tmp/standby.conf -g $(ibstat -p | head -n 1) -p 5 -f /tmp/sm.log
+"""
 SLURM = """
 set -e
 mkdir -p /etc/slurm
@@ -94,8 +101,8 @@ class Monitored:
         answer = self.cluster.command("console", line)
         assert "not found" not in answer and "ibsim" not in answer.lower(), answer
 
-    def shell(self, script: str) -> str:
-        done = self.cluster.shell("node1", script)
+    def shell(self, script: str, node: str = "node1") -> str:
+        done = self.cluster.shell(node, script)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -132,7 +139,7 @@ def monitored() -> collections.abc.Iterator[Monitored]:
         made = Monitored(cluster)
         made.console('Unlink "%s"' % SPARE)
         made.shell(PREPARE)
-        made.shell("systemd-run -q --collect --unit sm opensm -g 0x2c90300001011 -p 10 -f /tmp/sm.log")
+        made.shell(MANAGER)
         made.wait_for(made.is_configured)
         yield made
     finally:
@@ -157,6 +164,31 @@ def test_a_cut_link_is_in_the_next_sample(monitored: Monitored) -> None:
     assert 'rdma_fabric_sample_success{fabric="ib"} 0\n' in monitored.shell("cat " + TEXTFILE)
     monitored.shell("systemctl start rdma-fabric-monitor.timer")
     assert monitored.sample()['sample_success{fabric="ib"}'] == 1
+
+
+def test_each_change_of_the_master_is_counted(monitored: Monitored) -> None:
+    """The master is killed, a standby of lower priority takes over and hands back when the other one is there again."""
+
+    def is_seen(changes: int, standbys: int) -> t.Callable[[], bool]:
+        def seen() -> bool:
+            found = monitored.sample()
+            counted = found['master_changes_total{fabric="ib"}'], found.get('subnet_managers{fabric="ib",state="standby"}', 0)
+            return counted == (changes, standbys) and found['subnet_managers{fabric="ib",state="master"}'] == 1
+
+        return seen
+
+    monitored.shell(PREPARE + STANDBY, "node2")
+    monitored.wait_for(is_seen(0, 1))
+    assert monitored.sample()['master_change_timestamp_seconds{fabric="ib"}'] == 0
+    monitored.shell("systemctl kill -s KILL sm")
+    monitored.wait_for(is_seen(1, 0))
+    found = monitored.sample()
+    assert found['sampled{fabric="ib"}'] == 0, "the sampler of the master's host reads the fabric"
+    assert 0 < found['master_change_timestamp_seconds{fabric="ib"}'] <= found['sample_timestamp_seconds{fabric="ib"}']
+    monitored.shell(MANAGER)
+    monitored.wait_for(is_seen(2, 1))
+    monitored.shell("systemctl stop sm", "node2")
+    monitored.wait_for(is_seen(2, 0))
 
 
 def test_slurm_drains_a_node_whose_link_is_cut_and_takes_it_back(monitored: Monitored) -> None:
