@@ -10,6 +10,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _shared
+
+_shared.load_filters()
 
 
 class ControllerAction(ActionBase):

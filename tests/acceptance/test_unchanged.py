@@ -17,9 +17,11 @@ from conftest import converge
 def test_a_second_run_changes_nothing_within_the_budget(lab: Cluster) -> None:
     run = converge(lab)
     assert records.changes(run.events) == {}
-    executions = records.executions(run.events)
+    executions, managers = records.executions(run.events), budget.managers(lab.inventory)
     assert set(executions) == {"node1", "node2", "node3"}
-    assert budget.exceeded(executions, budget.managers(lab.inventory)) == []
+    assert budget.exceeded(executions, managers) == []
+    tasks = budget.tasks(run.output)
+    assert max(tasks[host] for host in executions if host not in managers) <= budget.TASKS, tasks
 
 
 @pytest.mark.quick

@@ -7,12 +7,15 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import typing as t
 
 import yaml
 
 COMPUTE_NODE = 2
 SM_NODE = 3
+TASKS = 32
+"""Of a compute node. The controller forks a worker for each, also for one that is skipped: 25 ms of a processor."""
 
 
 def managers(inventory: pathlib.Path) -> set[str]:
@@ -32,3 +35,9 @@ def exceeded(executions: t.Mapping[str, t.Sequence[str]], sm_hosts: t.Collection
         for host, modules in sorted(executions.items())
         if len(modules) > limit(host, sm_hosts)
     ]
+
+
+def tasks(output: str) -> dict[str, int]:
+    """How many tasks the run had for each host, by the recap at its end."""
+    counts = re.findall(r"^(\S+) +: ok=(\d+) .* failed=(\d+) +skipped=(\d+) ", output, re.M)
+    return {host: sum(map(int, numbers)) for host, *numbers in counts}
