@@ -189,8 +189,8 @@ options:
     default: false
   give_up:
     description:
-      - Settings of a subnet manager that runs here, or would run with the files that are there, and that may be lost. A key of
-        C(opensm.conf), or C(partition NAME). Other settings that nothing declares are refused.
+      - Settings of a subnet manager that runs here, or would run with the files that are there, or that an earlier run declared, and that may be lost.
+        A key of C(opensm.conf), or C(partition NAME). Other settings that nothing declares are refused.
     type: list
     elements: str
     default: []

@@ -147,6 +147,23 @@ def test_what_was_adopted_goes_only_by_name(handmade: Cluster, tmp_path: pathlib
     assert handmade.shell(NODE, "ls /etc/rdma-ofed/opensm/ib").stdout.split() == ["opensm.conf"]
 
 
+def test_what_the_inventory_declared_and_has_lost_goes_only_by_name(handmade: Cluster, tmp_path: pathlib.Path) -> None:
+    declared_before = {"opensm_routing_engine": ["updn"], "opensm_options": {"max_wire_smps": 16}}
+    converge(handmade, "--tags", "opensm", inventory=declared(handmade, tmp_path, **declared_before))
+    before = state(handmade)
+    less = declared(handmade, tmp_path, opensm_options={"max_wire_smps": 16})
+    for arguments in (["--check"], []):
+        run = handmade.play("site", *arguments, inventory=less)
+        words = " ".join(run.output.split())
+        assert run.status != 0 and "routing_engine (declared in an earlier run)" in words and "opensm_give_up: [routing_engine]" in words, run.output
+        assert "max_wire_smps" not in words, run.output
+        assert state(handmade) == before
+    converge(handmade, "--tags", "opensm", inventory=declared(handmade, tmp_path, opensm_options={"max_wire_smps": 16}, opensm_give_up=["routing_engine"]))
+    assert fabric(handmade)["conf"] == ["max_wire_smps 16", "routing_engine (null)"]
+    # It is given up once: what has gone need not be named any longer.
+    assert "changed=0" in converge(handmade, "--tags", "opensm", inventory=less).output.split("PLAY RECAP")[1].split(NODE)[1].splitlines()[0]
+
+
 def test_the_only_subnet_manager_is_removed_with_consent(handmade: Cluster, tmp_path: pathlib.Path) -> None:
     for check in ((), ("--check",)):
         run = handmade.play("site", "--tags", "opensm", *check, inventory=declared(handmade, tmp_path, opensm_state="absent"))

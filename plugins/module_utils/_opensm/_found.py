@@ -15,14 +15,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import outline_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, PARTITIONS, SETTINGS, SYSTEMD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import DECLARED, PUBLIC, SETTINGS, SYSTEMD
 
 # The entry of the record for the package of opensm.
 PACKAGE = "package"
 
 
 class Predecessor(t.NamedTuple):
-    """A subnet manager that ours replaces, or what was adopted of one."""
+    """A subnet manager that ours replaces, what was adopted of one, or ours as the last run declared it."""
 
     source: str
     """Where its keys come from, for messages: the process, its file."""
@@ -35,6 +35,13 @@ class Predecessor(t.NamedTuple):
     """The port GUID that it is bound to; "" where it chooses by itself."""
     runs: bool = True
     """Otherwise it is what the packages would run with the files that are there."""
+    ours: bool = False
+
+
+def _public(name: str, text: str) -> str:
+    if name not in PUBLIC:
+        return HIDDEN
+    return text if name == DECLARED else outline_of(text)
 
 
 class Found(t.NamedTuple):
@@ -72,7 +79,7 @@ class Found(t.NamedTuple):
     def public(self) -> Found:
         """What the plan of a host without a subnet manager depends on. It has no secrets, and a size that does not depend on the fabric."""
         names = BEGIN + END if BEGIN in self.node_names else ""
-        files = {path: outline_of(text) if posixpath.basename(path) in (PARTITIONS, ADOPTED_PARTITIONS) else HIDDEN for path, text in self.files.items()}
+        files = {path: _public(posixpath.basename(path), text) for path, text in self.files.items()}
         shown = tuple(
             predecessor._replace(keys={key: (HIDDEN,) if looks_secret(key) else own for key, own in predecessor.keys.items()})
             for predecessor in self.predecessors

@@ -23,10 +23,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, template_command
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor_look import of_files, of_process
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
-    ADOPTED_PARTITIONS,
     FILES,
     PACKAGED,
-    PARTITIONS,
+    PUBLIC,
     RECORD,
     ROTATION,
     SETTINGS,
@@ -128,7 +127,7 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     fabrics = entries(below(root, SETTINGS))
     settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
     paths = [TEMPLATE, ROTATION, *settings, *(silence_path(fabric) for fabric in fabrics)]
-    hidden = {path: public and os.path.basename(path) not in (PARTITIONS, ADOPTED_PARTITIONS) for path in paths}
+    hidden = {path: public and os.path.basename(path) not in PUBLIC for path in paths}
     contents = {path: (_read_hidden if hidden[path] else read_text)(below(root, path)) for path in paths}
     own = [name for name in running if _OWN.match(name)]
     predecessors = _read_predecessors(run, root, _read_strays(root, own), files=manages and not any(contents.values()))

@@ -7,8 +7,9 @@
 """The settings of a subnet manager that ours replaces: which of them would be lost, and which are kept. Pure.
 
 The fabric has them now, from a file that an administrator wrote or from a command line. What the inventory declares takes their
-place. All others are named, and the run is refused, until each is declared, given up by name, or adopted. What was adopted is
-written down on the host, and later runs read it there as they read a predecessor.
+place. All others are named, and the run is refused, until each is declared, given up by name, or adopted. What was adopted, and
+what the inventory declared, is written down on the host: later runs read it there as they read a predecessor, so what the inventory has
+lost since is named, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Pr
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, parse_template, problems, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, names_rule, parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, MASTER_PRIORITY, SETTINGS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, DECLARED, MASTER_PRIORITY, PARTITIONS, SETTINGS, conf_path
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
@@ -58,6 +59,10 @@ _VARIABLES: t.Mapping[str, str] = {
 }
 
 
+# The source of a setting of ours, for messages.
+BEFORE = "declared in an earlier run"
+
+
 class Setting(t.NamedTuple):
     """One setting that the fabric has now, and that nothing declares."""
 
@@ -73,7 +78,7 @@ class Setting(t.NamedTuple):
         return HIDDEN if looks_secret(self.name) else self.value
 
     def words(self) -> str:
-        return "%s: %s (%s)" % (self.name, self.shown, self.source)
+        return "%s: %s (%s)" % (self.name, self.shown, self.source) if self.value != HIDDEN else "%s (%s)" % (self.name, self.source)
 
     def variable(self) -> str:
         """What declares it."""
@@ -106,6 +111,10 @@ def _partitions(predecessor: Predecessor, declared: str) -> list[tuple[Rule, Set
     kept = {rule.identity: rule for rule in parse_partitions(declared)}
     lost = []
     source = predecessor.partitions_source if predecessor.partitions else predecessor.source
+    if predecessor.ours:
+        # What opensm does by itself, and details of a partition that stays, are as the inventory has them now.
+        gone = [rule for rule in parse_partitions(predecessor.partitions) if rule.identity not in kept and rule.pkey != DEFAULT_PKEY]
+        return [(rule, Setting(PREFIX + rule.name, _words_of(rule), source)) for rule in gone]
     for rule in parse_partitions(predecessor.partitions or (WITHOUT if predecessor.runs else "")):
         own = kept.get(rule.identity)
         as_without = rule.pkey == DEFAULT_PKEY and rule.open and not rule.special and not declared
@@ -161,6 +170,23 @@ def _record(found: Found, fabric: str) -> Predecessor | None:
     return Predecessor(conf, values(text) if text != HIDDEN else {}, found.files.get(partitions, ""), partitions, runs=False)
 
 
+def _declared_before(found: Found, fabric: str) -> Predecessor | None:
+    """What the inventory declared for the last run."""
+    conf = found.files.get(conf_path(fabric), "")
+    # A look for the controller has the names only. Where the file is missing, there is nothing to lose.
+    now = values(conf) if conf not in ("", HIDDEN) else {}
+    names = found.files.get("%s/%s/%s" % (SETTINGS, fabric, DECLARED), "")
+    keys = {key: now.get(key, (HIDDEN,)) for key in names.splitlines() if conf and not key.startswith("#") and (conf == HIDDEN or key in now)}
+    partitions = found.files.get("%s/%s/%s" % (SETTINGS, fabric, PARTITIONS), "")
+    return Predecessor(BEFORE, keys, partitions, BEFORE, runs=False, ours=True) if keys or partitions else None
+
+
+def _written_down(found: Found, fabric: str, *, declared: bool) -> list[Predecessor]:
+    """What earlier runs wrote down for a fabric. `declared`: what the inventory declared counts, too."""
+    before = _declared_before(found, fabric) if declared else None
+    return [record for record in (before, _record(found, fabric)) if record is not None]
+
+
 def fit(instance: Instance, template: str) -> tuple[Instance, dict[str, str]]:
     """The instance with the adopted keys that the installed opensm takes, and the others with their values, as they may be shown."""
     options = parse_template(template)
@@ -184,7 +210,7 @@ def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> 
     elif any(setting.adoptable for setting in settings):
         keep = ", or keep them with opensm_adopt: true"
     raise Refused(
-        "the fabric has settings of a subnet manager on this host that is to be replaced, and the inventory does not declare them: %s. "
+        "the fabric has settings of the subnet manager on this host, and the inventory does not declare them: %s. "
         "They would be lost. Nothing was changed here. Next: declare them%s, or give them up with opensm_give_up: [%s]%s"
         % ("; ".join(setting.words() for setting in settings), " (%s)" % declare if declare else "", shown, keep),
         undeclared=[{"name": setting.name, "value": setting.shown, "source": setting.source} for setting in settings],
@@ -202,7 +228,7 @@ def inherit(wanted: Wanted, found: Found) -> Wanted:
     loose = [predecessor for predecessor in found.predecessors if predecessor.guid not in guids]
     for position, instance in enumerate(wanted.instances):
         # One that is bound to no port that is known here may have been the manager of the first fabric.
-        own = [*filter(None, [_record(found, instance.fabric)])]
+        own = _written_down(found, instance.fabric, declared=not wanted.allow_removal)
         own += [predecessor for predecessor in loose if position == 0 and predecessor.guid not in instance.known.elsewhere]
         own += [predecessor for predecessor in found.predecessors if predecessor.guid == instance.guid]
         left = legacy(own, wanted, instance=instance)
@@ -213,7 +239,7 @@ def inherit(wanted: Wanted, found: Found) -> Wanted:
         instances.append(instance)
     _require_none(list({setting.name: setting for setting in refused}.values()), adopt=wanted.adopt, here=True)
     ours = {instance.fabric for instance in wanted.instances}
-    others = [record for fabric in found.fabrics if fabric not in ours for record in [_record(found, fabric)] if record is not None]
+    others = [record for fabric in found.fabrics if fabric not in ours for record in _written_down(found, fabric, declared=not wanted.allow_removal)]
     # Without an instance here, only a manager that runs is replaced. The manager of another fabric is measured by what that one has.
     served = [not wanted.instances or predecessor.guid in wanted.instances[0].known.elsewhere for predecessor in loose]
     elsewhere = [*others, *(predecessor for predecessor, other in zip(loose, served) if predecessor.runs and other)]

@@ -35,7 +35,11 @@ PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-
 _READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
 # The statements about partitions that were taken over from the subnet manager before ours, as those in ADOPTED.
 ADOPTED_PARTITIONS = "adopted-partitions.conf"
-_RECORDS = (ADOPTED, ADOPTED_PARTITIONS)
+# The names of the keys that the inventory declared for the last run, so that a later one can tell which of them it lost.
+DECLARED = "declared-keys"
+_RECORDS = (ADOPTED, ADOPTED_PARTITIONS, DECLARED)
+# They have no secrets.
+PUBLIC = (PARTITIONS, ADOPTED_PARTITIONS, DECLARED)
 FILES = (CONF, *_READ_AGAIN, *_RECORDS)
 
 # A key of a vendor's opensm (5.6.0), read at the start only: what a master announces where that is higher than its sm_priority, by default 14.
@@ -146,6 +150,8 @@ class Instance(t.NamedTuple):
     """Those of them that keep their ports by the file that is there."""
     missing_hosts: tuple[str, ...] = ()
     """Those that the partitions are made without."""
+    declared: frozenset[str] = frozenset()
+    """The keys of opensm.conf that the inventory declares, of this fabric or another one of the host."""
     adopted: t.Mapping[str, tuple[str, ...]] = {}
     """Keys of the subnet manager before this one, which nothing declares."""
     adopted_partitions: str = ""
@@ -179,6 +185,12 @@ class Instance(t.NamedTuple):
         keys.update({key: self.path(name) for key, name, text in named if text})
         return {**keys, **self.options, **{key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}}
 
+    def own_keys(self) -> list[str]:
+        """The declared keys of this fabric, sorted."""
+        values = self.values()
+        elsewhere = {"subnet_prefix"} if self.subnet_prefix == DEFAULT_PREFIX else set()
+        return sorted(key for key in self.declared - elsewhere if key in values)
+
     def recalling(self, files: t.Mapping[str, str], owned: t.Collection[str] = ()) -> Instance:
         """The instance with the ports of absentees, as far as its present file has them. `owned`: port GUIDs that are known in this run."""
         found = recall(self.partitions, files.get(self.path(PARTITIONS), ""), self.absentees, owned=owned)
@@ -199,6 +211,7 @@ class Instance(t.NamedTuple):
             QOS_POLICY: self.qos_policy,
             ADOPTED: HEADER + adopted if adopted else "",
             ADOPTED_PARTITIONS: HEADER + self.adopted_partitions if self.adopted_partitions else "",
+            DECLARED: "".join([HEADER, *(key + "\n" for key in self.own_keys())]) if self.own_keys() else "",
         }
         silence = SILENCE_TEXT if any(is_secret(key) for key in (*self.options, *self.adopted)) else ""
         return {**{self.path(name): text for name, text in texts.items()}, silence_path(self.fabric): silence}

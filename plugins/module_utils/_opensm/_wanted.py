@@ -104,6 +104,10 @@ def _keys(options: Options) -> dict[str, t.Any]:
     return {**own, **(options.get("options") or {}), **(options.get("secret_options") or {})}
 
 
+def _declared(options: Options) -> frozenset[str]:
+    return frozenset((*declared_keys(options), *(options.get("declared_settings") or ())))
+
+
 def _instance(item: Options, options: Options) -> Instance:
     return Instance(
         fabric=item["fabric"],
@@ -115,6 +119,7 @@ def _instance(item: Options, options: Options) -> Instance:
         port=item["port"] or "",
         designated=item["designated_host"] or "",
         options=_keys(options),
+        declared=_declared(options),
         partitions=(options.get("partitions") or {}).get(item["fabric"], ""),
         absentees=tuple(
             Absentee(member["pkey"], member["host"], member["membership"])
@@ -150,7 +155,7 @@ def read_wanted(options: Options) -> Wanted:
         instances,
         NodeNames(names["hosts"], names["names"]) if names is not None else None,
         wait_timeout=options["wait_timeout"],
-        declared=frozenset((*declared_keys(options), *(options.get("declared_settings") or ()))),
+        declared=_declared(options),
         partitions="\n".join((options.get("partitions") or {}).values()),
         give_up=frozenset(options.get("give_up") or ()),
         adopt=bool(options.get("adopt")),

@@ -393,13 +393,75 @@ def test_a_resting_host_with_files_alone_loses_nothing() -> None:
 OURS = "Default=0x7fff,ipoib :\n    ALL=full;\n\nstorage=0x0001,ipoib :\n    ALL=full;\n"
 
 
-def test_a_partition_that_is_no_longer_declared_is_a_change() -> None:
-    before = INSTANCE._replace(partitions=OURS)
-    found = Found(files={path: text for path, text in before.files().items() if text})
+def left(instance: Instance) -> Found:
+    """A host after a run with this instance."""
+    return Found(files={path: text for path, text in instance.files().items() if text})
+
+
+def declaring(**options: t.Any) -> Instance:
+    return INSTANCE._replace(options=options, declared=frozenset(options))
+
+
+def test_a_partition_that_is_no_longer_declared_is_named_and_goes_by_name() -> None:
+    found = left(INSTANCE._replace(partitions=OURS))
     after = Wanted((INSTANCE._replace(partitions=OURS.replace("storage=0x0001", "other=0x0002")),))
-    require_consent(after, found)
-    (change,) = plan(after, found).about(Kind.PARTITION)
+    for seen in (found, found.public()):
+        refused = refused_of(after, seen)
+        assert names(refused) == ["partition storage"] and "(declared in an earlier run)" in refused.msg
+    after = after._replace(give_up=frozenset(["partition storage"]))
+    require_consent(inherit(after, found), found)
+    (change,) = plan(inherit(after, found), found).about(Kind.PARTITION)
     assert change.words() == "partition storage of fabric ib: 0x0001 -> none"
+
+
+def test_a_partition_with_another_mtu_or_other_members_is_as_declared() -> None:
+    found = left(INSTANCE._replace(partitions="storage=0x0001,ipoib,mtu=5 :\n    ALL=full;\n"))
+    wanted = Wanted((INSTANCE._replace(partitions="storage=0x0001 :\n    0x1=limited;\n"),))
+    assert inherit(wanted, found) == wanted
+
+
+def test_keys_that_the_inventory_has_lost_are_named() -> None:
+    found = left(declaring(routing_engine="updn", max_wire_smps=16, sweep_interval=5))
+    for instance in (declaring(routing_engine="updn", max_wire_smps=8, sweep_interval=5), declaring(routing_engine="ftree", max_wire_smps=8, sweep_interval=3)):
+        wanted = Wanted((instance,), declared=instance.declared)
+        assert inherit(wanted, found) == wanted
+    lost = declaring(sweep_interval=5)
+    refused = refused_of(Wanted((lost,), declared=lost.declared), found)
+    assert sorted(names(refused)) == ["max_wire_smps", "routing_engine"]
+    assert "routing_engine: updn (declared in an earlier run)" in refused.msg and "opensm_give_up: [max_wire_smps, routing_engine]" in refused.msg
+    # The controller knows the names, before the first change on any host.
+    (said,) = foreseen(found.public(), {}, manages=["ib"], declared=lambda: {"keys": ["sweep_interval"], "partitions": {}})
+    assert "routing_engine (declared in an earlier run)" in said
+    wanted = Wanted((lost,), declared=lost.declared, give_up=frozenset(["max_wire_smps", "routing_engine"]))
+    assert inherit(wanted, found) == wanted
+    # Nothing is left to be given up after that run.
+    again = left(lost)
+    assert inherit(wanted._replace(give_up=frozenset()), again).instances == (lost,)
+
+
+def test_keys_that_the_inventory_has_lost_can_be_adopted() -> None:
+    found = left(declaring(routing_engine="updn", sm_key=7))
+    (kept,) = inherit(Wanted((INSTANCE,), adopt=True), found).instances
+    assert kept.adopted == {"routing_engine": ("updn",), "sm_key": ("7",)}
+    assert foreseen(found.public(), {"opensm_adopt": True}, manages=["ib"], declared=nothing) == []
+    # The record has the names alone, since others may read it.
+    record = found.files[INSTANCE.path("declared-keys")]
+    assert [line for line in record.splitlines() if not line.startswith("#")] == ["routing_engine", "sm_key"]
+
+
+def test_what_was_declared_for_a_subnet_manager_that_moves_away_is_declared_there_or_named() -> None:
+    found = left(declaring(routing_engine="updn")._replace(partitions=OURS))
+    refused = refused_of(Wanted(), found)
+    assert sorted(names(refused)) == ["partition storage", "routing_engine"] and "the designated host is another one" in refused.msg
+    elsewhere = Wanted(declared=frozenset(["routing_engine"]), partitions=OURS)
+    assert inherit(elsewhere, found) == elsewhere
+    # Consent to the removal of all is consent to this.
+    assert inherit(Wanted(allow_removal=True), found) == Wanted(allow_removal=True)
+
+
+def test_a_host_without_the_record_of_an_earlier_release_loses_nothing() -> None:
+    files = {path: text for path, text in left(declaring(routing_engine="updn")).files.items() if not path.endswith("declared-keys")}
+    assert inherit(Wanted((INSTANCE,)), Found(files=files)) == Wanted((INSTANCE,))
 
 
 @pytest.mark.parametrize("partitions", ["", "Default=0x7fff,ipoib :\n    ALL=full;\n"])
