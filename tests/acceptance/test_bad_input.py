@@ -138,6 +138,22 @@ def test_values_of_a_wrong_type_are_all_named_at_once(lab: Cluster, edited: t.Ca
     assert_refused(lab, edited(variables("node2", **WRONG_TYPES)), {"node2": words})
 
 
+def test_a_package_that_no_repository_has_is_refused_before_the_first_change(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
+    def edit(inventory: dict[str, t.Any]) -> None:
+        variables("node1", ipoib_interfaces=[])(inventory)
+        variables("node1", rdma_allow_removal=True)(inventory)
+        variables("node3", ofed_extra_packages=["rdma-no-such-package"])(inventory)
+
+    inventory = edited(edit)
+    run = lab.play("site", inventory=inventory)
+    assert run.status != 0 and records.changes(run.events) == {}, run.output
+    assert "node3: rdma-no-such-package can't be installed, and nothing was changed" in " ".join(run.output.split()), run.output
+    # Only the node where a package is missing was visited for it.
+    assert {host for host, modules in records.executions(run.events).items() if "rdma.ofed.packages" in modules} == {"node3"}
+    predicted = lab.play("site", "--check", inventory=inventory)
+    assert predicted.status != 0 and "rdma-no-such-package can't be installed" in " ".join(predicted.output.split()), predicted.output
+
+
 @contextlib.contextmanager
 def os_release(lab: Cluster, node: str, identity: str) -> collections.abc.Iterator[None]:
     lab.shell(
