@@ -23,6 +23,14 @@ PREFIX = "rdma-network"
 NODES = ("node1", "node2", "node3")
 NETWORKD = "/etc/systemd/network/90-storage.network"
 IFUPDOWN = "/etc/network/interfaces"
+PROFILES = "/etc/NetworkManager/system-connections"
+# It takes no interface of the container.
+NETWORKMANAGER = """
+export DEBIAN_FRONTEND=noninteractive
+mkdir -p /etc/NetworkManager/conf.d
+printf '[keyfile]\\nunmanaged-devices=*\\n' >/etc/NetworkManager/conf.d/lab.conf
+apt-get update -q && apt-get install -qq -y --no-install-recommends network-manager && systemctl start NetworkManager
+"""
 # Everything that a run could change, but for what Python and the loader write for themselves.
 STATE = r"""
 dpkg-query --show
@@ -91,11 +99,15 @@ def declared(**interfaces: t.Any) -> Edit:
     return edit
 
 
+def address(lab: Cluster, node: str) -> str:
+    """That of the interface of a node: 20 bytes, of which the last eight are the port GUID."""
+    guid = lab.shell(node, "cat /sys/class/infiniband/*/ports/1/gids/0").stdout.strip().replace(":", "")[16:]
+    return "80:00:01:48:fe:80:00:00:00:00:00:00:" + ":".join(guid[at : at + 2] for at in range(0, 16, 2))
+
+
 def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
     # Both call the interface by something else than its name, which it has once the driver is loaded.
-    guid = lab.shell("node2", "cat /sys/class/infiniband/*/ports/1/gids/0").stdout.strip().replace(":", "")[16:]
-    address = "80:00:01:48:fe:80:00:00:00:00:00:00:" + ":".join(guid[at : at + 2] for at in range(0, 16, 2))
-    lab.shell("node2", "printf '[Match]\\nMACAddress=%s\\n[Network]\\nAddress=10.9.0.2/24\\n' > %s" % (address, NETWORKD))
+    lab.shell("node2", "printf '[Match]\\nMACAddress=%s\\n[Network]\\nAddress=10.9.0.2/24\\n' > %s" % (address(lab, "node2"), NETWORKD))
     lab.shell("node3", "cp %s /root/saved; printf 'iface bond7 inet manual\\n  bond-slaves ib0\\n' >> %s" % (IFUPDOWN, IFUPDOWN))
     try:
         refused(lab, "node2: %s configures ib0" % NETWORKD, "node3: %s configures ib0" % IFUPDOWN)
@@ -118,6 +130,31 @@ def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
             lab.shell(node, "rm %s" % NETWORKD)
 
 
+@pytest.mark.parametrize(
+    "profile",
+    [
+        # As nmcli, netplan and cloud-init write them. NetworkManager compares the port GUID alone.
+        "[connection]\nid=storage\ntype=infiniband\n[infiniband]\nmac-address={other}\ntransport-mode=datagram\n[ipv4]\nmethod=auto\n",
+        "[connection]\nid=storage\ntype=infiniband\ninterface-name=ib0\n[infiniband]\ntransport-mode=connected\n",
+    ],
+    ids=["address", "name"],
+)
+def test_profiles_of_others_are_refused_where_networkmanager_runs(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path], profile: str) -> None:
+    def edit(inventory: dict[str, t.Any]) -> None:
+        inventory["all"]["children"]["rdma"]["hosts"]["node3"]["ipoib_backend"] = "networkmanager"
+
+    there = lab.shell("node3", NETWORKMANAGER)
+    assert there.returncode == 0, there.stdout + there.stderr
+    path, text = PROFILES + "/zz-storage.nmconnection", profile.format(other="00:00:00:00" + address(lab, "node3")[11:])
+    lab.shell("node3", "printf '%s' > %s; chmod 600 %s; nmcli connection reload" % (text, path, path))
+    # NetworkManager has it.
+    assert "storage" in lab.shell("node3", "nmcli -g NAME connection show").stdout
+    try:
+        refused(lab, "node3: %s configures ib0" % path, inventory=edited(edit))
+    finally:
+        lab.shell("node3", "rm -rf %s; nmcli connection reload" % path)
+
+
 def test_a_misnamed_variable_does_not_take_the_interfaces(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
     inventory = edited(declared(ipoib_ifaces=None))
     refused(lab, "node[1-3]: ipoib_ifaces", "allowed: ipoib_interfaces", inventory=inventory)
@@ -135,6 +172,7 @@ def test_giving_up_all_interfaces_needs_consent(lab: Cluster, edited: t.Callable
 
 
 def test_afterwards_all_is_well(lab: Cluster) -> None:
+    lab.shell("node3", "apt-get purge -qq -y network-manager; rm -rf /etc/NetworkManager")
     converge(lab)
     run = converge(lab)
     assert records.changes(run.events) == {}

@@ -22,16 +22,17 @@ from proofs import LOOK_ALIKE
 NODE = "node2"
 # Back to the packages of the distribution.
 INBOX = {"rdma_allow_upgrade": True}
-VERSION = "23.10-0.5.5.0"
+VERSION, OTHER = "23.10-0.5.5.0", "24.10-0.7.0.0"
 
 
 @pytest.fixture
 def bundle(lab: Cluster, tmp_path: pathlib.Path) -> collections.abc.Iterator[dict[str, t.Any]]:
     """The variables that declare the stack; the node has the bundle, and a dkms that needs no compiler."""
     subprocess.run([sys.executable, str(ROOT / "tests/lab/stacks/build.py"), "--into", str(tmp_path)], check=True, timeout=1800)
-    made = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))["bundles"][VERSION]
+    bundles = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))["bundles"]
+    made = bundles[VERSION]
     assert lab.shell(NODE, "mkdir /srv/stacks").returncode == 0
-    for name in (made["folder"], "distribution"):
+    for name in (made["folder"], bundles[OTHER]["archive"], "distribution"):
         subprocess.run(["docker", "cp", "--quiet", str(tmp_path / name), "%s-%s:/srv/stacks/" % (lab.lab[-1], NODE)], check=True, timeout=300)
     source = "echo 'deb [trusted=yes] file:/srv/stacks/distribution ./' >/etc/apt/sources.list.d/standin.list && apt-get update -q"
     assert lab.shell(NODE, source).returncode == 0
@@ -70,3 +71,27 @@ def test_a_vendors_stack_that_broke_off_is_finished_by_the_next_run_and_goes_aga
     assert records.differences(predicted.events, gone.events) == []
     assert release(lab) == ""
     assert lab.shell(NODE, "dpkg-query --show | grep -iE 'mlnx|ofed'").stdout == ""
+
+
+def packages(lab: Cluster) -> str:
+    """With their versions, and when the driver was loaded."""
+    return lab.shell(NODE, "dpkg-query --show; stat -c %Y /sys/module/mlx5_core; ofed_info -s").stdout
+
+
+def test_a_stack_that_was_installed_by_hand_is_adopted_and_not_replaced_unasked(lab: Cluster, bundle: dict[str, t.Any]) -> None:
+    installer = "%s/mlnxofedinstall --distro debian12 --basic -q --force --without-fw-update </dev/null 2>&1" % bundle["ofed_bundle"]
+    done = lab.shell(NODE, installer)
+    assert done.returncode == 0, done.stdout
+    by_hand = packages(lab)
+    assert "MLNX_OFED_LINUX-%s:" % VERSION in by_hand
+    archive = "MLNX_OFED_LINUX-%s-debian12-x86_64.tgz" % OTHER
+    for declared in ({}, {**bundle, "ofed_version": OTHER, "ofed_bundle": "/srv/stacks/" + archive}):
+        for check in (["--check"], []):
+            run = site(lab, declared, *check)
+            assert "rdma.ofed.upgrade" in run.output, run.output
+            assert packages(lab) == by_hand
+    for check in (["--check"], []):
+        run = site(lab, bundle, *check)
+        assert "rdma.ofed.upgrade" not in run.output, run.output
+        assert packages(lab) == by_hand
+    assert records.changes(site(lab, bundle).events) == {}

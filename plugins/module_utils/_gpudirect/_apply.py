@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legac
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import assume
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure, words_of_use
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
@@ -39,10 +39,6 @@ if t.TYPE_CHECKING:
 _LOAD_SECONDS = 180
 _LATE = "the loaded ib_core has no peer memory, that on disk has: load the installed driver (driver_reload), or reboot"
 _NOT_BUILT = "%s. nv_peer_mem is built and loaded by the run after that" % _LATE
-_IN_USE = (
-    "nv_peer_mem is in use by %d registrations of GPU memory, so it can't be unloaded, and nothing was changed: "
-    "end the processes that use GPUs over RDMA, and run this again"
-)
 _MASKED = "the unit %s is masked, so systemd would not load %s at boot, and nothing was changed: systemctl unmask %s, or gpudirect_method: none"
 _STILL_EMPTY = (
     "the GPU driver was built again on kernel %s, and its nvidia_peermem still does not fit the RDMA stack. Its build looks for Module.symvers of "
@@ -123,7 +119,7 @@ def _need_idle(found: Found, todo: Plan) -> None:
     """Without its package, a module that stays loaded would no longer be ours."""
     users = found.gpu.peer(LEGACY).users
     if users and _plan.unloads(todo, LEGACY):
-        raise Refused(_IN_USE % users)
+        raise Refused(words_of_use(users))
 
 
 def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:

@@ -11,16 +11,26 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE
 
 _ENCLOSED = "this is a %s: the modules belong to the kernel of its host; run the role there (allow_container: true, of the roles %s: true, overrides this)"
 _CONSENT = "rdma_allow_container"
+_IN_USE = (
+    "nv_peer_mem is in use by %d registrations of GPU memory, so it can't be unloaded, and nothing was changed: "
+    "end the processes that use GPUs over RDMA, and run this again"
+)
 
 
 def words_of_enclosure(kind: str) -> str:
     """Why nothing is changed in a `container` or `chroot`."""
     return _ENCLOSED % (kind, _CONSENT)
+
+
+def words_of_use(registrations: int) -> str:
+    """Why nv_peer_mem is not unloaded."""
+    return _IN_USE % registrations
 
 
 def foreseen(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> list[str]:
@@ -29,6 +39,9 @@ def foreseen(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> 
     `variables` are those of the host, without problems. Which method V(auto) chooses, and what becomes of a set-up that is there, are for the module.
     """
     gpu, kind = facts.get("gpu") or {}, str((facts.get("machine") or {}).get("kind", ""))
-    wanted = variables.get(VARIABLE) == PEERMEM and variables.get("gpudirect_state", "present") == "present"
-    due = wanted and gpu.get("devices") and not gpu.get("managed")
+    managed = gpu.get("managed") or ()
+    if variables.get("gpudirect_state", "present") == "absent":
+        users = sum(peer.get("users") or 0 for peer in gpu.get("peers") or () if peer.get("name") == LEGACY)
+        return [words_of_use(users)] if users and STAMP_PATH in managed else []
+    due = variables.get(VARIABLE) == PEERMEM and gpu.get("devices") and not managed
     return [words_of_enclosure(kind)] if due and kind in ("container", "chroot") and not is_true(variables.get(_CONSENT)) else []

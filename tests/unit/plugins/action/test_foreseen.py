@@ -17,6 +17,7 @@ import pytest
 import yaml
 from ansible import constants
 from ansible_collections.rdma.ofed.plugins.action import refusal_table, validate_site
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
@@ -179,12 +180,26 @@ def test_of_kernel_modules_what_no_installation_changes(found: Modules, words: s
     assert words in " ".join(refusals)
 
 
+def gpu_refusals(kind: str, gpu: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> list[str]:
+    facts = {"gpu": {"devices": [{"pci": "0000:17:00.0", "driver": "nvidia"}], "managed": [], **gpu}, "machine": {"kind": kind}}
+    found = run(validate_site, {"foresee": True}, inventory_hostname="node2", ansible_facts={"rdma": marked(facts)}, **variables)
+    assert "failed" not in found, found
+    return t.cast("list[str]", found["refusals"])
+
+
+def test_a_module_for_gpu_memory_that_is_in_use_is_not_unloaded() -> None:
+    def foreseen(state: str, users: int, managed: str) -> list[str]:
+        peers = [{"name": "nvidia_peermem", "users": 7}, {"name": "nv_peer_mem", "users": users}]
+        return gpu_refusals("host", {"peers": peers, "managed": [managed]}, {"gpudirect_state": state})
+
+    (refusal,) = foreseen("absent", 2, STAMP_PATH)
+    assert "in use by 2 registrations" in refusal
+    assert foreseen("absent", 0, STAMP_PATH) == foreseen("absent", 2, "/etc/systemd/system/x") == foreseen("present", 2, STAMP_PATH) == []
+
+
 def test_gpudirect_in_a_container_needs_consent() -> None:
     def foreseen(kind: str = "container", managed: t.Sequence[str] = (), **variables: t.Any) -> list[str]:
-        facts = {"gpu": {"devices": [{"pci": "0000:17:00.0", "driver": "nvidia"}], "managed": list(managed)}, "machine": {"kind": kind}}
-        found = run(validate_site, {"foresee": True}, inventory_hostname="node2", ansible_facts={"rdma": marked(facts)}, **variables)
-        assert "failed" not in found, found
-        return t.cast("list[str]", found["refusals"])
+        return gpu_refusals(kind, {"managed": list(managed)}, variables)
 
     (refusal,) = foreseen(gpudirect_method="nvidia_peermem")
     assert "rdma_allow_container: true" in refusal
