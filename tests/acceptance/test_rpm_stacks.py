@@ -133,3 +133,18 @@ def test_a_version_that_the_repository_lacks_is_refused(node: Node) -> None:
     assert "doca-ofed-2.9.7" in refused["msg"]
     assert "nothing was changed" in refused["msg"]
     assert node.packages() == before
+
+
+@pytest.mark.parametrize("wish", [MLNX_OFED, DOCA], ids=["mlnx_ofed", "doca"])
+def test_opensm_goes_from_the_record_alone_where_the_stack_needs_it(node: Node, wish: Options) -> None:
+    """The role is on record for the package, and the metapackage of the stack that came since depends on it."""
+    assert not node.stack(**wish)["failed"]
+    before = node.packages()
+    record = "/etc/rdma-ofed/opensm/record"
+    node.run("mkdir -p /etc/rdma-ofed/opensm && echo package >%s && dnf repoquery --installed --whatrequires opensm | grep -E 'mlnx|doca'" % record)
+    arguments = ("--limit", NODE, "--tags", "opensm", "-e", "opensm_state=absent", "-e", "rdma_allow_removal=true")
+    for check in (("--check",), ()):
+        run = node.cluster.play("site", *arguments, *check)
+        assert run.status == 0, run.output
+        assert node.packages() == before
+    assert node.cluster.shell(NODE, "test -e %s" % record).returncode

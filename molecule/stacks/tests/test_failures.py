@@ -282,6 +282,16 @@ def test_a_profile_that_went_with_opensm_is_added_again_and_nothing_is_torn_down
     assert host.package("opensm").is_installed
 
 
+def test_opensm_stays_where_the_stack_needs_it(host: Host) -> None:
+    """As the role opensm removes the package that it installed."""
+    assert host.package("doca-ofed").is_installed
+    before = host.check_output("dpkg-query --show")
+    for check in (True, False):
+        done = module(host, "packages", check, purposes=["opensm"], state="absent", needed="keep")
+        assert (done["failed"], done["changes"]) == (False, []), done
+    assert host.check_output("dpkg-query --show") == before
+
+
 def test_half_a_stack_that_the_installer_left_is_named_and_mended(host: Host) -> None:
     """The installer is started by hand and killed."""
     assert not stack(host, **mlnx_ofed(NEW))["failed"]

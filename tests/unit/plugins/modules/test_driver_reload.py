@@ -309,8 +309,10 @@ def test_a_driver_whose_signature_is_trusted_is_loaded(node: Node, signer: signi
     assert set(node.kernel.values()) == {"new"}
 
 
-def test_what_the_kernel_does_not_load_is_no_success(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """modprobe's exit status is that of its last module only."""
+@pytest.mark.parametrize("openibd", [False, True])
+def test_what_the_kernel_does_not_load_is_no_success(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
+    """modprobe's exit status is that of its last module only, and openibd's tells nothing."""
+    node = prepared(Node(tmp_path, openibd=openibd), monkeypatch)
     real = node.load
     monkeypatch.setattr(node, "load", lambda name: None if name in ("mlx5_core", "mlx5_ib") else real(name))
     with pytest.raises(CommandFailed, match="did not load mlx5_core, mlx5_ib") as caught:
