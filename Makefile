@@ -48,7 +48,7 @@ help:
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
 	  'make machine     IPoIB on one virtual machine with a real kernel' \
-	  'make machines    what takes longest: virtual machines, firmware, sixteen nodes (over two hours)' \
+	  'make machines    what takes longest, or a browser: virtual machines, firmware, sixteen nodes, the HTML page (over two hours)' \
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts' \
 	  'make report-test the HTML page of a fabric, in Chromium' \
@@ -145,9 +145,11 @@ bench: collection
 
 # These want a Chromium, which the other checks do not need.
 report-test: collection
+	@$(PYTHON) tests/browser/install.py
 	@$(call pytest,$@,tests/browser)
 
 report-picture: collection
+	@$(PYTHON) tests/browser/install.py
 	@$(PYTHON) tests/browser/picture.py
 
 # After a change of the versions in tests/tools/web.

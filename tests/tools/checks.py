@@ -70,6 +70,7 @@ MACHINES = (
     Stage("molecule-ipoib_vm", ("molecule-ipoib_vm",), 900, "rdma-machines", LABS, 1),
     Stage("molecule-firmware", ("molecule-firmware",), 1060, "rdma-molecule", LABS, 1),
     Stage("acceptance-long", ("acceptance-long",), 450, "rdma-labs", LABS, 1),
+    Stage("report", ("report-test",), 120, after=BASE, part=1),
 )
 FITTING: tuple[str, ...] = ()
 """What of MACHINES there is time for in the checks of a commit: nothing but the stage "machine", until the others are faster."""

@@ -107,6 +107,7 @@ def test_every_stage_is_a_target_of_the_makefile() -> None:
 
 def test_every_scenario_and_all_tests_on_machines_are_in_a_check() -> None:
     known = {word for check in ("test-all", "machines") for stage in checks.CHECKS[check] for word in stage.argv}
+    assert "report-test" in known
     assert not [path.name for path in (ROOT / "molecule").iterdir() if path.is_dir() and "molecule-" + path.name not in known]
     files = [path for path in (ROOT / "tests/acceptance_vm").glob("test_*.py") if "mark.quick" not in path.read_text(encoding="utf-8")]
     assert not [path.name for path in files if "TEST=tests/acceptance_vm/%s" % path.name not in known]
