@@ -11,14 +11,20 @@ import ipaddress
 import pathlib
 import subprocess
 import typing as t
+from unittest import mock
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netplan_backend import NETPLAN
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, interfaces_of, settled
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +41,21 @@ OVER_CHILDREN = (
     Interface("bond0", mtu=2044, bond=Bond(("ib0.8001", "ib1.8001"))),
     Interface("ib2"),
 )
+
+
+class Says:
+    """A runner whose every command says the same."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+        self.calls: list[t.Sequence[str]] = []
+
+    def has(self, tool: str) -> bool:
+        return True
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.calls.append(argv)
+        return Output(0, self.said, "")
 
 
 def test_ports_have_the_mtu_of_their_bond_and_know_it() -> None:
@@ -126,6 +147,30 @@ def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> No
     assert [str(problem).partition(";")[0] for problem in found] == ["netplan of ib0, ib1, bond0 is 'a release before 0.105'"]
     for renderer, needed in ((_netplan.NETWORKD, True), (_netplan.NETWORKMANAGER, False)):
         assert NETPLAN.needs_boot_unit(Found(backends={"netplan": Presence(settings={"renderer": renderer})})) == needed
+
+
+@pytest.mark.parametrize(
+    ("said", "able"), [("features:\n  - dbus\n  - infiniband\n  - sriov\n", True), ("features:\n  - dbus\n  - sriov\n", False), ("", False)]
+)
+def test_whether_netplan_knows_the_mode_is_in_its_list_of_features(tmp_path: pathlib.Path, said: str, able: bool) -> None:
+    evidence = Evidence({}, frozenset(("netplan",)), {"/etc/netplan/01.yaml": "network: {}\n"})
+    presence = NETPLAN.look(Says(said), evidence, str(tmp_path))
+    assert ("infiniband-mode" in NETPLAN.render(BOND, Found(backends={"netplan": presence}))[_netplan.PATH]) is able
+
+
+@pytest.mark.parametrize(
+    ("backend", "profiles"),
+    [
+        (NETWORKMANAGER, ["rdma-ib0", "rdma-ib1", "rdma-bond0", "rdma-ib2"]),
+        (NETPLAN, ["netplan-ib0", "netplan-ib1", "rdma-bond0", "netplan-ib2"]),
+    ],
+    ids=["networkmanager", "netplan"],
+)
+def test_nmcli_activates_bonds_and_never_ports_by_the_name_of_whoever_wrote_the_profile(backend: Backend, profiles: list[str]) -> None:
+    run = Says("")
+    found = Found(backends={"netplan": Presence(settings={"renderer": _netplan.NETWORKMANAGER})})
+    backend.drive(Tools(run, mock.Mock()), found, OVER_CHILDREN).apply(IpoibPlan(Plan(), OVER_CHILDREN), (), found)
+    assert [argv[-1] for argv in run.calls if argv[-4:-2] == ["connection", "up"]] == profiles
 
 
 def test_netplan_leaves_to_its_renderer_what_it_cannot_say() -> None:

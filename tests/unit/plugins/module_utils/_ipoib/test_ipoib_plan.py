@@ -9,7 +9,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import of_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
@@ -198,6 +198,18 @@ def test_connected_mode_is_predicted_as_in_the_facts(driver: str, hca_type: str)
         "hcas": [{"name": "a", "driver": driver, "type": hca_type}],
     }
     assert capability_of("ib0", "", node) == of_driver(driver, hca_type)
+
+
+def test_connected_mode_is_predicted_for_the_port_that_the_name_will_be_on() -> None:
+    mixed = {
+        "ports": [{"name": "mlx4_0/1", "device": "mlx4_0", "link_layer": "InfiniBand"}, {"name": "mlx5_0/1", "device": "mlx5_0", "link_layer": "InfiniBand"}],
+        "hcas": [{"name": "mlx4_0", "driver": "mlx4_core"}, {"name": "mlx5_0", "driver": "mlx5_core"}],
+    }
+    # A name that does not tell its port may be on any.
+    assert [capability_of(name, "", mixed).capable for name in ("ib0", "ib1", "ibp1s0")] == [True, False, False]
+    assert capability_of("storage", "ib0", mixed).capable
+    seen = {**mixed, "netdevs": [{"name": "ib0", "connected_capable": False, "connected_reason": "00"}]}
+    assert capability_of("ib0", "", seen) == capability_of("storage", "ib0", seen) == Capability(False, "00")
 
 
 def test_auto_is_datagram_whatever_the_port_can_do() -> None:

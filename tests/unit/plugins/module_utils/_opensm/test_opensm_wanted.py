@@ -95,6 +95,14 @@ def test_the_declared_keys_are_set_in_the_template() -> None:
     assert files["/etc/rdma-ofed/opensm/ib/qos-policy.conf"].endswith("\nend-qos-ulps\n")
 
 
+def test_files_that_mean_the_same_are_the_same() -> None:
+    guids = ["0002C90300F00040", "0x5", "0x0000000000000005"]
+    instance = only(wanted(root_guids=guids, routing_engine=["updn"]))
+    assert instance.root_guids.splitlines()[1:] == ["0x0000000000000005", "0x0002c90300f00040"]
+    assert only(wanted(root_guids=guids[::-1], routing_engine=["updn"])) == instance
+    assert only(wanted(qos_policy=" \n", qos=True)).qos_policy == ""
+
+
 def test_a_vendors_master_keeps_the_priority_by_which_it_was_elected() -> None:
     """Otherwise it would announce 14, and hand over to no host with less."""
     conf = parse_conf(only(wanted()).conf(VENDOR))
