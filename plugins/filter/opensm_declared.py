@@ -16,13 +16,18 @@ description:
   - Tells a host that runs no subnet manager what is declared for those of its fabrics, for the options
     O(rdma.ofed.opensm#module:declared_settings) and O(rdma.ofed.opensm#module:partitions).
   - Only variables of the host itself and of the hosts of group C(opensm) are read, and no values of secrets returned.
-positional: _input, hostvars, host
+positional: _input, hostvars, host, designated
 extends_documentation_fragment: [rdma.ofed.inventory]
 options:
   host:
     description: Name of the host.
     type: str
     required: true
+  designated:
+    description:
+      - The designated host of each fabric, such as RV(rdma.ofed.validate_site#module:designated_hosts).
+      - Where it is left out, the hosts of group C(opensm) are read to find them.
+    type: dict
 """
 
 EXAMPLES = r"""
@@ -40,12 +45,19 @@ _value:
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate, read_members
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 
-def opensm_declared(groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], host: str) -> dict[str, t.Any]:
+def opensm_declared(
+    groups: t.Mapping[str, t.Sequence[str]],
+    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
+    host: str,
+    designated: t.Mapping[str, str] | None = None,
+) -> dict[str, t.Any]:
     """The keys and partitions that are declared for the fabrics of `host`."""
-    found: dict[str, t.Any] = plain(declared_for(host, groups, hostvars))
+    known = designate(read_members(groups, hostvars)[0]) if designated is None else designated
+    found: dict[str, t.Any] = plain(declared_for(host, hostvars, known))
     return found
 
 

@@ -50,10 +50,11 @@ _value:
 import typing as t
 
 from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, instances_of, members_for, part_of, places_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, elect, instances_of, members_for, part_of, places_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
@@ -71,10 +72,13 @@ def opensm_places(
         members = members_for(fabrics_of(own), groups, hostvars, host=host)
     except InvalidInput as exc:
         raise AnsibleFilterError(exc.msg) from exc
-    places = places_of(host, members, own)
+    # A role may be given what the variables of the host do not have.
+    standby = is_true(own.get("opensm_standby", False))
+    places = places_of(host, elect(member._replace(standby=standby) if member.host == host else member for member in members), own)
     manages = part_of(places) != RESTING
     facts = facts_by_host(hostvars)
-    guids = {place.fabric: {peer: guids_of(place.fabric, peer, hostvars, facts=facts) for peer in place.peers} for place in places if manages}
+    peers = {place.fabric: [member.host for member in members if member.fabric == place.fabric and member.host != host] for place in places if manages}
+    guids = {fabric: {peer: guids_of(fabric, peer, hostvars, facts=facts) for peer in names} for fabric, names in peers.items()}
     own_guids = {place.fabric: guids_of(place.fabric, host, hostvars, facts=facts) for place in places if manages and place.ports}
     return {
         "part": part_of(places),

@@ -112,6 +112,11 @@ designated_host:
   returned: without O(role)
   type: str
   sample: node1
+designated_hosts:
+  description: The designated subnet managers of all fabrics of the host, by fabric. Fabrics without one are left out.
+  returned: without O(role)
+  type: dict
+  sample: {"ib": "node1"}
 designated:
   description: Whether this host is designated for any of its fabrics.
   returned: without O(role)

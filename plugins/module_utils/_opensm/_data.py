@@ -21,7 +21,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import declared_keys
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, outline, port_guids, render
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate, read_members
 
 # The variables by which a host declares what its subnet manager does.
 _DECLARING = (
@@ -82,11 +81,9 @@ def port_guids_of(hosts: t.Iterable[str], facts: Facts) -> dict[str, list[str]]:
     return {host: guids for host, guids in found.items() if guids}
 
 
-def declared_for(host: str, groups: Groups, hostvars: Hostvars) -> dict[str, t.Any]:
-    """What the designated hosts of the fabrics of a host declare for their subnet managers: keys, and an outline of the partitions."""
+def declared_for(host: str, hostvars: Hostvars, designated: t.Mapping[str, str]) -> dict[str, t.Any]:
+    """What the hosts `designated` for the fabrics of a host declare for their subnet managers: keys, and an outline of the partitions."""
     fabrics = fabrics_of(hostvars[host])
-    members, _faults = read_members(groups, hostvars)
-    designated = designate(members)
     keys: dict[str, None] = {}
     texts: dict[str, str] = {}
     for fabric in fabrics:

@@ -41,28 +41,55 @@ class Member(t.NamedTuple):
     settings: Settings = Settings()
 
 
-def line_of(members: t.Sequence[Member], fabric: str) -> list[Member]:
-    """The members of one fabric by rank: the designated one, then those that take over."""
-    own = [member for member in members if member.fabric == fabric]
-    return sorted(own, key=lambda member: (member.rank is None, member.rank or 0))
+def lines_of(members: t.Iterable[Member]) -> dict[str, list[Member]]:
+    """The members of each fabric by rank: the designated one, then those that take over."""
+    lines: dict[str, list[Member]] = {}
+    for member in members:
+        lines.setdefault(member.fabric, []).append(member)
+    for line in lines.values():
+        line.sort(key=lambda member: (member.rank is None, member.rank or 0))
+    return lines
 
 
-def priority_at(member: Member, position: int) -> int:
+def priority_at(settings: Settings, position: int) -> int:
     """The priority in the election at that place in the line. They differ, because a tie would be decided by GUID."""
-    return member.settings.priority - position
+    return settings.priority - position
 
 
-def designate(members: t.Sequence[Member]) -> dict[str, str]:
+def designate(members: t.Iterable[Member]) -> dict[str, str]:
     """The designated host of each fabric: the lowest rank, else the first of the group. `conflicts` finds ties."""
-    fabrics = dict.fromkeys(member.fabric for member in members)
-    return {fabric: line_of(members, fabric)[0].host for fabric in fabrics}
+    return {fabric: line[0].host for fabric, line in lines_of(members).items()}
+
+
+class Election(t.NamedTuple):
+    """Who manages the fabrics of a site. Hosts that rest are not in it, so it is small however many the group has."""
+
+    positions: t.Mapping[str, t.Mapping[str, int]] = MappingProxyType({})
+    """By fabric, the places in the line of its designated host, which is the first and has 0, and of its standbys."""
+
+    @property
+    def fabrics(self) -> list[str]:
+        """Those with a designated host."""
+        return sorted(self.positions)
+
+    @property
+    def designated(self) -> dict[str, str]:
+        """The designated host of each fabric."""
+        return {fabric: next(iter(positions)) for fabric, positions in self.positions.items()}
+
+
+def elect(members: t.Iterable[Member]) -> Election:
+    """Who manages the fabrics that have `members`."""
+    lines = lines_of(members)
+    return Election(
+        {fabric: {member.host: position for position, member in enumerate(line) if position == 0 or member.standby} for fabric, line in lines.items()}
+    )
 
 
 def conflicts(members: t.Sequence[Member]) -> list[Problem]:
     """Fabrics with two designated hosts, because several share the lowest rank, and standbys that are none."""
     found = []
-    for fabric in sorted({member.fabric for member in members}):
-        line = line_of(members, fabric)
+    for fabric, line in sorted(lines_of(members).items()):
         lowest = line[0].rank
         tied = [member.host for member in line if lowest is not None and member.rank == lowest]
         if len(tied) > 1:
@@ -75,11 +102,11 @@ def conflicts(members: t.Sequence[Member]) -> list[Problem]:
 def _rivals(line: t.Sequence[Member]) -> list[Problem]:
     """Standbys that would win over a member before them, or would split the subnet."""
     first, found = line[0], []
-    least = priority_at(first, 0)
+    least = priority_at(first.settings, 0)
     for position, member in enumerate(line[1:], 1):
         if not member.standby:
             continue
-        own, declared = priority_at(member, position), "opensm_priority of %s" % member.host
+        own, declared = priority_at(member.settings, position), "opensm_priority of %s" % member.host
         if own < 0:
             allowed = "a priority of %d or more, or fewer hosts in group %s" % (position, GROUP)
             found.append(Problem(declared, member.settings.priority, allowed, "each standby has one less than the host before it"))
@@ -93,33 +120,31 @@ def _rivals(line: t.Sequence[Member]) -> list[Problem]:
     return found
 
 
-def uncovered(members: t.Sequence[Member], host: str, fabrics: t.Iterable[str]) -> list[Problem]:
-    """Those of the fabrics of `host` that have no host that may run their subnet manager."""
-    covered, group = {member.fabric for member in members}, "group %s" % GROUP
+def uncovered(covered: t.Collection[str], host: str, fabrics: t.Iterable[str]) -> list[Problem]:
+    """Those of the fabrics of `host` that have no host that may run their subnet manager. `covered` are those that have one."""
     missing = [fabric for fabric in fabrics if fabric not in covered]
-    if missing and not members:
+    if missing and not covered:
         hint = "ports of a fabric without a subnet manager never become ACTIVE: put a host into the group"
-        return [Problem(group, [], "at least one host of each fabric", hint)]
-    hosts = sorted(member.host for member in members)
+        return [Problem("group %s" % GROUP, [], "at least one host of each fabric", hint)]
     hint = "%s is on that fabric, which has no subnet manager" % host
-    return [Problem(group, hosts, "at least one host of fabric %s, too" % fabric, hint) for fabric in missing]
+    where = "the fabrics of group %s" % GROUP
+    return [Problem(where, sorted(covered), "at least one host of fabric %s, too" % fabric, hint) for fabric in missing]
 
 
-def unmanaged(members: t.Sequence[Member], settings: t.Any) -> list[Problem]:
-    """Settings in `opensm_fabrics` for a fabric that no member is on, which nothing would read."""
-    managed = sorted({member.fabric for member in members})
+def unmanaged(managed: t.Sequence[str], settings: t.Any) -> list[Problem]:
+    """Settings in `opensm_fabrics` for a fabric that is not among those `managed`, which nothing would read."""
     named = [fabric for fabric in settings if isinstance(fabric, str)] if isinstance(settings, t.Mapping) else []
     hint = "no host of group %s is on such a fabric, by its rdma_fabrics or its fabric" % GROUP
     return [Problem("opensm_fabrics", fabric, ", ".join(managed), hint) for fabric in named if fabric not in managed]
 
 
-def outsiders(members: t.Sequence[Member], hosts: t.Collection[str], group: str = ALL) -> list[Problem]:
-    """Designated hosts outside of `hosts`, which is `group`: no play would start their subnet manager, and all others would rest."""
+def outsiders(designated: t.Mapping[str, str], hosts: t.Collection[str], group: str = ALL) -> list[Problem]:
+    """Hosts `designated` for a fabric outside of `hosts`, which is `group`: no play would start their subnet manager, and all others would rest."""
     names = frozenset(hosts)
     hint = "%s is designated for fabric %s, and would never be configured: put it into group %s, too"
     return [
         Problem("group %s" % GROUP, host, "hosts of group %s" % group, hint % (host, fabric, group))
-        for fabric, host in sorted(designate(members).items())
+        for fabric, host in sorted(designated.items())
         if host not in names
     ]
 
@@ -155,7 +180,7 @@ def members_for(
     """All members, where each of `fabrics`, which are those of `host`, has exactly one designated host. Raises InvalidInput."""
     members, found = read_members(groups, hostvars)
     found += conflicts([member for member in members if member.fabric in fabrics])
-    found = found or uncovered(members, host, fabrics)
+    found = found or uncovered({member.fabric for member in members}, host, fabrics)
     if found:
         raise InvalidInput(found)
     return members
@@ -189,23 +214,16 @@ class Place(t.NamedTuple):
     priority: int = 0
     ports: tuple[str, ...] = ()
     """Those of the host on the fabric; none where it has one fabric and does not declare its ports."""
-    peers: tuple[str, ...] = ()
-    """The other members of the fabric, by rank."""
 
 
-def places_of(host: str, members: t.Sequence[Member], variables: t.Mapping[str, t.Any]) -> list[Place]:
+def places_of(host: str, election: Election, variables: t.Mapping[str, t.Any]) -> list[Place]:
     """The place of `host` in each of its fabrics, in the order in which it names them. `variables` are those of its own."""
     found = []
-    standby = is_true(variables.get("opensm_standby", False))
     for fabric, ports in fabrics_of(variables).items():
-        line = line_of(members, fabric)
-        names = [member.host for member in line]
-        role, priority = RESTING, 0
-        if host in names:
-            position = names.index(host)
-            role = MASTER if position == 0 else (STANDBY if standby else RESTING)
-            priority = priority_at(line[position]._replace(settings=settings_of(variables, fabric)), position)
-        found.append(Place(fabric, role, names[0] if names else "", priority, ports, tuple(name for name in names if name != host)))
+        position = election.positions.get(fabric, {}).get(host)
+        role = RESTING if position is None else MASTER if position == 0 else STANDBY
+        priority = priority_at(settings_of(variables, fabric), position or 0)
+        found.append(Place(fabric, role, election.designated.get(fabric, ""), priority, ports))
     return found
 
 

@@ -74,6 +74,14 @@ CONCERNS: tuple[Judge, ...] = (
 ROLES: Mapping[str, Judge] = {"ofed": stack_problems}
 
 
+class Elected(t.NamedTuple):
+    """Who runs the subnet managers of a site, for all of its hosts."""
+
+    election: _placement.Election = _placement.Election()
+    sound: bool = True
+    """Whether the variables of all members are right and no two are designated for one fabric."""
+
+
 class Placement(t.NamedTuple):
     """The subnet managers of a site, as far as one host is concerned."""
 
@@ -83,8 +91,8 @@ class Placement(t.NamedTuple):
     """What is wrong with this host's place: its fabric has no subnet manager."""
     common: list[Problem]
     """What is wrong with the group as a whole; empty but for the one host that reports it."""
-    members: list[_placement.Member]
-    """All that may run a subnet manager."""
+    elected: Elected
+    """What is the same for all hosts."""
 
     @property
     def first(self) -> _placement.Place:
@@ -119,28 +127,34 @@ def placement(
     hostvars: Mapping[str, Mapping[str, t.Any]],
     variables: Mapping[str, t.Any],
     playing: Sequence[str] | None = None,
-    known: list[_placement.Member] | None = None,
+    known: Elected | None = None,
 ) -> Placement:
     """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
 
     One host reports for all: it is given the hosts that are `playing`, which validate their own variables. It alone looks at
-    the hosts of the whole site: that would be quadratic if every host did it. `known` are the members, if they have been read.
+    the hosts of the whole site: that would be quadratic if every host did it. `known`: who was elected, if another host has read it.
     """
     # Wrong names are reported among the problems of the host.
     fabrics = fabrics_of(variables)
-    members, faults = (known, []) if known is not None else _placement.read_members(groups, hostvars, frozenset(playing or ()))
-    tied = _placement.conflicts(members)
     # With these a site says that a switch or another host manages the subnet.
     absent = variables.get("opensm_state", "present") in ("absent", "unmanaged")
-    all_sound = len({member.host for member in members}) == len(groups.get(_placement.GROUP, ())) and not tied
-    missing = _placement.uncovered(members, host, fabrics) if all_sound and not absent else []
     common: list[Problem] = []
-    if playing is not None:
-        common = faults + tied + ([] if members else missing)
-        if members and all_sound and not absent:
-            common += _placement.unmanaged(members, variables.get("opensm_fabrics"))
-        group = variables.get("rdma_hosts", _placement.ALL)
-        # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
-        if isinstance(group, str) and group in groups:
-            common += _placement.outsiders([member for member in members if not (absent and member.fabric in fabrics)], groups[group], group)
-    return Placement(_placement.places_of(host, members, variables), missing if members else [], common, members)
+    if known is None:
+        members, faults = _placement.read_members(groups, hostvars, frozenset(playing or ()))
+        tied = _placement.conflicts(members)
+        sound = len({member.host for member in members}) == len(groups.get(_placement.GROUP, ())) and not tied
+        known = Elected(_placement.elect(members), sound)
+        common = faults + tied
+    election = known.election
+    missing = _placement.uncovered(election.fabrics, host, fabrics) if known.sound and not absent else []
+    if playing is None:
+        return Placement(_placement.places_of(host, election, variables), missing if election.fabrics else [], [], known)
+    if election.fabrics and known.sound and not absent:
+        common += _placement.unmanaged(election.fabrics, variables.get("opensm_fabrics"))
+    group = variables.get("rdma_hosts", _placement.ALL)
+    # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
+    if isinstance(group, str) and group in groups:
+        inside = {fabric: designated for fabric, designated in election.designated.items() if not (absent and fabric in fabrics)}
+        common += _placement.outsiders(inside, groups[group], group)
+    own = missing if election.fabrics else []
+    return Placement(_placement.places_of(host, election, variables), own, common + ([] if election.fabrics else missing), known)

@@ -25,10 +25,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Dir
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, elect
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, message, takes_part
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import Elected
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _elected, _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
 
@@ -410,6 +412,21 @@ def taken_by(count: int, failing: bool = False) -> int:
 @pytest.mark.parametrize("failing", [False, True])
 def test_the_members_are_read_once_for_all_hosts(failing: bool) -> None:
     assert taken_by(40, failing) <= 5 * taken_by(10, failing)
+
+
+def kept_by(number: int) -> int:
+    """The bytes that the first of so many hosts, all of which may run the subnet manager, keeps for the others."""
+    hosts = ["node%05d" % index for index in range(number)]
+    given: dict[str, t.Any] = {"groups": {"rdma": hosts, "opensm": hosts}, "hostvars": {host: {} for host in hosts}}
+    given.update(ansible_play_hosts=hosts, ansible_play_batch=hosts)
+    run(validate_site, {}, uuid=str(number), inventory_hostname=hosts[0], ansible_facts={}, **given)
+    key = "%s %s" % (number, hosts[-1])
+    assert _elected.recall(key) == Elected(elect([Member(hosts[0], "ib")]))
+    return pathlib.Path(_elected._path(key)).stat().st_size
+
+
+def test_what_each_host_reads_does_not_grow_with_the_group() -> None:
+    assert kept_by(400) == kept_by(10)
 
 
 def test_another_task_reads_them_again() -> None:

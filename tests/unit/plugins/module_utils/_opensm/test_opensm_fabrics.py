@@ -11,8 +11,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
     Member,
     conflicts,
+    elect,
     instances_of,
-    line_of,
+    lines_of,
     part_of,
     places_of,
     priority_at,
@@ -91,8 +92,8 @@ def test_a_rank_for_a_fabric_that_the_host_is_not_on() -> None:
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 5)), min_size=1, max_size=10))
 def test_priorities_fall_along_the_line(ranks: list[int | None]) -> None:
-    line = line_of([Member("node%d" % index, "ib", rank, True) for index, rank in enumerate(ranks)], "ib")
-    priorities = [priority_at(member, position) for position, member in enumerate(line)]
+    line = lines_of(Member("node%d" % index, "ib", rank, True) for index, rank in enumerate(ranks))["ib"]
+    priorities = [priority_at(member.settings, position) for position, member in enumerate(line)]
     assert priorities == sorted(set(priorities), reverse=True)
 
 
@@ -117,7 +118,7 @@ def test_each_of_two_hosts_manages_a_fabric_and_stands_by_on_the_other(host: str
     groups, hostvars = hosts(node1={**common, "opensm_rank": {"ib": 1, "storage": 2}}, node2={**common, "opensm_rank": {"ib": 2, "storage": 1}})
     members, problems = read_members(groups, hostvars)
     assert problems + conflicts(members) == []
-    places = places_of(host, members, hostvars[host])
+    places = places_of(host, elect(members), hostvars[host])
     assert part_of(places) == part
     assert [place.role for place in places] == roles
     instances = instances_of(places, hostvars[host], {"ib": {"peer": ["0x1", "0x9"]}, "storage": {"peer": ["0x2", "0x9"]}})
@@ -130,8 +131,9 @@ def test_each_of_two_hosts_manages_a_fabric_and_stands_by_on_the_other(host: str
 
 def test_without_standby_the_others_rest() -> None:
     members, _problems = read_members(*hosts(node1={}, node2={}))
-    assert [place.role for place in places_of("node2", members, {})] == ["resting"]
-    assert [place.role for place in places_of("node2", members, {"opensm_standby": "yes"})] == ["standby"]
-    assert instances_of(places_of("node2", members, {}), {}, {}) == []
-    (place,) = places_of("node9", members, {})
+    election = elect(members)
+    assert [place.role for place in places_of("node2", election, {})] == ["resting"]
+    assert [place.role for place in places_of("node2", elect([members[0], members[1]._replace(standby=True)]), {})] == ["standby"]
+    assert instances_of(places_of("node2", election, {}), {}, {}) == []
+    (place,) = places_of("node9", election, {})
     assert (place.role, place.designated) == ("resting", "node1")

@@ -11,6 +11,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
     Member,
     conflicts,
     designate,
+    elect,
+    lines_of,
     outsiders,
     read_members,
     uncovered,
@@ -62,6 +64,16 @@ def test_hosts_without_rank_follow_in_group_order() -> None:
     assert designate([Member("node1", "ib", 0), Member("node2", "ib", 1)]) == {"ib": "node1"}
 
 
+@given(some_members)
+def test_an_election_has_the_designated_hosts_and_the_standbys_alone(members: list[Member]) -> None:
+    assert elect(members).designated == designate(members)
+    assert all(list(positions.values()) == [0] for positions in elect(members).positions.values())
+    standing = elect([member._replace(standby=True) for member in members]).positions
+    assert {fabric: list(positions) for fabric, positions in standing.items()} == {
+        fabric: [member.host for member in line] for fabric, line in lines_of(members).items()
+    }
+
+
 def test_two_designated_hosts_are_a_conflict() -> None:
     (problem,) = conflicts([Member("node1", "ib", 1), Member("node2", "ib", 1), Member("node3", "other", 1)])
     assert problem.variable == "opensm_rank of node1, node2"
@@ -74,7 +86,8 @@ def test_a_tie_of_those_behind_is_none() -> None:
 
 def test_an_empty_group_and_a_forgotten_fabric_are_problems() -> None:
     assert "at least one host" in str(uncovered([], "node1", ["ib"])[0])
-    (problem,) = uncovered([Member("node1", "ib")], "node2", ["ib", "storage"])
+    (problem,) = uncovered(["ib"], "node2", ["ib", "storage"])
+    assert str(problem).startswith("the fabrics of group opensm is ['ib']; allowed: at least one host of fabric storage, too")
     assert "at least one host of fabric storage" in str(problem) and "node2 is on that fabric" in str(problem)
 
 
@@ -111,13 +124,12 @@ def test_wrong_types_are_problems(variables: dict[str, t.Any], text: str) -> Non
 
 
 def test_a_designated_host_that_is_never_configured_is_a_problem() -> None:
-    members = [Member("node1", "ib", 2), Member("mgmt", "ib", 1), Member("node2", "storage")]
-    (problem,) = outsiders(members, ["node1", "node2"], "compute")
+    (problem,) = outsiders({"ib": "mgmt", "storage": "node2"}, ["node1", "node2"], "compute")
     assert str(problem).startswith("group opensm is 'mgmt'; allowed: hosts of group compute (mgmt is designated for fabric ib")
 
 
 def test_a_candidate_that_is_not_designated_may_be_anywhere() -> None:
-    assert outsiders([Member("node1", "ib"), Member("mgmt", "ib")], ["node1"]) == []
+    assert outsiders(designate([Member("node1", "ib"), Member("mgmt", "ib")]), ["node1"]) == []
 
 
 def test_what_members_of_the_play_say_themselves_is_not_said_again() -> None:
@@ -129,9 +141,9 @@ def test_what_members_of_the_play_say_themselves_is_not_said_again() -> None:
 
 @pytest.mark.parametrize("settings", [None, {}, [], {"ib": {}}, {3: {}}])
 def test_settings_that_are_read_or_judged_elsewhere(settings: object) -> None:
-    assert unmanaged([Member("node1", "ib")], settings) == []
+    assert unmanaged(["ib"], settings) == []
 
 
 def test_settings_of_a_fabric_that_nobody_is_on() -> None:
-    (problem,) = unmanaged([Member("node1", "ib"), Member("node1", "storage")], {"stroage": {"priority": 3}, "ib": {}})
+    (problem,) = unmanaged(["ib", "storage"], {"stroage": {"priority": 3}, "ib": {}})
     assert str(problem).startswith("opensm_fabrics is 'stroage'; allowed: ib, storage (no host of group opensm is on such a fabric")

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""The hosts of group `opensm`, read once for a task and not once for each of its hosts.
+"""Who runs the subnet managers of a site, read once for a task and not once for each of its hosts.
 
 To read variables of another host takes a template. The workers of a run share no memory: what the first of them has read is in a file
 below the temporary folder of the run.
@@ -14,35 +14,34 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import typing as t
 
 from ansible import constants
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_json
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import Settings
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import Elected
 
-_FOLDER = "rdma-ofed-members"
+_FOLDER = "rdma-ofed-elected"
 
 
 def _path(key: str) -> str:
     return os.path.join(constants.DEFAULT_LOCAL_TMP, _FOLDER, hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest())
 
 
-def keep(key: str, members: t.Iterable[Member]) -> None:
-    """Keep them for the other hosts of the task. `key` is of the task and of the hosts that it runs for."""
+def keep(key: str, elected: Elected) -> None:
+    """Keep it for the other hosts of the task. `key` is of the task and of the hosts that it runs for."""
     path = _path(key)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = "%s.%d" % (path, os.getpid())
     with open(temporary, "w", encoding="utf-8") as stream:
-        json.dump([list(member) for member in members], stream)
+        json.dump([elected.election.positions, elected.sound], stream)
     os.replace(temporary, path)
 
 
-def recall(key: str) -> list[Member] | None:
+def recall(key: str) -> Elected | None:
     """What was kept; None where nothing is."""
     try:
         with open(_path(key), encoding="utf-8") as stream:
-            rows = read_json(stream.read())
+            found = read_json(stream.read())
     except FileNotFoundError:
         return None
-    return None if rows is None else [Member(*row)._replace(settings=Settings(*row[-1])) for row in rows]
+    return None if found is None else Elected(Election(found[0]), found[1])
