@@ -627,6 +627,12 @@ ansible_facts:
               type: list
               elements: str
               sample: [/etc/systemd/system/rdma-ofed-gpudirect.service]
+            masked:
+              description: Of the units that load peer memory at boot, those that an administrator has masked.
+              returned: success
+              type: list
+              elements: str
+              sample: [nv_peer_mem.service]
         usage:
           description: Who would suffer if the RDMA drivers were unloaded now.
           returned: when V(usage) is in O(gather)

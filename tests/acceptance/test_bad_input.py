@@ -154,6 +154,26 @@ def test_a_package_that_no_repository_has_is_refused_before_the_first_change(lab
     assert predicted.status != 0 and "rdma-no-such-package can't be installed" in " ".join(predicted.output.split()), predicted.output
 
 
+def test_a_subnet_manager_whose_package_no_repository_has_is_refused_before_the_first_change(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
+    def edit(inventory: dict[str, t.Any]) -> None:
+        variables("node2", ipoib_interfaces=[], rdma_allow_removal=True)(inventory)
+        inventory["all"]["children"]["opensm"]["hosts"] = {"node3": {}}
+
+    pin = "/etc/apt/preferences.d/no-opensm"
+    inventory = edited(edit)
+    prepared = lab.shell("node3", "apt-get remove -qq -y opensm; printf 'Package: opensm\\nPin: release *\\nPin-Priority: -1\\n' >%s" % pin)
+    assert prepared.returncode == 0, prepared.stdout + prepared.stderr
+    try:
+        for arguments in ((), ("--check",)):
+            run = lab.play("site", *arguments, inventory=inventory)
+            words = " ".join(run.output.split())
+            assert run.status != 0 and "node3: opensm can't be installed, and nothing was changed" in words, run.output
+            if not arguments:
+                assert records.changes(run.events) == {}, run.output
+    finally:
+        lab.shell("node3", "rm " + pin)
+
+
 @contextlib.contextmanager
 def os_release(lab: Cluster, node: str, identity: str) -> collections.abc.Iterator[None]:
     lab.shell(

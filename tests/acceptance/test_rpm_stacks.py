@@ -136,6 +136,23 @@ def test_a_version_that_the_repository_lacks_is_refused(node: Node) -> None:
 
 
 @pytest.mark.parametrize("wish", [MLNX_OFED, DOCA], ids=["mlnx_ofed", "doca"])
+def test_an_update_of_the_system_replaces_nothing_of_the_stack(node: Node, wish: Options) -> None:
+    """Other repositories have packages of the same names with higher versions."""
+    assert not node.stack(**wish)["failed"]
+    before = node.packages()
+    path = "/etc/yum.repos.d/updates.repo"
+    node.run("printf '[updates]\\nname=Updates\\nbaseurl=file:///srv/rpm/updates\\nenabled=1\\ngpgcheck=0\\n' >%s" % path)
+    try:
+        node.run("dnf -y upgrade")
+        assert node.packages() == before
+        # This is so by the order of the repositories alone.
+        shown = node.cluster.shell(NODE, "dnf --assumeno --setopt=rdma-ofed.priority=99 upgrade").stdout
+        assert "9948.0-1.el9" in shown, shown
+    finally:
+        node.run("rm %s" % path)
+
+
+@pytest.mark.parametrize("wish", [MLNX_OFED, DOCA], ids=["mlnx_ofed", "doca"])
 def test_opensm_goes_from_the_record_alone_where_the_stack_needs_it(node: Node, wish: Options) -> None:
     """The role is on record for the package, and the metapackage of the stack that came since depends on it."""
     assert not node.stack(**wish)["failed"]

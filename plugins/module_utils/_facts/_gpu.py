@@ -32,6 +32,9 @@ UNIT_PATH = "/etc/systemd/system/rdma-ofed-gpudirect.service"
 OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed-gpudirect.conf"
 STAMP_PATH = "/var/lib/rdma.ofed/nv_peer_mem.json"
 OURS = (OPTIONS_PATH, STAMP_PATH, UNIT_PATH)
+# Of the package nvidia-peer-memory.
+SERVICE = "nv_peer_mem.service"
+UNITS = (os.path.basename(UNIT_PATH), SERVICE)
 
 _NVIDIA = "0x10de"
 # Display controllers: VGA, 3D (data centre GPUs), others.
@@ -101,6 +104,8 @@ class Gpu(t.NamedTuple):
     topology: tuple[Path, ...] = ()
     managed: tuple[str, ...] = ()
     """The files of the role gpudirect that exist."""
+    masked: tuple[str, ...] = ()
+    """Of the units that load peer memory at boot, those that an administrator has masked."""
 
     def peer(self, name: str) -> Peer:
         return next((peer for peer in self.peers if peer.name == name), Peer(name))
@@ -169,8 +174,19 @@ def read_topology(root: str, devices: t.Sequence[Device]) -> tuple[Path, ...]:
 
 
 def read_managed(root: str = "/") -> tuple[str, ...]:
-    """The files of ours that exist."""
-    return tuple(path for path in OURS if os.path.exists(os.path.join(root, path.lstrip("/"))))
+    """The files of ours that exist. In the place of a unit, the mask of an administrator is none."""
+    places = {path: os.path.join(root, path.lstrip("/")) for path in OURS}
+    return tuple(path for path, place in places.items() if os.path.exists(place) and not _is_mask(place))
+
+
+def _is_mask(path: str) -> bool:
+    """Whether systemd takes what is at this path for a mask."""
+    return os.path.islink(path) and os.readlink(path) == os.devnull
+
+
+def read_masked(root: str = "/") -> tuple[str, ...]:
+    """The names of the units that are masked, for good or until the next boot."""
+    return tuple(name for name in UNITS if any(_is_mask(os.path.join(root, folder, name)) for folder in ("etc/systemd/system", "run/systemd/system")))
 
 
 def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
@@ -196,6 +212,7 @@ def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
         clients=tuple(entries(root, "sys/kernel/mm/memory_peers")),
         topology=read_topology(root, devices),
         managed=managed,
+        masked=read_masked(root),
     )
 
 

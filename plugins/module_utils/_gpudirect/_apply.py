@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legac
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import assume
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure, words_of_use
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure, words_of_mask, words_of_use
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
@@ -39,7 +39,6 @@ if t.TYPE_CHECKING:
 _LOAD_SECONDS = 180
 _LATE = "the loaded ib_core has no peer memory, that on disk has: load the installed driver (driver_reload), or reboot"
 _NOT_BUILT = "%s. nv_peer_mem is built and loaded by the run after that" % _LATE
-_MASKED = "the unit %s is masked, so systemd would not load %s at boot, and nothing was changed: systemctl unmask %s, or gpudirect_method: none"
 _STILL_EMPTY = (
     "the GPU driver was built again on kernel %s, and its nvidia_peermem still does not fit the RDMA stack. Its build looks for Module.symvers of "
     "the stack below /usr/src/ofa_kernel: install the development files of the stack (mlnx-ofed-kernel-dkms, mlnx-ofa_kernel-devel), and try again"
@@ -110,7 +109,7 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
         raise Unsupported("systemd does not run on this node: a unit of it loads the modules at boot, after openibd")
     unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)
     if unit and "masked" in (unit.load, unit.enabled):
-        raise Refused(_MASKED % (unit.name, method.name, unit.name))
+        raise Refused(words_of_mask(unit.name, method.name))
     if method.name == LEGACY and by_name(found.family) is None:
         raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
 

@@ -14,7 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import PEER_MEMORY
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OURS, STAMP_PATH, read_gpu
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OURS, SERVICE, STAMP_PATH, read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
@@ -43,8 +43,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
     family = read_os(root).family
     machine = read_machine(root)
     systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, "run/systemd/system"))
-    service = LEGACY + ".service"
-    units = show_units(run, [UNIT, service]) if systemd else {}
+    units = show_units(run, [UNIT, SERVICE]) if systemd else {}
     known = by_name(family)
     needed = legacy.tools(known, source) if source is not None and known else {}
     names = known.packages[PEER_MEMORY] if known and STAMP_PATH in gpu.managed else ()
@@ -59,7 +58,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
         files={path: read_text(os.path.join(root, path.lstrip("/"))) for path in OURS},
         packages=tuple(name for name in names if name in there),
         unit=units.get(UNIT, Unit(UNIT)),
-        service=units.get(service, Unit(service)),
+        service=units.get(SERVICE, Unit(SERVICE)),
         service_enabled=any(glob.glob(os.path.join(root, pattern)) for pattern in _STARTS),
         systemd=systemd,
         shows_clients=os.path.isdir(os.path.join(root, "sys/kernel/mm/memory_peers")),

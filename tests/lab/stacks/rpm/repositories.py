@@ -62,6 +62,8 @@ REPOSITORIES: dict[str, list[Rpm]] = {
         Rpm("firewalld", "1.2.1-1.el9", ("iptables-libs",)),
         Rpm("site-lustre", "2.15-1.el9", ("rdma-core = 48.0-1.el9",)),
     ],
+    # As EPEL and the next minor release have them: higher than what a vendor has under the same names.
+    "updates": [*_user_space("9948.0", "1.el9"), Rpm("opensm", "9903.3.24-5.el9", (UMAD,)), Rpm("ucx", "9901.18.1-1.el9", (VERBS,))],
     "mlnx_ofed": [
         *_vendor("2310mlnx47", "1.2310055", "23.10-OFED.23.10.0.5.5"),
         Rpm("mlnx-ofed-all", "23.10-0.5.5.0", ("opensm", "ucx", "rdma-core", "librdmacm", "infiniband-diags", "mlnx-ofa_kernel")),

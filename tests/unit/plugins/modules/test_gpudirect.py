@@ -19,7 +19,7 @@ pytest.importorskip("ansible", reason="the module itself needs ansible-core")
 import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, SYMBOL, UNIT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, SYMBOL, UNIT_PATH, read_managed, read_masked
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -518,6 +518,7 @@ def test_a_masked_unit_is_refused_by_name(node: Node, legacy: bool) -> None:
     else:
         (node.root / UNIT_PATH[1:]).parent.mkdir(parents=True)
         (node.root / UNIT_PATH[1:]).symlink_to("/dev/null")
+        assert (read_managed(str(node.root)), read_masked(str(node.root))) == ((), (UNIT,))
     unit = "nv_peer_mem.service" if legacy else UNIT
     node.masked.add(unit)
     for check in (True, False):
