@@ -60,8 +60,10 @@ def test_the_designation_moves_and_there_are_never_two_masters(lab: Cluster, edi
             converge(lab, inventory=inventory)
         assert len(samples) > 20
         assert (1, 1, 1) not in samples
-        assert samples[0] == (1, 0, 1)
-        assert samples[-1] == (0, 1, 0)
+        # On a busy machine, queries time out. Those samples, and a hand-over, look like a fabric without a master.
+        answered = [sample for sample in samples if any(sample)]
+        assert answered[0] == (1, 0, 1)
+        assert answered[-1] == (0, 1, 0)
         assert lab.play("verify", inventory=inventory).status == 0
         assert lab.shell(old, "systemctl is-enabled opensm").stdout.strip() == "masked"
 
