@@ -98,6 +98,21 @@ options:
     description: See O(rdma.ofed.driver_stack#module:bundle). Only its name is read.
     type: str
     default: ""
+  cables:
+    description:
+      - Whether to read the links and cables of the checked ports that are up, with C(mlxlink) of MFT or C(mstlink) of mstflint, as
+        M(rdma.ofed.mlxlink_info) does. It takes some seconds for each port.
+    type: bool
+    default: false
+  cable_part_numbers:
+    description: See O(rdma.ofed.mlxlink_info#module:part_numbers).
+    type: list
+    elements: str
+    default: []
+  max_effective_ber:
+    description: See O(rdma.ofed.mlxlink_info#module:max_effective_ber).
+    type: float
+    default: 1.0e-12
   gpudirect:
     description:
       - How adapters must reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU conforms to

@@ -115,6 +115,10 @@ class Code(str, enum.Enum):
     """Detail: why."""
     GPU_NOT_REGISTERED = "gpu_not_registered"
     OTHER_STACK = "other_stack"
+    LINK_PROBLEM = "link_problem"
+    """mlxlink or mstlink finds a problem with a link or its cable."""
+    LINK_UNREAD = "link_unread"
+    """It can't read the link."""
     HALF_STACK = "half_stack"
     """The installation of the stack did not come to its end."""
     # Counters of ports. Detail: the course of the counter.

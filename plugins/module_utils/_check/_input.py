@@ -13,6 +13,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, Port, find, form_problems, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
@@ -38,6 +40,7 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_interfaces": (list, "a list of interfaces"),
     "fabric_check_modules": (list, "a list of module names"),
     "fabric_check_fabric_ports": (list, "a list of ports"),
+    "fabric_check_cable_part_numbers": (list, "a list of part numbers"),
     "fabric_check_fabric": (str, "the name of a fabric"),
     "fabric_check_designated_host": (str, "a host of the inventory"),
     "fabric_check_designated_names": (list, "a list of host names"),
@@ -80,6 +83,7 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     found += _interface_problems("interfaces", params["interfaces"])
     found += _renamed(kmod_input.problems({**params, "kernel_modules_load": params["modules"]}), "kernel_modules_load", "modules")
     found += _renamed(gpudirect_input.problems({**params, "gpudirect_method": params["gpudirect"]}), "gpudirect_method", "gpudirect")
+    found += _rate_problems("max_effective_ber", params["max_effective_ber"])
     if params["wait"] < 0:
         found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
     return found
@@ -88,6 +92,12 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
 def _renamed(found: t.Sequence[Problem], variable: str, name: str) -> list[Problem]:
     """The problems of a role's variable under the name that it has here."""
     return [problem._replace(variable=name + problem.variable[len(variable) :]) if problem.variable.startswith(variable) else problem for problem in found]
+
+
+def _rate_problems(variable: str, value: t.Any) -> list[Problem]:
+    """YAML takes 1e-12, without a dot, for a text."""
+    rate = None if isinstance(value, bool) else real(str(value))
+    return [] if rate is not None and 0 <= rate <= 1 else [Problem(variable, value, "a share of the bits from 0 to 1, such as 1e-12")]
 
 
 def _interface_problems(name: str, interfaces: t.Sequence[t.Any]) -> list[Problem]:
@@ -102,6 +112,8 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
             found.append(Problem(name, variables[name], allowed))
     if "fabric_check_wait" in variables and read_int(variables["fabric_check_wait"]) is None:
         found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
+    if "fabric_check_max_effective_ber" in variables:
+        found += _rate_problems("fabric_check_max_effective_ber", variables["fabric_check_max_effective_ber"])
     found += value_problems(VARIABLES, variables)
     if isinstance(variables.get("fabric_check_ports"), list):
         found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
@@ -126,6 +138,7 @@ def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
         ipoib=_ipoib_options(params) if params["interfaces"] else None,
         kmod=kmod.wanted_of(modules) if params["modules"] or params["device_names"] != UNMANAGED else None,
         stack=wanted_stack(params) if params["ofed_source"] != UNCHECKED else None,
+        links=Limits(tuple(params["cable_part_numbers"]), params["max_effective_ber"]) if params["cables"] else None,
         gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
         **plain,
     )

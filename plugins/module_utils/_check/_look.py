@@ -12,14 +12,16 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import fabric_port
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import look as look_at_links
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole as look_at_interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import KEEP, is_limit
@@ -56,7 +58,23 @@ def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, s
         opensm=_with_state(run, wanted, read_opensm(root)) if wanted.subnet_manager else read_opensm(root),
         limits=read_limits(run) if wanted.kmod is not None and wanted.kmod.memlock != KEEP else {},
     )
+    found = found._replace(links=read_seen_links(run, wanted, found, root=root))
     return _with_master(run, wanted, found) if wanted.subnet_manager else found
+
+
+def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> tuple[SeenLink, ...]:
+    """What the tool says of the checked ports that have a link. A port without one is a finding by itself; a virtual function has no cable."""
+    if wanted.links is None:
+        return ()
+    checked, readable = checked_ports(wanted, found), {target.name for target in cabled_ports(root, ())}
+    names = [port.name for port in found.ports if port.phys_state == "LinkUp" and port.name in checked and port.name in readable]
+    if not names:
+        return ()
+    try:
+        rows = look_at_links(run, names, wanted.links, root=root)["ports"]
+    except RdmaError as exc:
+        return tuple(SeenLink(name, error=exc.msg) for name in names)
+    return tuple(SeenLink(row["name"], tuple(row["problems"]), row["error"]) for row in rows)
 
 
 def read_opensm(root: str = "/") -> Opensm:

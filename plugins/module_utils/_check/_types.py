@@ -14,6 +14,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
@@ -31,6 +32,16 @@ class WantedGpus(t.NamedTuple):
     options: GpuOptions
 
 
+class SeenLink(t.NamedTuple):
+    """What mlxlink or mstlink says of a link that is up."""
+
+    port: str
+    problems: tuple[str, ...] = ()
+    """In words, with the cable."""
+    error: str = ""
+    """Why it could not be read; "" where it could."""
+
+
 class Wanted(t.NamedTuple):
     """What the inventory says about one node. None is for a concern that is not checked."""
 
@@ -40,6 +51,8 @@ class Wanted(t.NamedTuple):
     kmod: WantedModules | None = None
     gpus: WantedGpus | None = None
     stack: WantedStack | None = None
+    links: Limits | None = None
+    """What links and cables must keep."""
     fabric: str = "ib"
     subnet_manager: bool = True
     """Whether subnet managers are checked."""
@@ -89,6 +102,7 @@ class Found(t.NamedTuple):
     kmod: Modules | None = None
     gpus: Gpus | None = None
     stack: Stack | None = None
+    links: tuple[SeenLink, ...] = ()
     master: Master | None = None
     master_error: str = ""
     """Why there is no `master`, in words."""

@@ -12,10 +12,11 @@ import typing as t
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, role_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
 from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
@@ -38,6 +39,7 @@ def test_port_guids_are_compared_in_one_form() -> None:
         ({}, []),
         ({"ports": ["mlx5_0/1"], "interfaces": [{"name": "ib0", "addresses": ["10.0.0.1/24"]}]}, []),
         ({"wait": -1}, ["wait is -1; allowed: a number of seconds, 0 or more"]),
+        ({"max_effective_ber": 1.5}, ["max_effective_ber is 1.5; allowed: a share of the bits from 0 to 1, such as 1e-12"]),
         ({"ports": ["mlx5_0"]}, ["ports[0] is 'mlx5_0'; allowed: " + FORM]),
     ],
 )
@@ -60,6 +62,15 @@ def test_wanted() -> None:
     assert wanted.ipoib is not None
     assert (wanted.ipoib.backend, wanted.ipoib.rollback_timeout > 0, wanted.designated_host) == ("auto", True, "node1")
     assert (wanted.kmod, wanted.gpus, wanted_of(DEFAULTS).ipoib) == (None, None, None)
+
+
+def test_cables_are_judged_by_the_limits_that_are_given() -> None:
+    assert wanted_of(DEFAULTS).links is None
+    given = wanted_of({**DEFAULTS, "cables": True, "cable_part_numbers": ["MCP1600-E*"], "max_effective_ber": 1e-14}).links
+    assert given == Limits(("MCP1600-E*",), 1e-14)
+    # YAML takes a number without a dot for a text.
+    assert role_problems({"fabric_check_max_effective_ber": "1e-14"}) == []
+    assert [problem.variable for problem in role_problems({"fabric_check_max_effective_ber": True})] == ["fabric_check_max_effective_ber"]
 
 
 def test_what_the_planners_need_is_handed_through() -> None:

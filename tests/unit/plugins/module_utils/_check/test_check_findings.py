@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -549,3 +549,11 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
     ]
     named = MODULES._replace(naming_text=naming_text("", "kernel"), devices=("mlx5_0",))
     assert words(wanted, GOOD._replace(kmod=named)) == words(WANTED, GOOD._replace(kmod=named)) == []
+
+
+def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:
+    slow = SeenLink("mlx5_0/1", ("the cable does FDR at most, the port is set to up to EDR; cable: Mellanox MC2207130-002",))
+    (line,) = words(WANTED, GOOD._replace(links=(slow, SeenLink("mlx5_1/1"))))
+    assert line.startswith("port mlx5_0/1: wanted a sound link and cable, found the cable does FDR at most")
+    (finding,) = findings(WANTED, GOOD._replace(links=(SeenLink("mlx5_0/1", error="no such tool"),)))
+    assert (finding.code, finding.found) == (Code.LINK_UNREAD, "no such tool")

@@ -11,7 +11,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_limits, read_opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import SeenLink, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 
@@ -184,3 +185,28 @@ def test_limits_are_those_of_a_session_and_a_service_that_begin_now() -> None:
     assert [argv[0] for argv in run.calls] == ["su", "systemd-run"]
     # What could not begin tells nothing.
     assert read_limits(tools(su=Output(1, "", "su: cannot open session\n"))) == {}
+
+
+CABLED = (pathlib.Path(__file__).resolve().parents[4] / "corpus/mlxlink/bf3_p1_m_c_text.txt").read_text()
+
+
+def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pathlib.Path) -> None:
+    def links(limits: Limits | None = None, *ports: str, **answers: Output) -> tuple[SeenLink, ...]:
+        return look(tools(**answers), Wanted(ports=ports or ("mlx5_0/1",), links=limits), RELEASE, environ={}, root=str(node)).links
+
+    device = node / "sys/bus/pci/devices/0000:03:00.0"
+    device.mkdir(parents=True)
+    (node / "sys/class/infiniband/mlx5_0/device").symlink_to(device)
+    mstlink = Output(0, CABLED, "")
+    assert links() == links(None, mstlink=mstlink) == links(Limits(), "mlx5_7/1", mstlink=mstlink) == ()
+    (link,) = links(Limits(), mstlink=mstlink)
+    assert (link.port, link.error) == ("mlx5_0/1", "")
+    (link,) = links(Limits(("MCP1600-E*",)), mstlink=mstlink)
+    assert "the part number of its cable is none of MCP1600-E*; cable: FS Q28-PC03" in link.problems[0]
+    (link,) = links(Limits())
+    assert link.problems == () and "install the package mstflint" in link.error
+    write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
+    assert links(Limits(), mstlink=mstlink) == ()
+    (node / "sys/class/infiniband/mlx5_0/ports/1/phys_state").write_text("5: LinkUp\n")
+    (device / "physfn").mkdir()
+    assert links(Limits(), mstlink=mstlink) == ()
