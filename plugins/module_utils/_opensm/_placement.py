@@ -127,7 +127,7 @@ def uncovered(covered: t.Collection[str], host: str, fabrics: t.Iterable[str]) -
         hint = "ports of a fabric without a subnet manager never become ACTIVE: put a host into the group"
         return [Problem("group %s" % GROUP, [], "at least one host of each fabric", hint)]
     hint = "%s is on that fabric, which has no subnet manager" % host
-    where = "the fabrics of group %s" % GROUP
+    where = "the list of fabrics of group %s" % GROUP
     return [Problem(where, sorted(covered), "at least one host of fabric %s, too" % fabric, hint) for fabric in missing]
 
 
