@@ -27,7 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN,
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, unknown_distribution
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _elected, _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _election, _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
@@ -54,7 +54,7 @@ def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[
             decode(OpensmFound, data),
             variables,
             manages=manages,
-            declared=lambda: plain(declared_for(host, task_vars["hostvars"], place.elected.election.designated)),
+            declared=lambda: plain(declared_for(host, task_vars["hostvars"], place.election.designated)),
             guids={each.fabric: port_guids({}, facts_of(task_vars), each.ports) for each in place.places if each.ports},
         )
     return found
@@ -85,7 +85,7 @@ class ActionModule(ControllerAction):
             playing = task_vars.get("ansible_play_hosts") or [host]
             # Unique for the task and the batch. Hosts that fail leave both lists while the task runs, and the last one is the last to fail.
             key = "%s %s" % (self._task._uuid, (task_vars.get("ansible_play_batch") or playing)[-1])
-            known = None if host == playing[0] else _elected.recall(key)
+            known = None if host == playing[0] else _election.recall(key)
             place = placement(
                 host,
                 groups=task_vars["groups"],
@@ -95,7 +95,7 @@ class ActionModule(ControllerAction):
                 known=known,
             )
             if known is None:
-                _elected.keep(key, place.elected)
+                _election.keep(key, place.election)
             # The playbooks leave such a node out, and go on with the others.
             unknown = [] if arguments["fail"] else unknown_distribution(variables, facts)
             result["left_out"] = "; ".join(map(str, unknown))

@@ -104,8 +104,8 @@ FORMS: t.Mapping[Code, _Form] = {
     Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
     Code.OTHER_STACK: _Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
     Code.HALF_STACK: _Form("{wanted}", "{found}", "rdma.ofed.upgrade installs it again", "its installation did not come to its end"),
-    Code.LINK_PROBLEM: _Form("a sound link and cable", next_step="clean and reseat the cable, then replace it; see docs/findings.md"),
-    Code.LINK_UNREAD: _Form("what mlxlink or mstlink reads", "nothing: {found}", "install mstflint or MFT; or fabric_check_cables: false"),
+    Code.LINK_PROBLEM: _Form("a sound link and cable", next_step="clean and reseat the cable, or replace it with one that is declared and fast enough"),
+    Code.LINK_UNREAD: _Form("what mlxlink or mstlink reads", "nothing: {found}", "fabric_check_cables: false leaves links and cables out"),
     Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", next_step="see the kernel log", cause="the module is loaded"),
 }
 

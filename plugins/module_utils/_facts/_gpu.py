@@ -34,7 +34,8 @@ STAMP_PATH = "/var/lib/rdma.ofed/nv_peer_mem.json"
 OURS = (OPTIONS_PATH, STAMP_PATH, UNIT_PATH)
 # Of the package nvidia-peer-memory.
 SERVICE = "nv_peer_mem.service"
-UNITS = (os.path.basename(UNIT_PATH), SERVICE)
+UNIT = os.path.basename(UNIT_PATH)
+UNITS = (UNIT, SERVICE)
 
 _NVIDIA = "0x10de"
 # Display controllers: VGA, 3D (data centre GPUs), others.

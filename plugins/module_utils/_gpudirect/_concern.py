@@ -11,10 +11,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SERVICE, STAMP_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SERVICE, STAMP_PATH, UNIT
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT
 
 _ENCLOSED = "this is a %s: the modules belong to the kernel of its host; run the role there (allow_container: true, of the roles %s: true, overrides this)"
 UNIT_OF: t.Mapping[str, str] = {PEERMEM: UNIT, LEGACY: SERVICE}

@@ -11,8 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Gpu, from_facts
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT, Gpu, from_facts
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 
 PEERMEM = "nvidia_peermem"

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import UNIT, options_text, support_of, unit_text
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import options_text, support_of, unit_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release

@@ -13,10 +13,7 @@ openibd has started again. What it stands on, NVIDIA's driver and ib_core, modpr
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-
-UNIT = UNIT_PATH.rpartition("/")[2]
 
 _TEXT = (
     HEADER

@@ -66,6 +66,8 @@ class Election(t.NamedTuple):
 
     positions: t.Mapping[str, t.Mapping[str, int]] = MappingProxyType({})
     """By fabric, the places in the line of its designated host, which is the first and has 0, and of its standbys."""
+    sound: bool = True
+    """Whether the variables of all members are right and no two are designated for one fabric."""
 
     @property
     def fabrics(self) -> list[str]:

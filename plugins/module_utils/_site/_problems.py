@@ -74,14 +74,6 @@ CONCERNS: tuple[Judge, ...] = (
 ROLES: Mapping[str, Judge] = {"ofed": stack_problems}
 
 
-class Elected(t.NamedTuple):
-    """Who runs the subnet managers of a site, for all of its hosts."""
-
-    election: _placement.Election = _placement.Election()
-    sound: bool = True
-    """Whether the variables of all members are right and no two are designated for one fabric."""
-
-
 class Placement(t.NamedTuple):
     """The subnet managers of a site, as far as one host is concerned."""
 
@@ -91,7 +83,7 @@ class Placement(t.NamedTuple):
     """What is wrong with this host's place: its fabric has no subnet manager."""
     common: list[Problem]
     """What is wrong with the group as a whole; empty but for the one host that reports it."""
-    elected: Elected
+    election: _placement.Election
     """What is the same for all hosts."""
 
     @property
@@ -127,7 +119,7 @@ def placement(
     hostvars: Mapping[str, Mapping[str, t.Any]],
     variables: Mapping[str, t.Any],
     playing: Sequence[str] | None = None,
-    known: Elected | None = None,
+    known: _placement.Election | None = None,
 ) -> Placement:
     """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
 
@@ -143,18 +135,20 @@ def placement(
         members, faults = _placement.read_members(groups, hostvars, frozenset(playing or ()))
         tied = _placement.conflicts(members)
         sound = len({member.host for member in members}) == len(groups.get(_placement.GROUP, ())) and not tied
-        known = Elected(_placement.elect(members), sound)
+        known = _placement.elect(members)._replace(sound=sound)
         common = faults + tied
-    election = known.election
-    missing = _placement.uncovered(election.fabrics, host, fabrics) if known.sound and not absent else []
+    places = _placement.places_of(host, known, variables)
+    missing = _placement.uncovered(known.fabrics, host, fabrics) if known.sound and not absent else []
+    # Where no fabric has one, that is the same for all hosts.
+    own, of_all = (missing, []) if known.fabrics else ([], missing)
     if playing is None:
-        return Placement(_placement.places_of(host, election, variables), missing if election.fabrics else [], [], known)
-    if election.fabrics and known.sound and not absent:
-        common += _placement.unmanaged(election.fabrics, variables.get("opensm_fabrics"))
+        return Placement(places, own, [], known)
+    common += of_all
+    if known.fabrics and known.sound and not absent:
+        common += _placement.unmanaged(known.fabrics, variables.get("opensm_fabrics"))
     group = variables.get("rdma_hosts", _placement.ALL)
     # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
     if isinstance(group, str) and group in groups:
-        inside = {fabric: designated for fabric, designated in election.designated.items() if not (absent and fabric in fabrics)}
+        inside = {fabric: designated for fabric, designated in known.designated.items() if not (absent and fabric in fabrics)}
         common += _placement.outsiders(inside, groups[group], group)
-    own = missing if election.fabrics else []
-    return Placement(_placement.places_of(host, election, variables), own, common + ([] if election.fabrics else missing), known)
+    return Placement(places, own, common, known)

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import P
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._redhat import RED_HAT
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._suse import SUSE
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _jobs, _legacy, _legacy_build, _plan, _symptoms, _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
@@ -43,10 +43,10 @@ def test_the_unit_follows_openibd(tmp_path: pathlib.Path) -> None:
     assert next(line for line in lines if line.startswith("After=")).split()[-1] == "openibd.service"
     assert next(line for line in lines if line.startswith("WantedBy=")).split()[-1] == "openibd.service"
     if shutil.which("systemd-analyze"):
-        path = tmp_path / _unit.UNIT
+        path = tmp_path / UNIT
         path.write_text(text, encoding="utf-8")
         done = subprocess.run(["systemd-analyze", "verify", "--recursive-errors=no", str(path)], check=False, capture_output=True, text=True)
-        assert _unit.UNIT not in done.stderr, done.stderr
+        assert UNIT not in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def made(found: Found = BARE, support: str = "") -> Found:
     """The node after a run."""
     peer = PEER._replace(loaded=True, peerdirect_support=support or "0")
     files = {UNIT_PATH: _unit.unit_text("nvidia_peermem"), OPTIONS_PATH: _unit.options_text("nvidia_peermem", support)}
-    unit = Unit(_unit.UNIT, load="loaded", active="active", enabled="enabled")
+    unit = Unit(UNIT, load="loaded", active="active", enabled="enabled")
     return found._replace(gpu=found.gpu._replace(peers=(peer, Peer("nv_peer_mem"))), files=files, unit=unit)
 
 
@@ -457,4 +457,4 @@ def test_hints() -> None:
 
 def test_the_unit_of_the_job_is_not_that_of_the_module() -> None:
     """systemd-run refuses the name of a unit that there is."""
-    assert "rdma-ofed-%s.service" % _jobs.JOB != _unit.UNIT
+    assert "rdma-ofed-%s.service" % _jobs.JOB != UNIT
