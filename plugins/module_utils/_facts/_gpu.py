@@ -218,9 +218,10 @@ def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
 
 
 def from_facts(facts: t.Mapping[str, t.Any]) -> Gpu:
-    """The fact `gpu` -> what a decision needs of it before anything is changed: devices and driver."""
+    """The fact `gpu` -> what a decision needs of it before anything is changed: devices, driver and masked units."""
     driver = facts.get("driver") or {}
     return Gpu(
         devices=tuple(Device(str(row.get("pci", "")), driver=str(row.get("driver", ""))) for row in facts.get("devices") or ()),
         driver=Driver(str(driver.get("version", "")), str(driver.get("flavour", "")), bool(driver.get("loaded")), str(driver.get("dkms", ""))),
+        masked=tuple(map(str, facts.get("masked") or ())),
     )

@@ -11,15 +11,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SERVICE, STAMP_PATH, UNIT
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE
 
 _ENCLOSED = "this is a %s: the modules belong to the kernel of its host; run the role there (allow_container: true, of the roles %s: true, overrides this)"
-UNIT_OF: t.Mapping[str, str] = {PEERMEM: UNIT, LEGACY: SERVICE}
-"""The units that load the modules of each method at boot."""
 _CONSENT = "rdma_allow_container"
-_MASKED = "the unit %s is masked, so systemd would not load %s at boot, and nothing was changed: systemctl unmask %s, or gpudirect_method: none"
 _IN_USE = (
     "nv_peer_mem is in use by %d registrations of GPU memory, so it can't be unloaded, and nothing was changed: "
     "end the processes that use GPUs over RDMA, and run this again"
@@ -29,11 +26,6 @@ _IN_USE = (
 def words_of_enclosure(kind: str) -> str:
     """Why nothing is changed in a `container` or `chroot`."""
     return _ENCLOSED % (kind, _CONSENT)
-
-
-def words_of_mask(unit: str, method: str) -> str:
-    """Why a masked unit is not enabled."""
-    return _MASKED % (unit, method, unit)
 
 
 def words_of_use(registrations: int) -> str:
@@ -51,10 +43,6 @@ def foreseen(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> 
     if variables.get("gpudirect_state", "present") == "absent":
         users = sum(peer.get("users") or 0 for peer in gpu.get("peers") or () if peer.get("name") == LEGACY)
         return [words_of_use(users)] if users and STAMP_PATH in managed else []
-    method = str(variables.get(VARIABLE))
-    if not gpu.get("devices") or method not in UNIT_OF:
+    if variables.get(VARIABLE) != PEERMEM or not gpu.get("devices") or managed:
         return []
-    if method == PEERMEM and not managed and kind in ("container", "chroot") and not is_true(variables.get(_CONSENT)):
-        return [words_of_enclosure(kind)]
-    unit = UNIT_OF[method]
-    return [words_of_mask(unit, method)] if unit in (gpu.get("masked") or ()) else []
+    return [words_of_enclosure(kind)] if kind in ("container", "chroot") and not is_true(variables.get(_CONSENT)) else []

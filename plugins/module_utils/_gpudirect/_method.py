@@ -16,7 +16,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SERVICE, STAMP_PATH, UNIT
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
@@ -25,6 +25,8 @@ DMABUF = "dmabuf"
 AUTO = "auto"
 METHODS = (AUTO, PEERMEM, LEGACY, DMABUF)
 VARIABLE = "gpudirect_method"
+UNIT_OF: t.Mapping[str, str] = {PEERMEM: UNIT, LEGACY: SERVICE}
+"""The units that load the modules of each method at boot."""
 
 _PEERMEM_SINCE = 470
 _OPEN_SINCE = 515
@@ -46,7 +48,7 @@ class Obstacle(t.NamedTuple):
     instead: str = ""
     """Another method, for those who want this one."""
     lasting: bool = False
-    """Whether it follows from the GPU, its driver and the kernel alone, which this collection does not change."""
+    """Whether it follows from what this collection does not change: the GPU, its driver, the kernel, and what an administrator masked."""
 
     def problem(self, wanted: str) -> Problem:
         steps = ", or ".join(step for step in (self.next_step, self.instead if wanted != AUTO else "") if step)
@@ -90,6 +92,15 @@ def _unbuilt(method: str, found: Found) -> list[Obstacle]:
     return [Obstacle("driver_unbuilt", method, cause % (driver.version, found.kernel), "a GPU driver that is installed for this kernel", step)]
 
 
+def _masked(method: str, found: Found) -> list[Obstacle]:
+    """Without its unit, the modules of a method would be gone after the next boot."""
+    unit = UNIT_OF[method]
+    if unit not in found.gpu.masked:
+        return []
+    step = "systemctl unmask %s, or %s: none" % (unit, VARIABLE)
+    return [Obstacle("masked", method, "the unit %s is masked, so systemd would not load it at boot" % unit, "a unit that systemd starts", step, lasting=True)]
+
+
 def _no_provider(method: str, found: Found) -> list[Obstacle]:
     """Peer memory has to come with the RDMA stack: the kernel's own has none."""
     if found.gpu.peer_memory.installed:
@@ -124,7 +135,7 @@ def _peermem(found: Found) -> list[Obstacle]:
     if found.gpu.peer(LEGACY).loaded and STAMP_PATH not in found.gpu.managed:
         cause = "nv_peer_mem is loaded and not of this collection, and one excludes the other"
         causes.append(Obstacle("legacy_loaded", PEERMEM, cause, "a node without nv_peer_mem", "remove its package and unload it"))
-    return [*causes, *provider]
+    return [*causes, *_masked(PEERMEM, found), *provider]
 
 
 def _legacy(found: Found) -> list[Obstacle]:
@@ -133,7 +144,7 @@ def _legacy(found: Found) -> list[Obstacle]:
     if not causes and branch_of(version) >= _PEERMEM_SINCE:
         cause = "GPU driver %s has nvidia_peermem in its place" % version
         causes.append(Obstacle("superseded", LEGACY, cause, "a GPU driver before %d" % _PEERMEM_SINCE, "", "use nvidia_peermem, or auto", True))
-    return [*causes, *_unbuilt(LEGACY, found), *_no_provider(LEGACY, found)]
+    return [*causes, *_unbuilt(LEGACY, found), *_masked(LEGACY, found), *_no_provider(LEGACY, found)]
 
 
 def _dmabuf(found: Found) -> list[Obstacle]:
@@ -209,7 +220,14 @@ def problems_of(method: Method, wanted: str) -> list[Problem]:
 
 
 def lasting_problems(wanted: str, found: Found) -> list[Problem]:
-    """Obstacles that no role of this collection removes before the method is needed, so they are worth reporting before the first change."""
-    if wanted not in _CHECKS or not found.gpu.devices or not found.gpu.driver.version:
+    """Obstacles that no role of this collection removes before the method is needed, so they are worth reporting before the first change.
+
+    auto has such problems only where each method has one.
+    """
+    names = tuple(_CHECKS) if wanted == AUTO else (wanted,)
+    if not set(names) <= set(_CHECKS) or not found.gpu.devices or not found.gpu.driver.version:
         return []
-    return [obstacle.problem(wanted) for obstacle in obstacles(wanted, found) if obstacle.lasting]
+    lasting = [[obstacle for obstacle in obstacles(name, found) if obstacle.lasting] for name in names]
+    if not all(lasting):
+        return []
+    return problems_of(Method("", "", tuple(obstacle for of_method in lasting for obstacle in of_method)), wanted)

@@ -19,8 +19,9 @@ pytest.importorskip("ansible", reason="the module itself needs ansible-core")
 import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, SYMBOL, UNIT_PATH, read_managed, read_masked
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, SYMBOL, UNIT, UNIT_PATH, read_managed, read_masked
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
@@ -29,7 +30,6 @@ from module_files import ModuleFiles
 from module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
-UNIT = "rdma-ofed-gpudirect.service"
 NVRM = "NVRM version: NVIDIA UNIX %s  %s  Thu Oct 10 12:15:00 UTC 2024\n"
 OPEN, CLOSED = "Open Kernel Module for x86_64", "x86_64 Kernel Module"
 DPKG = "Package: mlnx-ofed-kernel-dkms\nStatus: install ok installed\nVersion: %s\n\n"
@@ -62,7 +62,6 @@ class Node(ModuleFiles):
         self.offers = {"disk": True, "loaded": True}
         self.enabled: set[str] = set()
         self.active: set[str] = set()
-        self.masked: set[str] = set()
         self.log = "[    1.0] nvidia_peermem: Unknown symbol of yesterday\n"
         self.refusal = ("", "")
         self.builds = True
@@ -173,8 +172,6 @@ class Node(ModuleFiles):
         return Output(0, "", "")
 
     def states(self, name: str) -> tuple[str, str, str]:
-        if name in self.masked:
-            return "masked", "inactive", "masked"
         return "loaded", "active" if name in self.active else "inactive", "enabled" if name in self.enabled else "disabled"
 
     def job(self, run: t.Any, name: str, steps: t.Sequence[jobs.Step], *, timeout: float, memo: t.Any, root: str, scripts: t.Any) -> None:
@@ -509,24 +506,41 @@ def test_nv_peer_mem_in_use_does_not_go(node: Node) -> None:
     assert node.run()["loaded"] == ["nvidia_peermem"]
 
 
-@pytest.mark.parametrize("legacy", [False, True])
-def test_a_masked_unit_is_refused_by_name(node: Node, legacy: bool) -> None:
-    if legacy:
+def mask(node: Node, unit: str) -> pathlib.Path:
+    link = node.root / "etc/systemd/system" / unit
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to("/dev/null")
+    assert (read_managed(str(node.root)), read_masked(str(node.root))) == ((), (unit,))
+    return link
+
+
+@pytest.mark.parametrize("method", ["nvidia_peermem", "nv_peer_mem"])
+def test_a_masked_unit_is_refused_by_name(node: Node, method: str) -> None:
+    if method == "nv_peer_mem":
         node.driver("460.91.03", CLOSED)
         del node.files["nvidia-peermem"]
         node.save()
-    else:
-        (node.root / UNIT_PATH[1:]).parent.mkdir(parents=True)
-        (node.root / UNIT_PATH[1:]).symlink_to("/dev/null")
-        assert (read_managed(str(node.root)), read_masked(str(node.root))) == ((), (UNIT,))
-    unit = "nv_peer_mem.service" if legacy else UNIT
-    node.masked.add(unit)
+    unit = UNIT_OF[method]
+    link = mask(node, unit)
     for check in (True, False):
-        with pytest.raises(Refused, match="systemctl unmask " + unit):
-            node.run(check)
+        with pytest.raises(InvalidInput, match="systemctl unmask " + unit):
+            node.run(check, method=method)
         assert node.changing() == []
     assert not node.run(state="absent")["changed"]
-    assert legacy or (node.root / UNIT_PATH[1:]).is_symlink(), "the mask is somebody else's"
+    assert link.is_symlink(), "the mask is somebody else's"
+
+
+def test_auto_uses_what_needs_no_masked_unit(node: Node) -> None:
+    link = mask(node, UNIT)
+    done = node.run()
+    assert (done["method"], done["changed"]) == ("dmabuf", False)
+    assert "not nvidia_peermem, as the unit %s is masked" % UNIT in done["why"]
+    assert link.is_symlink()
+    # The proprietary modules leave no other way.
+    node.driver("535.104.05", CLOSED)
+    with pytest.raises(InvalidInput, match="the open kernel modules") as refused:
+        node.run()
+    assert "systemctl unmask " + UNIT in str(refused.value)
 
 
 def test_nv_peer_mem_waits_for_the_stack_to_be_loaded(node: Node) -> None:

@@ -10,7 +10,7 @@ import itertools
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH, Device, Gpu, Peer, PeerMemory
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SERVICE, STAMP_PATH, UNIT, UNITS, Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input, _method
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found, found_of
@@ -160,6 +160,7 @@ GPUS = st.builds(
         st.builds(Peer, st.just("nv_peer_mem"), st.sampled_from(["", "nv_peer_mem"]), st.booleans(), st.booleans(), st.booleans()),
     ),
     peer_memory=st.builds(PeerMemory, st.sampled_from(["", "ib_core"]), st.sampled_from(["", "ib_core"]), st.booleans()),
+    masked=st.sampled_from([(), (UNIT,), (SERVICE,), UNITS]),
 )
 NODES = st.builds(Found, GPUS, st.sampled_from(["", "4.18.0", "5.11.9", "5.12.0", "6.1.0-50-amd64"]), st.sampled_from(["inbox", "none", "mlnx_ofed", "doca"]))
 
@@ -183,11 +184,31 @@ def test_auto_finds_a_way_where_one_that_is_named_would_do(node: Found, allowed:
     assert decide("auto", node, allowed).name == next((method for method in named if method), "")
 
 
-@given(st.sampled_from(("nvidia_peermem", "dmabuf", "nv_peer_mem")), NODES)
-def test_what_is_said_before_the_run_is_said_by_the_run(wanted: str, node: Found) -> None:
+@given(st.sampled_from(_method.METHODS), NODES, st.booleans())
+def test_what_is_said_before_the_run_is_said_by_the_run(wanted: str, node: Found, allowed: bool) -> None:
     facts = {"gpu": as_data(node.gpu), "kernels": {"running": node.kernel}}
     early = {str(problem) for problem in _input.problems({"gpudirect_method": wanted}, facts)}
-    assert early <= {str(obstacle.problem(wanted)) for obstacle in obstacles(wanted, node)}
+    chosen = decide(wanted, node, allowed)
+    assert early <= {str(obstacle.problem(wanted)) for obstacle in chosen.obstacles}
+    assert not (early and chosen.name)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "masked", "named"),
+    [
+        (INBOX._replace(driver=CLOSED), (UNIT,), [UNIT]),
+        (INBOX._replace(driver=CLOSED), (SERVICE,), []),
+        # DMA-BUF needs no unit.
+        (INBOX, UNITS, []),
+        (OLD, (SERVICE,), [SERVICE]),
+        (OLD, (UNIT,), []),
+    ],
+)
+def test_a_mask_that_leaves_auto_no_method_is_known_before_the_run(gpu: Gpu, masked: tuple[str, ...], named: list[str]) -> None:
+    facts = {"gpu": as_data(gpu._replace(masked=masked)), "kernels": {"running": KERNEL}}
+    found = " ".join(map(str, _input.problems({"gpudirect_method": "auto"}, facts)))
+    assert [unit for unit in UNITS if "systemctl unmask " + unit in found] == named
+    assert bool(found) == bool(named)
 
 
 def test_what_another_role_changes_is_not_judged_before_it() -> None:
