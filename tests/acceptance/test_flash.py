@@ -21,6 +21,7 @@ from tasks import Result, Task
 NODE, PCI = "node2", "0000:03:00.0"
 PSID, OTHER = "MT_0000000008", "MT_0000000099"
 IMAGES = {"original": (PSID, "16.35.2000"), "other": (OTHER, "16.35.4000")}
+BOARD_ID = "/sys/bus/pci/devices/%s/infiniband/*/board_id" % PCI
 FLASH = "/var/lib/rdmalab/adapters/0000:03:00/flash"
 # A byte in the middle of the code of the image at the beginning of the flash (tests/lab/cxemu/image.py).
 CODE = 0x4010
@@ -105,8 +106,10 @@ def test_a_psid_is_changed_once_and_with_consent_only(flash_lab: Cluster) -> Non
     assert (adapter(done)["psid"], adapter(done)["original_psid"], adapter(done)["base_guid"]) == (OTHER, PSID, before["base_guid"])
     assert flash_lab.shell(NODE, "mstflint -d %s verify" % PCI).returncode == 0
     assert not again["changed"] and again["pending"] == done["pending"] and len(done["pending"]) == 2
-    flash_lab.shell(NODE, "cxemu-ctl %s powercycle; sleep 2" % PCI)
+    # The node's driver shows what the card runs a moment after the card has booted.
+    booted = "cxemu-ctl %s powercycle; for i in $(seq 600); do grep -qx %s %s && exit; sleep 0.2; done; cat %s; exit 1" % (PCI, OTHER, BOARD_ID, BOARD_ID)
+    done_booting = flash_lab.shell(NODE, booted)
+    assert done_booting.returncode == 0, done_booting.stdout
     settled, shown = run(flash_lab, wanted(**burn), QUERY)
     assert not settled["changed"] and settled["pending"] == []
     assert adapter(shown)["psid"] == OTHER
-    assert flash_lab.shell(NODE, "cat /sys/bus/pci/devices/0000:03:00.0/infiniband/*/board_id").stdout.strip() == OTHER
