@@ -58,8 +58,16 @@ options:
         C(PortRcvRemotePhysicalErrors), C(PortRcvSwitchRelayErrors), C(PortXmitDiscards), C(QP1Dropped) and C(VL15Dropped).
       - C(PortXmitWait) counts ticks, whose length is up to the vendor, and may grow by 100000000000. It is judged by its growth per hour, however short the
         time was, and not by its total.
+      - C(EffectiveBER) is the share of the bits of a port in O(links) that may be wrong after error correction, 1e-12, however long that took.
     type: dict
     default: {}
+  links:
+    description:
+      - RV(rdma.ofed.mlxlink_info#module:ports) of hosts of the fabric. Bit error rates can't be read over the fabric, and are judged here with its counters.
+      - Ports without a rate, and those of Ethernet, are passed over.
+    type: list
+    elements: dict
+    default: []
   suppress:
     description: Counters that make no finding. They are in RV(ports) all the same.
     type: list
@@ -79,6 +87,7 @@ options:
       - QP1Dropped
       - VL15Dropped
       - PortXmitWait
+      - EffectiveBER
     default: [PortRcvSwitchRelayErrors]
   clear:
     description:
@@ -128,6 +137,17 @@ EXAMPLES = r"""
     suppress: [PortRcvSwitchRelayErrors, PortXmitWait]
   become: true
 
+- name: Read the links of all hosts, with their bit error rates
+  rdma.ofed.mlxlink_info:
+  become: true
+  register: links
+
+- name: Judge them with the counters of the fabric
+  rdma.ofed.ib_counters:
+    links: "{{ ansible_play_hosts | map('extract', hostvars, ['links', 'ports']) | flatten }}"
+  run_once: true
+  become: true
+
 - name: Begin to count errors from zero, after maintenance
   rdma.ofed.ib_counters:
     clear: errors
@@ -136,7 +156,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ports:
-  description: Ports with a counter that is not zero, or was not at the earlier look, by name and number.
+  description: Ports with a counter that is not zero, or was not at the earlier look, or with bit errors, by name and number.
   returned: success
   type: list
   elements: dict
@@ -183,6 +203,9 @@ ports:
           description: V(normal), V(reset) where it was set to zero and counts from there, V(saturated) where it stands at its maximum, V(wrapped) where it went
             around.
           type: str
+    effective_ber:
+      description: The share of the bits that were wrong after error correction. None where O(links) does not have it.
+      type: float
   sample:
     - node_guid: "0x506b4b0300820910"
       name: leaf1
@@ -194,6 +217,7 @@ ports:
       peer_port: 1
       counters:
         SymbolErrorCounter: {total: 262, delta: 250, per_hour: 125.0, course: normal}
+      effective_ber: null
 findings:
   description: Counters beyond their threshold, the worst first.
   returned: success
@@ -203,7 +227,7 @@ findings:
     code:
       description:
         - V(symbol_errors), V(link_recovers), V(link_downed), V(receive_errors), V(remote_errors), V(relay_errors), V(discards),
-          V(constraint_errors), V(link_integrity), V(buffer_overruns), V(management_drops) or V(congestion).
+          V(constraint_errors), V(link_integrity), V(buffer_overruns), V(management_drops) or V(congestion); V(bit_errors) for the rate in O(links).
         - V(saturated) where a counter stands at its maximum and is not beyond its threshold by what is known.
       type: str
     severity:
@@ -231,7 +255,7 @@ findings:
       description: Number of the port at the other end.
       type: int
     counter:
-      description: Name of the counter.
+      description: Name of the counter, or V(EffectiveBER).
       type: str
     found:
       description: Its growth; the total without O(interval) and O(sample_file). Of C(PortXmitWait) the growth per hour.
@@ -295,7 +319,7 @@ problems:
       description:
         - V(no_port) where this host has no InfiniBand port, V(not_installed) for a missing tool, V(failed) for one that failed, V(incomplete)
           for one that complained, V(unread) for output that is not understood, V(unfinished) where C(ibqueryerrors) ended early.
-        - V(not_in_topology) for ports that only C(ibqueryerrors) lists, V(no_such_node) for a name, GUID or LID that no node has, V(no_lid) for
+        - V(not_in_topology) for ports that only C(ibqueryerrors) or O(links) has, V(no_such_node) for a name, GUID or LID that no node has, V(no_lid) for
           ports without a LID, V(name_map) for a broken O(node_name_map), V(broken_sample) for a broken O(sample_file), V(clock) for a sample
           from the future.
       type: str

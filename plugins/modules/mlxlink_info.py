@@ -29,7 +29,9 @@ options:
     elements: str
     default: []
   part_numbers:
-    description: The part numbers of the cables that the site uses, as shell patterns such as V(MCP1600-E*). The default accepts all.
+    description:
+      - The part numbers of the cables that the site uses, as shell patterns such as V(MCP1600-E*).
+      - By default, each is right but one that NVIDIA makes for Ethernet alone, such as V(MCP1600-C001E30N), in an InfiniBand port.
     type: list
     elements: str
     default: []
@@ -89,6 +91,9 @@ ports:
     port:
       description: Its number.
       type: int
+    port_guid:
+      description: Its port GUID, by which a subnet manager and RV(rdma.ofed.ib_counters#module:ports) know it; empty for an Ethernet port.
+      type: str
     pci:
       description: Its PCI function.
       type: str
@@ -96,7 +101,14 @@ ports:
       description: Why the port could not be read; empty where it could.
       type: str
     problems:
-      description: Its problems.
+      description: Its problems, in words.
+      type: list
+      elements: str
+    codes:
+      description:
+        - What kind of problem each of them is.
+        - V(link_diagnosis) where the firmware names a cause, V(cable_undeclared) where the part number is none of O(part_numbers), V(cable_for_ethernet) where
+          the cable in an InfiniBand port is for Ethernet alone, V(cable_slow), V(link_degraded), or V(bit_errors) beyond O(max_effective_ber).
       type: list
       elements: str
     state:

@@ -115,10 +115,15 @@ class Code(str, enum.Enum):
     """Detail: why."""
     GPU_NOT_REGISTERED = "gpu_not_registered"
     OTHER_STACK = "other_stack"
-    LINK_PROBLEM = "link_problem"
-    """mlxlink or mstlink finds a problem with a link or its cable."""
+    # Links and cables, as mlxlink or mstlink has them.
+    LINK_DIAGNOSIS = "link_diagnosis"
+    """The firmware of the adapter names a cause."""
+    CABLE_UNDECLARED = "cable_undeclared"
+    CABLE_FOR_ETHERNET = "cable_for_ethernet"
+    CABLE_SLOW = "cable_slow"
+    BIT_ERRORS = "bit_errors"
+    """Too many bits are wrong after error correction."""
     LINK_UNREAD = "link_unread"
-    """It can't read the link."""
     HALF_STACK = "half_stack"
     """The installation of the stack did not come to its end."""
     # Counters of ports. Detail: the course of the counter.

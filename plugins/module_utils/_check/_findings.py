@@ -134,7 +134,7 @@ def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
 def _link(link: SeenLink) -> list[Finding]:
     if link.error:
         return [Finding(Code.LINK_UNREAD, Topic.PORT, link.port, found=link.error)]
-    return [Finding(Code.LINK_PROBLEM, Topic.PORT, link.port, found=text) for text in link.problems]
+    return [Finding(Code(problem.code.value), Topic.PORT, link.port, found=problem.found) for problem in link.problems]
 
 
 def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:

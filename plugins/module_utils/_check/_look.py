@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import LinkCode, LinkProblem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import look as look_at_links
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
@@ -74,7 +75,7 @@ def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/
         rows = look_at_links(run, names, wanted.links, root=root)["ports"]
     except RdmaError as exc:
         return tuple(SeenLink(name, error=exc.msg) for name in names)
-    return tuple(SeenLink(row["name"], tuple(row["problems"]), row["error"]) for row in rows)
+    return tuple(SeenLink(row["name"], tuple(map(LinkProblem, map(LinkCode, row["codes"]), row["problems"])), row["error"]) for row in rows)
 
 
 def read_opensm(root: str = "/") -> Opensm:

@@ -104,7 +104,18 @@ FORMS: t.Mapping[Code, _Form] = {
     Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
     Code.OTHER_STACK: _Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
     Code.HALF_STACK: _Form("{wanted}", "{found}", "rdma.ofed.upgrade installs it again", "its installation did not come to its end"),
-    Code.LINK_PROBLEM: _Form("a sound link and cable", next_step="clean and reseat the cable, or replace it with one that is declared and fast enough"),
+    Code.LINK_DIAGNOSIS: _Form("a link that the firmware does not object to", next_step="clean and reseat the cable, then replace it"),
+    Code.CABLE_UNDECLARED: _Form("a cable of the site", next_step="replace the cable, or add its part number to fabric_check_cable_part_numbers"),
+    Code.CABLE_FOR_ETHERNET: _Form("a cable for InfiniBand", next_step="replace the cable; fabric_check_cable_part_numbers accepts it where it proved itself"),
+    Code.CABLE_SLOW: _Form("a cable for the speed of the port", next_step="replace the cable by a faster one"),
+    Code.LINK_DEGRADED: _Form(
+        "the speed that port and cable can do", next_step="clean and reseat the cable, and see the switch port: 'iblinkinfo' shows what it is set to"
+    ),
+    Code.BIT_ERRORS: _Form(
+        "a link with fewer bit errors",
+        next_step="clean the connectors and reseat the cable, then replace it",
+        cause="a dirty or loose connector, or a cable that is damaged or too long",
+    ),
     Code.LINK_UNREAD: _Form("what mlxlink or mstlink reads", "nothing: {found}", "fabric_check_cables: false leaves links and cables out"),
     Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", next_step="see the kernel log", cause="the module is loaded"),
 }

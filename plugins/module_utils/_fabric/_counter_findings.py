@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End, Finding, Measure, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import DEFAULT_LIMIT, EFFECTIVE_BER
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Course, Growth, Sort
 
 if t.TYPE_CHECKING:
@@ -39,10 +41,14 @@ class Rules(t.NamedTuple):
     limits: t.Mapping[str, float]
     """Per hour, by counter."""
     suppressed: frozenset[str] = frozenset()
+    effective_ber: float = DEFAULT_LIMIT
+    """A share of the bits, however long that took; infinity where it is suppressed."""
 
 
 def rules(thresholds: t.Mapping[str, float], suppressed: t.Iterable[str]) -> Rules:
-    return Rules({name: thresholds.get(name, COUNTERS[name].per_hour) for name in JUDGED}, frozenset(suppressed))
+    left = frozenset(suppressed)
+    ber = math.inf if EFFECTIVE_BER in left else thresholds.get(EFFECTIVE_BER, DEFAULT_LIMIT)
+    return Rules({name: thresholds.get(name, COUNTERS[name].per_hour) for name in JUDGED}, left, ber)
 
 
 def _measure(name: str, grown: Growth, *, limit: float, hours: float | None) -> Measure | None:

@@ -8,16 +8,17 @@
 
 from __future__ import annotations
 
-import math
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import EFFECTIVE_BER, amount, rates_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, filter_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Rules, rules
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Place
 
 NOTHING, ERRORS, ALL = "nothing", "errors", "all"
+LIMITED = (*JUDGED, EFFECTIVE_BER)
+"""What has a threshold."""
 _LAST_PORT = 254
 _LONGEST = 86400.0
 
@@ -29,24 +30,18 @@ class Wanted(t.NamedTuple):
     sample_file: str
     rules: Rules
     clear: str
-
-
-def _limit(value: t.Any) -> float | None:
-    """None for what is no limit. A template makes text of a number."""
-    number = real(value) if isinstance(value, str) else value
-    if not isinstance(number, (int, float)) or isinstance(number, bool) or number < 0 or number > 1 << 64 or math.isnan(number):
-        return None
-    return number
+    rates: t.Mapping[Place, float]
+    """Bit error rates, of the ports whose hosts told them."""
 
 
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
     """Raises InvalidInput."""
     nodes = filter_of(options)
-    limits = {label(name): _limit(value) for name, value in options["thresholds"].items()}
+    limits = {label(name): amount(value) for name, value in options["thresholds"].items()}
     wrong = [
-        Problem("thresholds.%s" % name, options["thresholds"].get(name), "a number from 0 on, for one of the counters %s" % ", ".join(JUDGED))
+        Problem("thresholds.%s" % name, options["thresholds"].get(name), "a number from 0 on, for one of the counters %s" % ", ".join(LIMITED))
         for name, limit in limits.items()
-        if limit is None or name not in JUDGED
+        if limit is None or name not in LIMITED
     ]
     wrong += [
         Problem("ports[%d]" % index, port, "the number of a port, 1 to %d" % _LAST_PORT)
@@ -61,7 +56,9 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
         wrong.append(Problem("interval", options["interval"], "0 with sample_file", "counters are compared over an interval or with the last sample"))
     if options["sample_file"] and not options["sample_file"].startswith("/"):
         wrong.append(Problem("sample_file", options["sample_file"], "the absolute path of a file"))
+    rates, broken = rates_of(options["links"])
+    wrong += broken
     if wrong:
         raise InvalidInput(wrong)
     rule = rules({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
-    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"])
+    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates)

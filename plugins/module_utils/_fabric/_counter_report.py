@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counter_sample, _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import judge_rate
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, NOTHING, Wanted, wanted_of
@@ -52,6 +53,8 @@ class Compared(t.NamedTuple):
     counters: t.Mapping[Place, t.Mapping[str, Growth]] = {}
     findings: tuple[tuple[Spot, Finding], ...] = ()
     hours: float | None = None
+    rates: t.Mapping[Place, float] = {}
+    """Bit error rates."""
 
 
 class _Work:
@@ -67,6 +70,11 @@ class _Work:
         self.spots = spots_of(subnet)
         self._named = None if nodes is None else named(self.spots, nodes, wanted.numbers)
         self._gaps = [*broken, *subnet.gaps, *absent]
+        lost = [guid for guid, port in wanted.rates if (guid, port) not in self.spots] if self.spots else []
+        if lost:
+            self._gaps.append(gap(Code.NOT_IN_TOPOLOGY, "mlxlink", lost))
+        meant = self.spots if self._named is None else {spot.place for spot in self._named}
+        self.rates = {place: rate for place, rate in wanted.rates.items() if place in meant}
 
     def look(self) -> Sample:
         """The counters as they are now, and when. What was seen last is kept, for `clear`."""
@@ -109,7 +117,10 @@ class _Work:
             if before is None or hours:
                 spot = self.spots[place]
                 findings += [(spot, finding) for finding in judge(spot, grown, rule=self._wanted.rules, hours=hours)]
-        return Compared(counters, tuple(findings), hours)
+        for place, rate in self.rates.items():
+            spot = self.spots[place]
+            findings += [(spot, finding) for finding in judge_rate(spot, rate, self._wanted.rules.effective_ber)]
+        return Compared(counters, tuple(findings), hours, self.rates)
 
     def clear(self) -> int:
         """Sets counters to zero that are not, and returns of how many ports; in check mode only that."""
@@ -149,12 +160,14 @@ def _has_any(counts: Counts, data: bool) -> bool:
     return any(each.value and (data or name in JUDGED) for name, each in counts.items())
 
 
-def _port_row(spot: Spot, counters: t.Mapping[str, Growth], hours: float | None) -> dict[str, t.Any]:
+def _port_row(spot: Spot, compared: Compared) -> dict[str, t.Any]:
+    hours, counters = compared.hours, compared.counters.get(spot.place, {})
+
     def row(grown: Growth) -> dict[str, t.Any]:
         per_hour = None if hours is None or grown.delta is None else round(grown.delta / hours, 2)
         return {"total": grown.total, "delta": grown.delta, "per_hour": per_hour, "course": grown.course.value}
 
-    return {**spot._asdict(), "counters": {name: row(grown) for name, grown in counters.items()}}
+    return {**spot._asdict(), "counters": {name: row(grown) for name, grown in counters.items()}, "effective_ber": compared.rates.get(spot.place)}
 
 
 def _finding_row(spot: Spot, finding: Finding, hours: float | None) -> dict[str, t.Any]:
@@ -173,10 +186,11 @@ def _finding_row(spot: Spot, finding: Finding, hours: float | None) -> dict[str,
 
 def shown(spots: t.Mapping[Place, Spot], compared: Compared, read: int) -> dict[str, t.Any]:
     """The data in the form of a result. Findings that are worse come first."""
-    places = sorted(compared.counters, key=lambda place: (spots[place].name, place))
+    erring = [place for place, rate in compared.rates.items() if rate]
+    places = sorted({*compared.counters, *erring}, key=lambda place: (spots[place].name, place))
     findings = sorted(compared.findings, key=lambda each: (SEVERITIES.index(each[1].severity), each[0].name, each[0].place, each[1].aspect))
     return {
-        "ports": [_port_row(spots[place], compared.counters[place], compared.hours) for place in places],
+        "ports": [_port_row(spots[place], compared) for place in places],
         "findings": [_finding_row(spot, finding, compared.hours) for spot, finding in findings],
         "ports_read": read,
         "hours": None if compared.hours is None else round(compared.hours, 4),

@@ -44,6 +44,7 @@ FORMS: t.Mapping[Code, _Form] = {
     Code.CONGESTION: _Form(
         "a receiver that is slower than its sender, or links with too much traffic", "follow PortXmitWait towards the port that does not have it"
     ),
+    Code.BIT_ERRORS: _Form("a connector that is dirty or loose, or a cable that is damaged or too long", _CABLE),
     Code.SATURATED: _Form("a counter that was not cleared for long", "clear the counters with clear=errors, so that they show what happens from now on"),
 }
 
@@ -63,7 +64,7 @@ def words(finding: Finding, spot: Spot, hours: float | None) -> dict[str, str]:
     found, limit = map(_number, finding.measure or Measure(0, 0))
     if finding.code == Code.SATURATED:
         what = "stands at its maximum of %s, so it is not known how much it would have grown" % found
-    elif hours is None:
+    elif hours is None or finding.code == Code.BIT_ERRORS:
         what = "is %s, allowed: %s" % (found, limit)
     elif finding.code == Code.CONGESTION:
         what = "grows by %s per hour, allowed: %s" % (found, limit)

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import enum
 import fnmatch
 import re
 import typing as t
@@ -17,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._part_number import ethernet_rate
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
@@ -39,6 +41,29 @@ class Limits(t.NamedTuple):
     """The speed that cables and links must have; "" for the fastest that port and cable support."""
 
 
+class LinkCode(str, enum.Enum):
+    """What is wrong with a link."""
+
+    DIAGNOSIS = "link_diagnosis"
+    """The firmware names a cause."""
+    CABLE_UNDECLARED = "cable_undeclared"
+    """The part number is none of those that the site uses."""
+    CABLE_FOR_ETHERNET = "cable_for_ethernet"
+    """By its part number, the cable in an InfiniBand port is for Ethernet alone."""
+    CABLE_SLOW = "cable_slow"
+    LINK_DEGRADED = "link_degraded"
+    """The link runs below what port and cable can do, or what is wanted."""
+    BIT_ERRORS = "bit_errors"
+
+
+class LinkProblem(t.NamedTuple):
+    """One problem of a port."""
+
+    code: LinkCode
+    found: str
+    """In words, with the cable."""
+
+
 class QueriedPort(t.NamedTuple):
     """One port to query."""
 
@@ -47,6 +72,7 @@ class QueriedPort(t.NamedTuple):
     device: str
     port: int
     pci: str
+    port_guid: str
 
 
 def rank(speed: str) -> tuple[int, float] | None:
@@ -72,42 +98,60 @@ def describe_cable(cable: Cable) -> str:
     return ", ".join(part for part in (name or cable.identifier, cable.type, length, serial) if part)
 
 
-def _slower(link: Link, min_speed: str) -> list[str]:
+def _kind(*speeds: str) -> int | None:
+    """The kind of the first speed that has one."""
+    return next((found[0] for speed in speeds for found in [rank(speed)] if found), None)
+
+
+def _slower(link: Link, min_speed: str) -> list[LinkProblem]:
     """The cable or the link that is slower than it has to be."""
-    ranks = [found for speed in (min_speed, link.speed, *link.enabled_speeds, *link.cable_speeds) for found in [rank(speed)] if found]
-    kind = ranks[0][0] if ranks else 0
+    kind = _kind(min_speed, link.speed, *link.enabled_speeds, *link.cable_speeds) or 0
     port, cable = fastest(link.enabled_speeds, kind), fastest(link.cable_speeds, kind)
     now, wanted, able = rank(link.speed), rank(min_speed or port), rank(cable)
     found = []
     if wanted and able and able < wanted:
-        found.append("the cable does %s at most, %s" % (cable, "%s is wanted" % min_speed if min_speed else "the port is set to up to %s" % port))
+        limit = "%s is wanted" % min_speed if min_speed else "the port is set to up to %s" % port
+        found.append(LinkProblem(LinkCode.CABLE_SLOW, "the cable does %s at most, %s" % (cable, limit)))
     least = wanted if min_speed else min((speed for speed in (wanted, able) if speed), default=None)
     if now and least and now[0] == least[0] and now < least and link.state == "Active":
         expected = "%s is wanted" % min_speed if min_speed else "port and cable are able to do %s" % (port if least == wanted else cable)
-        found.append("it runs at %s, %s" % (link.speed, expected))
+        found.append(LinkProblem(LinkCode.LINK_DEGRADED, "it runs at %s, %s" % (link.speed, expected)))
     return found
 
 
-def problems_of(link: Link, limits: Limits) -> list[str]:
-    """The problems of one port, in words that name the cable."""
+def _cable_problems(link: Link, limits: Limits) -> list[LinkProblem]:
+    """Whether the cable is one for this site, or at least for this kind of port."""
+    number = link.cable.part_number
+    if limits.part_numbers:
+        # A declared part number is right, whatever it stands for.
+        if not describe_cable(link.cable) or any(fnmatch.fnmatchcase(number, pattern) for pattern in limits.part_numbers):
+            return []
+        return [LinkProblem(LinkCode.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
+    rate = ethernet_rate(number)
+    if not rate or _kind(link.speed, *link.enabled_speeds) != 0:
+        return []
+    return [LinkProblem(LinkCode.CABLE_FOR_ETHERNET, "by its part number, the cable is for Ethernet (%s), and the port is InfiniBand" % rate)]
+
+
+def problems_of(link: Link, limits: Limits) -> list[LinkProblem]:
+    """The problems of one port, each with the cable."""
     cable = describe_cable(link.cable)
     found = []
     if link.opcode:
-        found.append("%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode))
-    if limits.part_numbers and cable and not any(fnmatch.fnmatchcase(link.cable.part_number, pattern) for pattern in limits.part_numbers):
-        found.append("the part number of its cable is none of %s" % ", ".join(limits.part_numbers))
-    found += _slower(link, limits.min_speed)
+        found.append(LinkProblem(LinkCode.DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode)))
+    found += [*_cable_problems(link, limits), *_slower(link, limits.min_speed)]
     ber = link.counters.effective_ber
     if ber is not None and ber > limits.effective_ber:
-        found.append("%g of the bits are wrong after error correction, allowed: %g" % (ber, limits.effective_ber))
-    return ["%s%s" % (text, "; cable: %s" % cable if cable else "") for text in found]
+        text = "%g of the bits are wrong after error correction, allowed: %g" % (ber, limits.effective_ber)
+        found.append(LinkProblem(LinkCode.BIT_ERRORS, text))
+    return [problem._replace(found="%s%s" % (problem.found, "; cable: %s" % cable if cable else "")) for problem in found]
 
 
 def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     """The ports to query: the named ones, or all of the node's own adapters. Raises InvalidInput with every unknown name."""
     hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not hca.virtual}
     ports = [port for port in read_ports(root) if port.device in hcas]
-    known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci) for port in ports}
+    known = {port.name: QueriedPort(port.name, port.device, port.port, pci=hcas[port.device].pci, port_guid=port.port_guid) for port in ports}
     facts = [port._asdict() for port in ports]
     chosen = [find(name, facts) for name in names]
     problems = [
@@ -129,12 +173,14 @@ def _plain(link: Link) -> dict[str, t.Any]:
 
 def ask(run: Runner, name: str, target: QueriedPort, *, limits: Limits) -> dict[str, t.Any]:
     """One port: its link, or in `error` the message of the tool."""
-    entry: dict[str, t.Any] = {"name": target.name, "device": target.device, "port": target.port, "pci": target.pci, "error": "", "problems": []}
+    entry: dict[str, t.Any] = {"name": target.name, "device": target.device, "port": target.port, "port_guid": target.port_guid, "pci": target.pci}
     try:
         link = _mlxlink.query(run, name, target.pci, port=target.port)
     except RdmaError as exc:
-        return {**_plain(_mlxlink.Link()), **entry, "error": exc.msg}
-    return {**_plain(link), **entry, "problems": problems_of(link, limits)}
+        return {**_plain(_mlxlink.Link()), **entry, "error": exc.msg, "problems": [], "codes": []}
+    problems = problems_of(link, limits)
+    codes = [problem.code.value for problem in problems]
+    return {**_plain(link), **entry, "error": "", "problems": [problem.found for problem in problems], "codes": codes}
 
 
 def look(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> dict[str, t.Any]:

@@ -14,6 +14,7 @@ OPTIONS: dict[str, t.Any] = {
     "interval": {"type": "float", "default": 0.0},
     "sample_file": {"type": "path", "default": ""},
     "thresholds": {"type": "dict", "default": {}},
+    "links": {"type": "list", "elements": "dict", "default": []},
     "suppress": {
         "type": "list",
         "elements": "str",
@@ -32,6 +33,7 @@ OPTIONS: dict[str, t.Any] = {
             "QP1Dropped",
             "VL15Dropped",
             "PortXmitWait",
+            "EffectiveBER",
         ],
         "default": ["PortRcvSwitchRelayErrors"],
     },

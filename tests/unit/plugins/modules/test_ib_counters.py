@@ -427,11 +427,12 @@ def test_the_module_writes_the_sample_atomically(root: str, tmp_path: pathlib.Pa
 
 
 def test_the_choices_are_the_counters_that_are_judged() -> None:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import LIMITED
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS
 
-    assert OPTIONS["suppress"]["choices"] == list(JUDGED)
+    assert OPTIONS["suppress"]["choices"] == list(LIMITED)
     said = re.sub(r"\s+", " ", ib_counters.DOCUMENTATION.partition("  thresholds:")[2].partition("  suppress:")[0])
-    assert all("C(%s)" % name in said for name in JUDGED) and "%d" % COUNTERS["PortXmitWait"].per_hour in said
+    assert all("C(%s)" % name in said for name in LIMITED) and "%d" % COUNTERS["PortXmitWait"].per_hour in said
 
 
 PIECES = st.one_of(
@@ -446,3 +447,31 @@ def test_no_output_is_a_failure(root: str, pieces: list[tuple[str, int, int]]) -
     fabric = Fabric()
     fabric.said = {"ibnetdiscover": Output(0, texts[0], ""), "ibqueryerrors": Output(1, texts[1], texts[2]), "perfquery": Output(0, texts[3], "")}
     assert look(root, fabric, interval=1)["port"] == look(root, fabric, lids=[2])["port"] == "mlx5_0/1"
+
+
+def link(guid: str, rate: t.Any, port: int = 1) -> dict[str, t.Any]:
+    """A port of mlxlink_info, in what counts here."""
+    return {"name": "mlx5_0/1", "port": port, "port_guid": guid, "counters": {"effective_ber": rate, "symbol_ber": 0.0}}
+
+
+def test_bit_error_rates_of_hosts_are_judged_with_the_counters(root: str) -> None:
+    other = "0x0000000000100007"
+    links = [link(HCA1, 1e-9), link(other, 0.0), link(other, None), link("", 1e-3), link("0x00000000000000ff", 1e-3)]
+    result = look(root, Fabric(), links=links)
+    (finding,) = result["findings"]
+    assert (finding["code"], finding["port_guid"], finding["port"]) == ("bit_errors", HCA1, 1)
+    assert (finding["counter"], finding["found"], finding["expected"], finding["severity"]) == ("EffectiveBER", 1e-9, 1e-12, "error")
+    assert finding["message"].endswith("EffectiveBER is 1e-09, allowed: 1e-12") and "cable" in finding["next_step"]
+    assert {port["port_guid"]: port["effective_ber"] for port in result["ports"]} == {HCA1: 1e-9}
+    (problem,) = result["problems"]
+    assert (problem["code"], problem["examples"]) == ("not_in_topology", ["0x00000000000000ff"])
+
+
+@pytest.mark.parametrize("options", [{"thresholds": {"EffectiveBER": "1e-8"}}, {"suppress": ["EffectiveBER"]}, {"guids": [SWITCH1]}])
+def test_bit_errors_within_the_limit_or_left_out(options: dict[str, t.Any], root: str) -> None:
+    assert look(root, Fabric(), links=[link(HCA1, 1e-9)], **options)["findings"] == []
+
+
+def test_what_is_no_port_of_mlxlink_info_is_named(root: str) -> None:
+    with pytest.raises(InvalidInput, match=r"links\[1\] is .*allowed: an entry of ports as rdma.ofed.mlxlink_info returns it"):
+        look(root, Fabric(), links=[link(HCA1, 0), {"port_guid": HCA1}])

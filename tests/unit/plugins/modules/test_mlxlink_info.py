@@ -11,7 +11,8 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _links
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkCode
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._part_number import ethernet_rate
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxlink import Cable, Counters, Link, link_of, parse_text
 from hypothesis import given
@@ -101,7 +102,49 @@ def test_a_good_link_has_no_problems() -> None:
 )
 def test_a_wrong_cable_is_named(link: Link, text: str) -> None:
     problems = _links.problems_of(link, Limits(("MCP1600-E*", "MFA1A00-E*")))
-    assert len(problems) == 1 and problems[0].startswith(text)
+    assert len(problems) == 1 and problems[0].found.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("part_number", "rate"),
+    [
+        ("MCP1600-C001E30N", "100GbE"),
+        ("MCP2M00-A003E26L", "25GbE"),
+        ("MCP1650-V00AE30", "200GbE"),
+        ("MCP1660-W00AE30", "400GbE"),
+        ("MCP7H60-W002R26", "400GbE"),
+        ("MFA1A00-C003", "100GbE"),
+        ("MFS1S00-V003E", "200GbE"),
+        ("MMA1B00-C100D", "100GbE"),
+        ("mma1b00-c100d ", "100GbE"),
+        # InfiniBand, or both.
+        ("MCP1600-E001E30", ""),
+        ("MFA1A00-E030", ""),
+        ("MCP1650-H00AE30", ""),
+        ("MFS1S00-H005V", ""),
+        ("MCP4Y10-N001", ""),
+        ("MMA4Z00-NS", ""),
+        ("MFP7E10-N010", ""),
+        # Older, or of others.
+        ("MC2207130-002", ""),
+        ("Q28-PC03", ""),
+        ("NJAAKK-AU06", ""),
+        ("", ""),
+    ],
+)
+def test_part_numbers_of_cables_for_ethernet(part_number: str, rate: str) -> None:
+    assert ethernet_rate(part_number) == rate
+
+
+def test_a_cable_for_ethernet_in_an_infiniband_port() -> None:
+    cable = CABLE._replace(part_number="MCP1600-C002E30N")
+    (problem,) = _links.problems_of(EDR._replace(cable=cable), Limits())
+    assert problem.code == LinkCode.CABLE_FOR_ETHERNET
+    assert problem.found.startswith("by its part number, the cable is for Ethernet (100GbE), and the port is InfiniBand; cable: ")
+    # The site declared it; the port is an Ethernet one; nothing tells which kind it is.
+    assert _links.problems_of(EDR._replace(cable=cable), Limits(("MCP1600-*",))) == []
+    ethernet = EDR._replace(cable=cable, speed="100G", enabled_speeds=("100G_4X",), cable_speeds=("100G_4X",))
+    assert _links.problems_of(ethernet, Limits()) == _links.problems_of(Link(cable=cable), Limits()) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +159,7 @@ def test_a_wrong_cable_is_named(link: Link, text: str) -> None:
     ],
 )
 def test_the_declared_speed_is_what_counts(link: Link, min_speed: str, texts: list[str]) -> None:
-    assert _links.problems_of(link, Limits(min_speed=min_speed)) == [text + NAMED for text in texts]
+    assert [problem.found for problem in _links.problems_of(link, Limits(min_speed=min_speed))] == [text + NAMED for text in texts]
 
 
 def test_a_declared_speed_has_to_be_one(root: str) -> None:
@@ -142,11 +185,12 @@ def test_speeds_are_ranked_within_their_kind(speed: str, kind: int | None) -> No
         enabled_speeds=st.lists(st.sampled_from(["EDR", "100G_4X", "x"])).map(tuple),
         cable_speeds=st.lists(st.sampled_from(["SDR", "50G", ""])).map(tuple),
         opcode=st.none() | st.integers(),
+        cable=st.builds(Cable, part_number=st.text(max_size=9) | st.sampled_from(["MCP1600-C001", "MFS1S00-H003E"])),
         counters=st.builds(Counters, effective_ber=st.none() | st.floats()),
     )
 )
 def test_any_link_can_be_judged(link: Link) -> None:
-    assert all(isinstance(problem, str) for problem in _links.problems_of(link, Limits(("[",))))
+    assert all(problem.found for problem in _links.problems_of(link, Limits(("[",))))
 
 
 def test_the_module_itself(capsys: pytest.CaptureFixture[str], root: str) -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 import pytest
@@ -17,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import LinkCode, LinkProblem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
@@ -552,8 +554,11 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
 
 
 def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:
-    slow = SeenLink("mlx5_0/1", ("the cable does FDR at most, the port is set to up to EDR; cable: Mellanox MC2207130-002",))
-    (line,) = words(WANTED, GOOD._replace(links=(slow, SeenLink("mlx5_1/1"))))
-    assert line.startswith("port mlx5_0/1: wanted a sound link and cable, found the cable does FDR at most")
+    problems = [LinkProblem(code, "what mstlink says of %s" % code.value) for code in LinkCode]
+    links = (SeenLink("mlx5_0/1", tuple(problems)), SeenLink("mlx5_1/1"))
+    assert [finding.code.value for finding in findings(WANTED, GOOD._replace(links=links))] == [problem.code.value for problem in problems]
+    for problem in problems:
+        (line,) = words(WANTED, GOOD._replace(links=(SeenLink("mlx5_0/1", (problem,)),)))
+        assert re.fullmatch(r"port mlx5_0/1: wanted (a|the) .*, found %s \(.*cable.*\)" % problem.found, line), "with a next step"
     (finding,) = findings(WANTED, GOOD._replace(links=(SeenLink("mlx5_0/1", error="no such tool"),)))
     assert (finding.code, finding.found) == (Code.LINK_UNREAD, "no such tool")
