@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import differences_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
@@ -25,6 +26,7 @@ class ActionModule(ControllerAction):
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         found = {host: plain(dict(task_vars["hostvars"][host].get(arguments["variable"]) or {})) for host in hosts}
         deviations = deviations_of(found)
+        differences = differences_of(found)
         # Callbacks print results as JSON, so the table is printed here.
-        Display().display("\n%s\n" % render(found, deviations))
-        return {"deviations": deviations}
+        Display().display("\n%s\n" % render(found, deviations, differences))
+        return {"deviations": deviations, "differences": [difference.result() for difference in differences]}

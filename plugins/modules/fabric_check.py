@@ -113,6 +113,17 @@ options:
     description: See O(rdma.ofed.mlxlink_info#module:max_effective_ber).
     type: float
     default: 1.0e-12
+  pcie:
+    description:
+      - Whether the PCI Express links of the adapters under the checked ports must have all lanes, and the speed, that card and slot can do.
+      - A slot with fewer lanes than the card is no deviation. Where the kernel does not know a link, nothing is checked.
+    type: bool
+    default: false
+  pcie_accepted:
+    description: PCI addresses of adapters whose PCI Express link is accepted as it is.
+    type: list
+    elements: str
+    default: []
   gpudirect:
     description:
       - How adapters must reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU conforms to
@@ -247,7 +258,7 @@ deviations:
       type: str
       sample: link_down
     kind:
-      description: What RV(deviations[].subject) names, such as V(port), V(subnet_manager), V(interface), V(module), V(unit) or V(file).
+      description: What RV(deviations[].subject) names, such as V(port), V(adapter), V(subnet_manager), V(interface), V(module), V(unit) or V(file).
       type: str
       sample: port
     subject:
@@ -299,6 +310,17 @@ master_guid:
   returned: always
   type: str
   sample: "0x0c42a10300000011"
+adapters:
+  description: The adapters under the checked ports.
+  returned: always
+  type: list
+  elements: dict
+  sample: [{"pci": "0000:03:00.0", "psid": "MT_0000000008", "firmware": "16.35.2000"}]
+stack:
+  description: The RDMA stack in C(kind) and C(version); empty where O(ofed_source) does not have it checked.
+  returned: always
+  type: dict
+  sample: {"kind": "doca", "version": "24.10-1.1.4.0"}
 waited:
   description: Seconds until the declared state was reached, or the wait was over.
   returned: always

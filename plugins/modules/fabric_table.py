@@ -16,6 +16,7 @@ description:
   - Prints one table for all hosts of the play, and below it the deviations, each once with its hosts. What explains others comes first.
   - A host without a result, because it was unreachable or the check itself failed, counts as deviating.
   - Also compares the hosts with each other. This is the only way to find two masters that do not see each other, in a fabric that is split.
+  - Different versions are shown, and are no deviation. They are firmware of adapters with one PSID, and releases of one vendor's stack.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
 author:
   - The rdma.ofed engineers (@rdma-ofed)
@@ -58,4 +59,22 @@ deviations:
   type: dict
   sample:
     node2: ["port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable and the switch port)"]
+differences:
+  description: Versions that equal adapters, or hosts with one vendor's stack, should share and do not.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    what:
+      description: V(firmware) or V(stack).
+      type: str
+      sample: firmware
+    of:
+      description: The PSID of the adapters, or V(mlnx_ofed) or V(doca).
+      type: str
+      sample: MT_0000000008
+    hosts:
+      description: The hosts by version, that of most hosts first.
+      type: dict
+      sample: {"16.35.4030": [node1, node2], "16.35.2000": [node3]}
 """

@@ -45,6 +45,8 @@ class Topic(str, enum.Enum):
 
     PORT = "port"
     """A port as `rdma link` shows it; aspects: `link_layer`, `sm_lid`."""
+    ADAPTER = "adapter"
+    """A card, by the PCI address of its first function."""
     SUBNET_MANAGER = "subnet_manager"
     """A fabric."""
     OPENSM = "opensm"
@@ -124,6 +126,8 @@ class Code(str, enum.Enum):
     BIT_ERRORS = "bit_errors"
     """Too many bits are wrong after error correction."""
     LINK_UNREAD = "link_unread"
+    PCIE_DEGRADED = "pcie_degraded"
+    """A card has fewer lanes, or slower ones, than it and its slot can do."""
     HALF_STACK = "half_stack"
     """The installation of the stack did not come to its end."""
     # Counters of ports. Detail: the course of the counter.

@@ -50,6 +50,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MA
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, SeenLink, Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
@@ -99,6 +100,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     result = _stack(wanted.stack, found.stack) if wanted.stack is not None and found.stack is not None else []
     result += [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
     result += [finding for link in found.links for finding in _link(link)]
+    result += [finding for slot in found.slots for finding in _slot(slot, wanted.pcie_accepted)]
     if wanted.subnet_manager:
         result += [*_subnet_manager(wanted, found), *_opensm(wanted, found)]
     if wanted.ipoib is not None and found.ipoib is not None:
@@ -135,6 +137,14 @@ def _link(link: SeenLink) -> list[Finding]:
     if link.error:
         return [Finding(Code.LINK_UNREAD, Topic.PORT, link.port, found=link.error)]
     return [Finding(Code(problem.code.value), Topic.PORT, link.port, found=problem.found) for problem in link.problems]
+
+
+def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:
+    """Any function of a card stands for it."""
+    card = slot.pci.rpartition(".")[0]
+    if not slot.degraded or any(pci.rpartition(".")[0] == card for pci in accepted):
+        return []
+    return [Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words)]
 
 
 def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:

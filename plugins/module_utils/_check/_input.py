@@ -12,7 +12,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, Port, find, form_problems, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, Port, find, form_problems, full_address, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
@@ -41,6 +42,7 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_modules": (list, "a list of module names"),
     "fabric_check_fabric_ports": (list, "a list of ports"),
     "fabric_check_cable_part_numbers": (list, "a list of part numbers"),
+    "fabric_check_pcie_accepted": (list, "a list of PCI addresses"),
     "fabric_check_fabric": (str, "the name of a fabric"),
     "fabric_check_designated_host": (str, "a host of the inventory"),
     "fabric_check_designated_names": (list, "a list of host names"),
@@ -84,6 +86,7 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     found += _renamed(kmod_input.problems({**params, "kernel_modules_load": params["modules"]}), "kernel_modules_load", "modules")
     found += _renamed(gpudirect_input.problems({**params, "gpudirect_method": params["gpudirect"]}), "gpudirect_method", "gpudirect")
     found += _rate_problems("max_effective_ber", params["max_effective_ber"])
+    found += _address_problems("pcie_accepted", params["pcie_accepted"])
     if params["wait"] < 0:
         found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
     return found
@@ -100,6 +103,11 @@ def _rate_problems(variable: str, value: t.Any) -> list[Problem]:
     return [] if rate is not None and 0 <= rate <= 1 else [Problem(variable, value, "a share of the bits from 0 to 1, such as 1e-12")]
 
 
+def _address_problems(variable: str, addresses: t.Sequence[t.Any]) -> list[Problem]:
+    wrong = [(index, value) for index, value in enumerate(addresses) if not isinstance(value, str) or not PCI_ADDRESS.match(full_address(value))]
+    return [Problem("%s[%d]" % (variable, index), value, "a PCI address, such as 0000:03:00.0") for index, value in wrong]
+
+
 def _interface_problems(name: str, interfaces: t.Sequence[t.Any]) -> list[Problem]:
     return _renamed(ipoib_input.problems({"ipoib_interfaces": interfaces}), "ipoib_interfaces", name)
 
@@ -114,6 +122,8 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
         found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
     if "fabric_check_max_effective_ber" in variables:
         found += _rate_problems("fabric_check_max_effective_ber", variables["fabric_check_max_effective_ber"])
+    if isinstance(variables.get("fabric_check_pcie_accepted"), list):
+        found += _address_problems("fabric_check_pcie_accepted", variables["fabric_check_pcie_accepted"])
     found += value_problems(VARIABLES, variables)
     if isinstance(variables.get("fabric_check_ports"), list):
         found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
@@ -133,6 +143,7 @@ def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     gpus = _of("gpudirect_", params)
     options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
+    plain["pcie_accepted"] = tuple(map(full_address, params["pcie_accepted"]))
     plain["designated_guids"] = tuple(normal_guid(guid) if is_guid(guid) else guid for guid in params["designated_guids"])
     return Wanted(
         ipoib=_ipoib_options(params) if params["interfaces"] else None,

@@ -13,13 +13,14 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, SeenLink, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Card, Found, Master, Opensm, SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import read_slots
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import LinkCode, LinkProblem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import look as look_at_links
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports
@@ -59,8 +60,22 @@ def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, s
         opensm=_with_state(run, wanted, read_opensm(root)) if wanted.subnet_manager else read_opensm(root),
         limits=read_limits(run) if wanted.kmod is not None and wanted.kmod.memlock != KEEP else {},
     )
-    found = found._replace(links=read_seen_links(run, wanted, found, root=root))
+    cards = read_cards(wanted, found, root)
+    slots = read_slots(root, [card.pci for card in cards]) if wanted.pcie else ()
+    found = found._replace(links=read_seen_links(run, wanted, found, root=root), cards=cards, slots=slots)
     return _with_master(run, wanted, found) if wanted.subnet_manager else found
+
+
+def read_cards(wanted: Wanted, found: Found, root: str = "/") -> tuple[Card, ...]:
+    """The adapters of the checked ports. Devices in software, and virtual functions, are none."""
+    devices = sorted({name.partition("/")[0] for name in checked_ports(wanted, found)} & {port.device for port in found.ports})
+    cards = []
+    for device in devices:
+        base = os.path.join(root, "sys/class/infiniband", device)
+        pci = pci_address(base, "device")
+        if pci and not os.path.exists(os.path.join(base, "device/physfn")):
+            cards.append(Card(pci, attribute(base, "board_id"), attribute(base, "fw_ver")))
+    return tuple(cards)
 
 
 def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> tuple[SeenLink, ...]:

@@ -17,9 +17,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._table import KEY
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Card, Found, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 
 # Seconds between two looks. opensm needs seconds to bring a port up: a shorter pause only makes load.
 PAUSE = 2.0
@@ -32,6 +33,8 @@ class Outcome(t.NamedTuple):
     rows: tuple[dict[str, str], ...]
     fabric: str
     master_guid: str
+    cards: tuple[Card, ...] = ()
+    stack: Stack | None = None
 
     def result(self) -> dict[str, t.Any]:
         """In the shape that the module returns and _table.py reads."""
@@ -41,6 +44,8 @@ class Outcome(t.NamedTuple):
             "rows": list(self.rows),
             "fabric": self.fabric,
             "master_guid": self.master_guid,
+            "adapters": [dict(card._asdict()) for card in self.cards],
+            "stack": {"kind": self.stack.kind, "version": self.stack.ofed_version or self.stack.version} if self.stack else {},
         }
 
 
@@ -51,6 +56,8 @@ def judge(wanted: Wanted, found: Found) -> Outcome:
         rows=tuple(table_rows(wanted, found, deviations)),
         fabric=wanted.fabric,
         master_guid=found.master.guid if found.master else "",
+        cards=found.cards,
+        stack=found.stack,
     )
 
 

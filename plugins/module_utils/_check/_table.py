@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _fleet
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 
@@ -74,8 +75,8 @@ def columns(table: Sequence[tuple[str, ...]]) -> list[str]:
     return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
 
 
-def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> str:
-    """The table, then the deviations, each once with its hosts and causes first, then one line of outcome."""
+def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]], differences: Sequence[_fleet.Difference] = ()) -> str:
+    """The table, then the deviations, each once with its hosts and causes first, then where hosts differ, then one line of outcome."""
     table: list[tuple[str, ...]] = [TITLES]
     for host, result in results.items():
         rows = result.get("rows") or [{"result": "BAD"}]
@@ -88,6 +89,8 @@ def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, 
     if deviations:
         lines += ["", "Deviations:"]
         lines += ["  " + line for line in _grouped(results, deviations)]
+    if differences:
+        lines += ["", "Different versions:", *("  " + line for line in _fleet.lines(differences))]
     lines += ["", _outcome(len(results), len(deviations))]
     return "\n".join(lines)
 

@@ -12,6 +12,7 @@ import typing as t
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkProblem
@@ -30,6 +31,14 @@ class WantedGpus(t.NamedTuple):
     method: str
     allow_rebuild: bool
     options: GpuOptions
+
+
+class Card(t.NamedTuple):
+    """One function of an adapter, and what its firmware is."""
+
+    pci: str
+    psid: str = ""
+    firmware: str = ""
 
 
 class SeenLink(t.NamedTuple):
@@ -52,6 +61,10 @@ class Wanted(t.NamedTuple):
     stack: WantedStack | None = None
     links: Limits | None = None
     """What links and cables must keep."""
+    pcie: bool = False
+    """Whether the PCI Express links of adapters are checked."""
+    pcie_accepted: tuple[str, ...] = ()
+    """PCI addresses of those that may be as they are."""
     fabric: str = "ib"
     subnet_manager: bool = True
     """Whether subnet managers are checked."""
@@ -102,6 +115,10 @@ class Found(t.NamedTuple):
     gpus: Gpus | None = None
     stack: Stack | None = None
     links: tuple[SeenLink, ...] = ()
+    cards: tuple[Card, ...] = ()
+    """Under the checked ports."""
+    slots: tuple[Slot, ...] = ()
+    """Of these cards."""
     master: Master | None = None
     master_error: str = ""
     """Why there is no `master`, in words."""

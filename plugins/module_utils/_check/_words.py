@@ -31,6 +31,7 @@ if t.TYPE_CHECKING:
 
 _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.PORT: "port {subject}",
+    Topic.ADAPTER: "PCI Express link of adapter {subject}",
     Topic.SUBNET_MANAGER: "subnet manager of fabric {subject}",
     Topic.OPENSM: "opensm",
     Topic.IPOIB: "IPoIB",
@@ -117,6 +118,10 @@ FORMS: t.Mapping[Code, _Form] = {
         cause="a dirty or loose connector, or a cable that is damaged or too long",
     ),
     Code.LINK_UNREAD: _Form("what mlxlink or mstlink reads", "nothing: {found}", "fabric_check_cables: false leaves links and cables out"),
+    Code.PCIE_DEGRADED: _Form(
+        next_step="reseat the card and its riser, and see the slot in the firmware setup; fabric_check_pcie_accepted takes it as it is",
+        cause="the link was trained with less than card and slot can do",
+    ),
     Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", next_step="see the kernel log", cause="the module is loaded"),
 }
 

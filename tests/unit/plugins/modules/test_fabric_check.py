@@ -73,6 +73,13 @@ def test_cables_are_judged_by_the_limits_that_are_given() -> None:
     assert [problem.variable for problem in role_problems({"fabric_check_max_effective_ber": True})] == ["fabric_check_max_effective_ber"]
 
 
+def test_accepted_slots_are_pci_addresses() -> None:
+    assert wanted_of({**DEFAULTS, "pcie": True, "pcie_accepted": ["03:00.0", "0000:81:00.0"]}).pcie_accepted == ("0000:03:00.0", "0000:81:00.0")
+    for name, judge in (("fabric_check_pcie_accepted", role_problems), ("pcie_accepted", lambda given: problems({**DEFAULTS, **given}))):
+        wrong = [problem.variable for problem in judge({name: ["0000:03:00.0", "mlx5_0", 3, "03:00"]})]
+        assert wrong == ["%s[%d]" % (name, index) for index in (1, 2, 3)]
+
+
 def test_what_the_planners_need_is_handed_through() -> None:
     given = {"modules": ["ib-umad"], "kernel_modules_options": {"ib_ipoib": {"send_queue_size": 512}}, "gpudirect": "auto", "gpudirect_allow_rebuild": True}
     wanted = wanted_of({**DEFAULTS, **given})

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import LinkCode, LinkProblem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
@@ -551,6 +552,17 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
     ]
     named = MODULES._replace(naming_text=naming_text("", "kernel"), devices=("mlx5_0",))
     assert words(wanted, GOOD._replace(kmod=named)) == words(WANTED, GOOD._replace(kmod=named)) == []
+
+
+def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
+    full, half = PcieLink(16, 16.0), PcieLink(8, 16.0)
+    slots = (Slot("0000:03:00.0", full, full), Slot("0000:41:00.0", half, full), Slot("0000:81:00.0", PcieLink(16, 8.0), full))
+    first, second = words(WANTED, GOOD._replace(slots=slots))
+    assert first.startswith("PCI Express link of adapter 0000:41:00.0: wanted x16 at 16 GT/s, found x8 at 16 GT/s (the link was trained with less")
+    assert "0000:81:00.0: wanted x16 at 16 GT/s, found x16 at 8 GT/s (" in second
+    # By any of its functions.
+    accepted = WANTED._replace(pcie_accepted=("0000:41:00.1", "0000:81:00.0"))
+    assert words(accepted, GOOD._replace(slots=slots)) == []
 
 
 def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:
