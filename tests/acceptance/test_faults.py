@@ -51,3 +51,17 @@ def test_a_stopped_subnet_manager_is_named(lab: Cluster) -> None:
     finally:
         lab.shell("node1", "systemctl start rdma-opensm@ib")
     lab.wait_until_green(SECONDS_TO_COME_BACK)
+
+
+def test_a_card_with_half_of_its_lanes_is_named(lab: Cluster) -> None:
+    attribute = "/sys/bus/pci/devices/0000:03:00.0/current_link_width"
+    lab.shell("node2", "echo 8 > " + attribute)
+    try:
+        run = lab.play("verify")
+        assert run.status != 0
+        assert "PCI Express link of adapter 0000:03:00.0: wanted x16 at 8 GT/s, found x8 at 8 GT/s" in run.output
+        accepted = lab.play("verify", "-e", '{"fabric_check_pcie_accepted": ["03:00.0"]}')
+        assert accepted.status == 0, accepted.output
+    finally:
+        lab.shell("node2", "echo 16 > " + attribute)
+    lab.wait_until_green(SECONDS_TO_COME_BACK)

@@ -22,6 +22,7 @@ PCI_IDS = {
     "MT4099": 0x1003, "MT4103": 0x1007, "MT4113": 0x1011, "MT4115": 0x1013, "MT4117": 0x1015, "MT4119": 0x1017,
     "MT4121": 0x1019, "MT4123": 0x101B, "MT4125": 0x101D, "MT4127": 0x101F, "MT4129": 0x1021, "MT4131": 0x1023,
 }  # fmt: skip
+PCIE_LINK = {"current_link_speed": "8.0 GT/s PCIe", "current_link_width": "16", "max_link_speed": "8.0 GT/s PCIe", "max_link_width": "16"}
 NO_RESOURCE = "0x0000000000000000 0x0000000000000000 0x0000000000000000\n" * 7
 COUNTERS = (
     "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery", "local_link_integrity_errors",
@@ -54,7 +55,7 @@ def bridge_config(hca: Hca) -> bytes:
 
 def bridge_files(node: Node, hca: Hca) -> dict[str, str]:
     base = bridge_directory(node, hca)
-    files = {"vendor": "0x8086", "device": "0x2030", "class": "0x060400", "irq": "0", "resource": NO_RESOURCE.rstrip()}
+    files = {"vendor": "0x8086", "device": "0x2030", "class": "0x060400", "irq": "0", "resource": NO_RESOURCE.rstrip(), **PCIE_LINK}
     return {base + "/" + name: text + "\n" for name, text in files.items()}
 
 
@@ -96,10 +97,7 @@ def pci_files(node: Node, hca: Hca) -> dict[str, str]:
             "reset": "",
             "numa_node": "%d" % hca.numa_node,
             "local_cpulist": "0-1",
-            "current_link_speed": "8.0 GT/s PCIe",
-            "current_link_width": "16",
-            "max_link_speed": "8.0 GT/s PCIe",
-            "max_link_width": "16",
+            **PCIE_LINK,
             "sriov_totalvfs": "0",
             "sriov_numvfs": "0",
             "modalias": "pci:v000015B3d%08Xsv000015B3sd00000008bc02sc07i00" % device,
