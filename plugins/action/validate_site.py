@@ -10,6 +10,7 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _concern as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern as opensm
@@ -110,6 +111,7 @@ class ActionModule(ControllerAction):
             if notes:
                 result["warnings"] = notes
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
+            result["opensm_standby"] = is_true(variables.get("opensm_standby", False))
             result["designated_hosts"] = {each.fabric: each.designated for each in place.places if each.designated}
         if not arguments["fail"]:
             result["wrong"] = list(dict.fromkeys(str(problem) for problem in problems))

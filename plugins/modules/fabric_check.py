@@ -109,6 +109,10 @@ options:
     type: list
     elements: str
     default: []
+  min_speed:
+    description: See O(rdma.ofed.mlxlink_info#module:min_speed).
+    type: str
+    default: ""
   max_effective_ber:
     description: See O(rdma.ofed.mlxlink_info#module:max_effective_ber).
     type: float
@@ -116,11 +120,11 @@ options:
   pcie:
     description:
       - Whether the PCI Express links of the adapters under the checked ports must have all lanes, and the speed, that card and slot can do.
-      - A slot with fewer lanes than the card is no deviation. Where the kernel does not know a link, nothing is checked.
+      - A slot with fewer lanes than the card is no deviation. Nothing is checked where the kernel does not know a link, and in virtual machines.
     type: bool
     default: false
   pcie_accepted:
-    description: PCI addresses of adapters whose PCI Express link is accepted as it is.
+    description: PCI addresses of adapters whose PCI Express link is accepted as it is, in quotes, such as V("0000:03:00.0").
     type: list
     elements: str
     default: []
@@ -332,11 +336,13 @@ import platform
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import check
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: check(module, run, platform.release()))
+    # Links of several cards are read side by side.
+    answer(OPTIONS, lambda module, run: check(module, run, platform.release()), runner=ThreadRunner)
 
 
 if __name__ == "__main__":

@@ -64,12 +64,12 @@ options:
   links:
     description:
       - RV(rdma.ofed.mlxlink_info#module:ports) of hosts of the fabric. Bit error rates can't be read over the fabric, and are judged here with its counters.
-      - Ports without a rate, and those of Ethernet, are passed over.
+      - Ports without a rate are passed over, and those of Ethernet and of other fabrics.
     type: list
     elements: dict
     default: []
   suppress:
-    description: Counters that make no finding. They are in RV(ports) all the same.
+    description: Counters, or C(EffectiveBER), that make no finding. They are in RV(ports) all the same.
     type: list
     elements: str
     choices:
@@ -258,13 +258,13 @@ findings:
       description: Name of the counter, or V(EffectiveBER).
       type: str
     found:
-      description: Its growth; the total without O(interval) and O(sample_file). Of C(PortXmitWait) the growth per hour.
+      description: Its growth; the total without O(interval) and O(sample_file). Of C(PortXmitWait) the growth per hour, of C(EffectiveBER) the rate.
       type: float
     expected:
       description: What is allowed of the same.
       type: float
     course:
-      description: As in RV(ports).
+      description: As in RV(ports); empty for C(EffectiveBER).
       type: str
     cause:
       description: The likely cause.
@@ -319,7 +319,7 @@ problems:
       description:
         - V(no_port) where this host has no InfiniBand port, V(not_installed) for a missing tool, V(failed) for one that failed, V(incomplete)
           for one that complained, V(unread) for output that is not understood, V(unfinished) where C(ibqueryerrors) ended early.
-        - V(not_in_topology) for ports that only C(ibqueryerrors) or O(links) has, V(no_such_node) for a name, GUID or LID that no node has, V(no_lid) for
+        - V(not_in_topology) for ports that only C(ibqueryerrors) lists, V(no_such_node) for a name, GUID or LID that no node has, V(no_lid) for
           ports without a LID, V(name_map) for a broken O(node_name_map), V(broken_sample) for a broken O(sample_file), V(clock) for a sample
           from the future.
       type: str

@@ -31,14 +31,14 @@ options:
   part_numbers:
     description:
       - The part numbers of the cables that the site uses, as shell patterns such as V(MCP1600-E*).
-      - By default, each is right but one that NVIDIA makes for Ethernet alone, such as V(MCP1600-C001E30N), in an InfiniBand port.
+      - By default, all are accepted in an InfiniBand port, except those that NVIDIA makes for Ethernet only, such as V(MCP1600-C001E30N).
     type: list
     elements: str
     default: []
   min_speed:
     description:
       - The speed that cables and links must support, such as V(EDR) or V(100G).
-      - By default, a cable must support the speed that its port is set to, and a link must run as fast as both ends support.
+      - By default, a cable must support the speed that its port is set to, and a link must run as fast as port and cable support.
     type: str
     default: ""
   max_effective_ber:

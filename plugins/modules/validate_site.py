@@ -128,4 +128,9 @@ opensm:
   returned: without O(role)
   type: str
   sample: resting
+opensm_standby:
+  description: What RV(opensm) was found with, by which a role that is given another C(opensm_standby) knows that it has to ask again.
+  returned: without O(role)
+  type: bool
+  sample: false
 """

@@ -45,6 +45,25 @@ MLNX_OFED: Options = {
     "repository_trusted": True,
 }
 ABSENT: Options = {"state": "absent"}
+INSTALLED: Options = {"source": "mlnx_ofed", "method": "installer", "version": "23.10-0.5.5.0", "bundle": "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.3-x86_64"}
+# Stands for mlnxofedinstall of a bundle for RPM: its check of what it needs, with its own words, then its packages.
+INSTALLER = r"""
+mkdir -p %(bundle)s && cd %(bundle)s
+echo 23.10-0.5.5.0 >.mlnx; echo x86_64 >.arch; echo rhel9.3 >distro
+cat >mlnxofedinstall <<'EOF'
+#!/bin/sh
+if ! rpm -q --quiet tk; then
+    printf 'Error: One or more required packages for installing MLNX_OFED_LINUX are missing.\n'
+    printf 'Please install the missing packages using your Linux distribution Package Management tool.\nRun:\nyum install tk\n'
+    exit 1
+fi
+echo "options: $*"
+dnf -y --repofrompath=bundle,/srv/rpm/mlnx_ofed --setopt=bundle.gpgcheck=0 --setopt=bundle.priority=1 install mlnx-ofed-all || exit 1
+printf '#!/bin/sh\necho MLNX_OFED_LINUX-23.10-0.5.5.0:\n' >/usr/bin/ofed_info
+chmod +x /usr/bin/ofed_info
+EOF
+chmod +x mlnxofedinstall
+"""
 
 
 class Node(t.NamedTuple):
@@ -165,3 +184,26 @@ def test_opensm_goes_from_the_record_alone_where_the_stack_needs_it(node: Node, 
         assert run.status == 0, run.output
         assert node.packages() == before
     assert node.cluster.shell(NODE, "test -e %s" % record).returncode
+
+
+def test_what_the_installer_lacks_of_the_distribution_is_installed(node: Node) -> None:
+    assert not node.stack(**ABSENT)["failed"]
+    node.run(INSTALLER % INSTALLED)
+    foreseen = node.stack("--check", **INSTALLED)
+    assert not foreseen["failed"], foreseen["msg"]
+    assert "tk" not in node.packages()
+    # A repository that lacks it is named, and nothing else was changed.
+    before = node.packages()
+    node.run("mv /etc/yum.repos.d/baseos.repo /srv/")
+    refused = node.stack(**INSTALLED)
+    node.run("mv /srv/baseos.repo /etc/yum.repos.d/")
+    assert refused["failed"], refused
+    assert "packages of the distribution are missing and could not be installed: tk. Next: enable a repository that has them" in refused["msg"]
+    assert node.packages() == before
+    done = node.stack(**INSTALLED)
+    assert not done["failed"], done["msg"]
+    assert done["changes"] == foreseen["changes"]
+    assert {"tk", "mlnx-ofed-all"} <= set(node.packages())
+    again = node.stack(**INSTALLED)
+    assert (again["failed"], again["changes"]) == (False, [])
+    node.run("rm -r %(bundle)s" % INSTALLED)

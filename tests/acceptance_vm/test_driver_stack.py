@@ -133,6 +133,9 @@ def test_it_stays_while_a_program_has_a_connection_over_it(node: Node) -> None:
     (client,) = [user for user in result["users"] if user["name"] == "sleep"]
     assert client["detail"] == "1 tcp connection over ib0, with %s, port 22, pid %d" % (ADDRESS, pid)
     assert node.loaded() == before
+    # The other end closes it in its own time.
+    left = "ss -Htn state established state fin-wait-1 state close-wait dst %s" % ADDRESS
+    node.run("for i in $(seq 300); do %s | grep -q . || exit 0; sleep 0.2; done; ss -tnp; exit 1" % left)
 
 
 def test_an_idle_driver_is_replaced_and_the_network_comes_back(node: Node) -> None:
@@ -141,6 +144,7 @@ def test_an_idle_driver_is_replaced_and_the_network_comes_back(node: Node) -> No
     assert node.loaded() == dict.fromkeys(IN_USE, "")
     result = node.module("driver_reload", allow_reload=True)
     assert not result["failed"], result
+    assert (result["users"], result["reasons"]) == ([], [])
     assert result["changes"] == check["changes"] == [REPLACED], (result, check)
     assert node.loaded() == {name: built[name] for name in IN_USE}
     assert set(COMPILED) <= set(node.run("lsmod | awk '{print $1}'").split())

@@ -26,7 +26,8 @@ from browser import Browser, program
 pytestmark = pytest.mark.skipif(not program(), reason="no Chromium is installed")
 
 HOSTILE = "</script><img src=http://192.0.2.1/x onerror=alert(1)><b>\"'&amp;\u2028"
-SECONDS = 3
+# Of the processor time for a tenth of the hosts. Measured: 1.1 to 1.9 s until a page of 1,000 hosts is interactive.
+TIMES = 12
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,11 @@ def thousand() -> Report:
     return report_fabrics.report(report_fabrics.broken(before), before)
 
 
+def hundred() -> Report:
+    before = report_fabrics.three_levels(100)
+    return report_fabrics.report(report_fabrics.broken(before), before)
+
+
 def sixteen() -> Report:
     before = report_fabrics.two_levels(16, 4, 2)
     return report_fabrics.report(report_fabrics.broken(before), before, hosts=("storage1",))
@@ -73,12 +79,12 @@ def search(browser: Browser, table: str, words: str) -> list[list[str]]:
 
 
 def test_a_page_of_1000_hosts_is_soon_there(browser: Browser, show: t.Callable[..., Browser]) -> None:
-    before = browser.seconds()
+    start = browser.seconds()
+    show(hundred())
+    between = browser.seconds()
     show(thousand())
-    ready = browser.run("Number(document.documentElement.dataset.ready)") / 1000
-    # Where others keep the processors busy, its own part counts.
-    assert min(ready, browser.seconds() - before) < SECONDS
-    assert ready > 0
+    assert browser.seconds() - between < TIMES * (between - start)
+    assert browser.run("Number(document.documentElement.dataset.ready)") > 0
     found = search(browser, "links", "spine07 LEAF03")
     assert found and all("spine07" in " ".join(row) and "leaf03" in " ".join(row) for row in found)
     search(browser, "links", "")

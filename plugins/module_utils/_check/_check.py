@@ -13,13 +13,42 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import Outcome
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+
+class Clock(t.NamedTuple):
+    """Of the controlled node."""
+
+    now: t.Callable[[], float] = time.monotonic
+    sleep: t.Callable[[float], None] = time.sleep
+
+
+NODE_CLOCK = Clock()
+
+
+def settled(run: Runner, wanted: Wanted, release: str, *, wait: float, clock: Clock = NODE_CLOCK, root: str = "/") -> tuple[Outcome, float]:
+    """The outcome once nothing is left that waiting could mend, or `wait` seconds are over; with the seconds that it took.
+
+    Links and cables are read at the end, and once: it takes the tool seconds for each port, in which the rest of a look grows old.
+    """
+    seen: list[Found] = []
+
+    def once() -> Outcome:
+        seen[:] = [look(run, wanted, release, environ=os.environ, root=root)]
+        return judge(wanted, seen[0])
+
+    outcome, waited = until_ok(once, wait, clock=clock.now, sleep=clock.sleep)
+    if wanted.links is None:
+        return outcome, waited
+    return judge(wanted, seen[0]._replace(links=read_seen_links(run, wanted, seen[0], root=root))), waited
 
 
 def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
@@ -29,7 +58,7 @@ def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
         raise InvalidInput(wrong)
     wanted = wanted_of(module.params)
     wait = 0 if module.check_mode else module.params["wait"]
-    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release, environ=os.environ)), wait, clock=time.monotonic, sleep=time.sleep)
+    outcome, waited = settled(run, wanted, release, wait=wait)
     result = {**outcome.result(), "waited": round(waited, 1)}
     if outcome.findings and module.params["fail"]:
         raise RdmaError("not as declared: %s" % "; ".join(result["deviation_lines"]), **result)

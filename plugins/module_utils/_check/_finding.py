@@ -262,8 +262,8 @@ class Finding(t.NamedTuple):
 
     @property
     def lasting(self) -> bool:
-        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined, and files, packages and names stay."""
-        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE, Topic.LIMIT)
+        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined; files, packages, names and slots stay."""
+        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE, Topic.LIMIT, Topic.ADAPTER)
 
 
 def of_change(change: Change) -> Finding:

@@ -12,9 +12,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, Port, find, form_problems, full_address, no_such_port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import SPEEDS, Limits, rank
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
@@ -87,6 +86,7 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     found += _renamed(gpudirect_input.problems({**params, "gpudirect_method": params["gpudirect"]}), "gpudirect_method", "gpudirect")
     found += _rate_problems("max_effective_ber", params["max_effective_ber"])
     found += _address_problems("pcie_accepted", params["pcie_accepted"])
+    found += _speed_problems("min_speed", params["min_speed"])
     if params["wait"] < 0:
         found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
     return found
@@ -103,9 +103,16 @@ def _rate_problems(variable: str, value: t.Any) -> list[Problem]:
     return [] if rate is not None and 0 <= rate <= 1 else [Problem(variable, value, "a share of the bits from 0 to 1, such as 1e-12")]
 
 
+def _speed_problems(variable: str, value: t.Any) -> list[Problem]:
+    return [] if isinstance(value, str) and (not value or rank(value)) else [Problem(variable, value, SPEEDS)]
+
+
 def _address_problems(variable: str, addresses: t.Sequence[t.Any]) -> list[Problem]:
-    wrong = [(index, value) for index, value in enumerate(addresses) if not isinstance(value, str) or not PCI_ADDRESS.match(full_address(value))]
-    return [Problem("%s[%d]" % (variable, index), value, "a PCI address, such as 0000:03:00.0") for index, value in wrong]
+    wrong = [(index, value) for index, value in enumerate(addresses) if parse_function(value) is None]
+    # To YAML, 0000:03:00.0 is a number to the base of 60.
+    return [
+        Problem("%s[%d]" % (variable, index), value, 'a PCI address, such as "0000:03:00.0"', "" if isinstance(value, str) else QUOTE) for index, value in wrong
+    ]
 
 
 def _interface_problems(name: str, interfaces: t.Sequence[t.Any]) -> list[Problem]:
@@ -124,6 +131,7 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
         found += _rate_problems("fabric_check_max_effective_ber", variables["fabric_check_max_effective_ber"])
     if isinstance(variables.get("fabric_check_pcie_accepted"), list):
         found += _address_problems("fabric_check_pcie_accepted", variables["fabric_check_pcie_accepted"])
+    found += _speed_problems("fabric_check_min_speed", variables.get("fabric_check_min_speed", ""))
     found += value_problems(VARIABLES, variables)
     if isinstance(variables.get("fabric_check_ports"), list):
         found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
@@ -143,13 +151,13 @@ def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     gpus = _of("gpudirect_", params)
     options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
-    plain["pcie_accepted"] = tuple(map(full_address, params["pcie_accepted"]))
+    plain["pcie_accepted"] = tuple(name.pci for name in map(parse_function, params["pcie_accepted"]) if name)
     plain["designated_guids"] = tuple(normal_guid(guid) if is_guid(guid) else guid for guid in params["designated_guids"])
     return Wanted(
         ipoib=_ipoib_options(params) if params["interfaces"] else None,
         kmod=kmod.wanted_of(modules) if params["modules"] or params["device_names"] != UNMANAGED else None,
         stack=wanted_stack(params) if params["ofed_source"] != UNCHECKED else None,
-        links=Limits(tuple(params["cable_part_numbers"]), params["max_effective_ber"]) if params["cables"] else None,
+        links=Limits(tuple(params["cable_part_numbers"]), params["max_effective_ber"], params["min_speed"]) if params["cables"] else None,
         gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
         **plain,
     )

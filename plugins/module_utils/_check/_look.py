@@ -21,8 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import LinkCode, LinkProblem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import look as look_at_links
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask as ask_links
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole as look_at_interfaces
@@ -62,7 +61,7 @@ def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, s
     )
     cards = read_cards(wanted, found, root)
     slots = read_slots(root, [card.pci for card in cards]) if wanted.pcie else ()
-    found = found._replace(links=read_seen_links(run, wanted, found, root=root), cards=cards, slots=slots)
+    found = found._replace(cards=cards, slots=slots)
     return _with_master(run, wanted, found) if wanted.subnet_manager else found
 
 
@@ -79,7 +78,7 @@ def read_cards(wanted: Wanted, found: Found, root: str = "/") -> tuple[Card, ...
 
 
 def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> tuple[SeenLink, ...]:
-    """What the tool says of the checked ports that have a link. A port without one is a finding by itself; a virtual function has no cable."""
+    """What the tool says of the checked ports with a link. A port without is a finding by itself; a virtual function has no cable."""
     if wanted.links is None:
         return ()
     checked, readable = checked_ports(wanted, found), {target.name for target in cabled_ports(root, ())}
@@ -87,10 +86,10 @@ def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/
     if not names:
         return ()
     try:
-        rows = look_at_links(run, names, wanted.links, root=root)["ports"]
+        answers = ask_links(run, names, wanted.links, root=root)
     except RdmaError as exc:
         return tuple(SeenLink(name, error=exc.msg) for name in names)
-    return tuple(SeenLink(row["name"], tuple(map(LinkProblem, map(LinkCode, row["codes"]), row["problems"])), row["error"]) for row in rows)
+    return tuple(SeenLink(answer.port.name, answer.problems, answer.error) for answer in answers)
 
 
 def read_opensm(root: str = "/") -> Opensm:

@@ -105,21 +105,24 @@ FORMS: t.Mapping[Code, _Form] = {
     Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
     Code.OTHER_STACK: _Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
     Code.HALF_STACK: _Form("{wanted}", "{found}", "rdma.ofed.upgrade installs it again", "its installation did not come to its end"),
-    Code.LINK_DIAGNOSIS: _Form("a link that the firmware does not object to", next_step="clean and reseat the cable, then replace it"),
+    Code.LINK_DIAGNOSIS: _Form("a link that the firmware does not object to", next_step="clean and reseat the cable; if that does not help, replace it"),
     Code.CABLE_UNDECLARED: _Form("a cable of the site", next_step="replace the cable, or add its part number to fabric_check_cable_part_numbers"),
-    Code.CABLE_FOR_ETHERNET: _Form("a cable for InfiniBand", next_step="replace the cable; fabric_check_cable_part_numbers accepts it where it proved itself"),
-    Code.CABLE_SLOW: _Form("a cable for the speed of the port", next_step="replace the cable by a faster one"),
+    Code.CABLE_FOR_ETHERNET: _Form(
+        "a cable for InfiniBand", next_step="replace the cable, or declare all cables of the site in fabric_check_cable_part_numbers"
+    ),
+    Code.CABLE_SLOW: _Form("a cable for the speed of the port", next_step="replace the cable by a faster one, or declare fabric_check_min_speed"),
     Code.LINK_DEGRADED: _Form(
-        "the speed that port and cable can do", next_step="clean and reseat the cable, and see the switch port: 'iblinkinfo' shows what it is set to"
+        "the speed that port and cable can do",
+        next_step="clean and reseat the cable, and see the switch port in 'iblinkinfo'; fabric_check_min_speed declares a slower fabric",
     ),
     Code.BIT_ERRORS: _Form(
         "a link with fewer bit errors",
-        next_step="clean the connectors and reseat the cable, then replace it",
+        next_step="clean the connectors and reseat the cable; if that does not help, replace it",
         cause="a dirty or loose connector, or a cable that is damaged or too long",
     ),
-    Code.LINK_UNREAD: _Form("what mlxlink or mstlink reads", "nothing: {found}", "fabric_check_cables: false leaves links and cables out"),
+    Code.LINK_UNREAD: _Form("an answer of mlxlink or mstlink", "{found}", "fabric_check_cables: false leaves links and cables out"),
     Code.PCIE_DEGRADED: _Form(
-        next_step="reseat the card and its riser, and see the slot in the firmware setup; fabric_check_pcie_accepted takes it as it is",
+        next_step="reseat the card and its riser, and see the slot in the firmware setup, or name the card in fabric_check_pcie_accepted",
         cause="the link was trained with less than card and slot can do",
     ),
     Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", next_step="see the kernel log", cause="the module is loaded"),

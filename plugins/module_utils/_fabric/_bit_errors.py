@@ -23,6 +23,7 @@ EFFECTIVE_BER = "EffectiveBER"
 DEFAULT_LIMIT = 1e-12
 
 _LARGEST = 1 << 64
+_NAMED = 8
 _ALLOWED = "an entry of ports as rdma.ofed.mlxlink_info returns it, with port_guid, port and counters"
 
 
@@ -38,16 +39,20 @@ def amount(value: t.Any) -> float | None:
 def rates_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[dict[Place, float], list[Problem]]:
     """The rates that are known, by port; a port of Ethernet has no part in a fabric, and one that could not be read no rate."""
     rates: dict[Place, float] = {}
-    problems = []
+    broken: list[int] = []
     for index, link in enumerate(links):
         guid, port, counters = link.get("port_guid"), integer(str(link.get("port"))), link.get("counters")
         if not isinstance(guid, str) or not port or not isinstance(counters, t.Mapping):
-            problems.append(Problem("links[%d]" % index, link, _ALLOWED))
+            broken.append(index)
             continue
         rate = amount(counters.get("effective_ber"))
         if guid and rate is not None:
             rates[guid, port] = rate
-    return rates, problems
+    if not broken:
+        return rates, []
+    first = links[broken[0]]
+    hint = "%d entries have another form" % len(broken) if broken[1:] else ""
+    return rates, [Problem("links[%d]" % broken[0], "a mapping with %s" % (", ".join(sorted(map(str, first))[:_NAMED]) or "nothing"), _ALLOWED, hint)]
 
 
 def judge_rate(spot: Spot, rate: float, limit: float) -> t.Iterator[Finding]:

@@ -39,9 +39,9 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
     nodes = filter_of(options)
     limits = {label(name): amount(value) for name, value in options["thresholds"].items()}
     wrong = [
-        Problem("thresholds.%s" % name, options["thresholds"].get(name), "a number from 0 on, for one of the counters %s" % ", ".join(LIMITED))
+        Problem("thresholds.%s" % name, options["thresholds"].get(name), "a number from 0 on, for one of %s; at most 1 for the last" % ", ".join(LIMITED))
         for name, limit in limits.items()
-        if limit is None or name not in LIMITED
+        if limit is None or name not in LIMITED or (name == EFFECTIVE_BER and limit > 1)
     ]
     wrong += [
         Problem("ports[%d]" % index, port, "the number of a port, 1 to %d" % _LAST_PORT)

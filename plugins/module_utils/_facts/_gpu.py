@@ -106,7 +106,7 @@ class Gpu(t.NamedTuple):
     managed: tuple[str, ...] = ()
     """The files of the role gpudirect that exist."""
     masked: tuple[str, ...] = ()
-    """Of the units that load peer memory at boot, those that an administrator has masked."""
+    """Of the units that load peer memory at boot, those that an administrator has masked for good."""
 
     def peer(self, name: str) -> Peer:
         return next((peer for peer in self.peers if peer.name == name), Peer(name))
@@ -174,20 +174,22 @@ def read_topology(root: str, devices: t.Sequence[Device]) -> tuple[Path, ...]:
     return tuple(found)
 
 
+def is_mask(path: str) -> bool:
+    """Whether systemd takes what is at this path for the mask of a unit: a link that ends at /dev/null, or an empty file."""
+    if os.path.islink(path):
+        return os.path.realpath(path) == os.devnull
+    return os.path.isfile(path) and os.path.getsize(path) == 0
+
+
 def read_managed(root: str = "/") -> tuple[str, ...]:
     """The files of ours that exist. In the place of a unit, the mask of an administrator is none."""
     places = {path: os.path.join(root, path.lstrip("/")) for path in OURS}
-    return tuple(path for path, place in places.items() if os.path.exists(place) and not _is_mask(place))
-
-
-def _is_mask(path: str) -> bool:
-    """Whether systemd takes what is at this path for a mask."""
-    return os.path.islink(path) and os.readlink(path) == os.devnull
+    return tuple(path for path, place in places.items() if os.path.exists(place) and not (os.path.basename(path) in UNITS and is_mask(place)))
 
 
 def read_masked(root: str = "/") -> tuple[str, ...]:
-    """The names of the units that are masked, for good or until the next boot."""
-    return tuple(name for name in UNITS if any(_is_mask(os.path.join(root, folder, name)) for folder in ("etc/systemd/system", "run/systemd/system")))
+    """The names of the units that are masked for good. A mask below /run goes with the next boot, and does not hide a unit in /etc."""
+    return tuple(name for name in UNITS if is_mask(os.path.join(root, "etc/systemd/system", name)))
 
 
 def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:

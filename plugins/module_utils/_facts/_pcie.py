@@ -17,6 +17,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal,
 
 # What the kernel writes for a width that it does not know.
 _UNKNOWN_WIDTHS = (0, 255)
+# Vendors of ports that hypervisors emulate: Red Hat (QEMU) and VMware. QEMU also has an old one of Intel's.
+_EMULATED = ("0x1b36", "0x15ad")
+_EMULATED_INTEL = ("0x8086", "0x3420")
 
 
 class PcieLink(t.NamedTuple):
@@ -56,15 +59,22 @@ def _link(root: str, pci: str, which: str) -> PcieLink | None:
 
 
 def read_slot(root: str, pci: str) -> Slot | None:
-    """The link of a function and the port above it; None where it is not known."""
-    now, able = _link(root, pci, "current"), _link(root, pci, "max")
-    if now is None or able is None:
-        return None
+    """The link of a function and the port above it; None where either is not known.
+
+    In a virtual machine, the port is one of the hypervisor's and tells nothing of the slot.
+    """
     above = read_chain(root, pci)[-2:-1]
-    port = _link(root, above[0], "max") if above else None
-    if port is not None:
-        able = PcieLink(min(able.width, port.width), min(able.speed, port.speed))
-    return Slot(pci, now, able)
+    if not above or _is_emulated(root, above[0]):
+        return None
+    now, able, port = _link(root, pci, "current"), _link(root, pci, "max"), _link(root, above[0], "max")
+    if now is None or able is None or port is None:
+        return None
+    return Slot(pci, now, PcieLink(min(able.width, port.width), min(able.speed, port.speed)))
+
+
+def _is_emulated(root: str, port: str) -> bool:
+    vendor, device = (attribute(root, DEVICES, port, name) for name in ("vendor", "device"))
+    return vendor in _EMULATED or (vendor, device) == _EMULATED_INTEL
 
 
 def read_slots(root: str, functions: t.Iterable[str]) -> tuple[Slot, ...]:

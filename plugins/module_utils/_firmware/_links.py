@@ -29,13 +29,15 @@ if t.TYPE_CHECKING:
 # Generations of InfiniBand, slowest first.
 _GENERATIONS = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR")
 _ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
+SPEEDS = "one of %s, or a speed of Ethernet such as 100G" % ", ".join(_GENERATIONS)
+"""What may be declared as a speed, in words."""
 
 
 class Limits(t.NamedTuple):
     """The limits that a site accepts."""
 
     part_numbers: tuple[str, ...] = ()
-    """Shell patterns; none accepts every cable."""
+    """Shell patterns of those that are accepted; without any, all but those for Ethernet alone in an InfiniBand port."""
     effective_ber: float = 1e-12
     min_speed: str = ""
     """The speed that cables and links must have; "" for the fastest that port and cable support."""
@@ -72,7 +74,8 @@ class QueriedPort(t.NamedTuple):
     device: str
     port: int
     pci: str
-    port_guid: str
+    port_guid: str = ""
+    """"" of a port that is none of InfiniBand, whose GID is made of its MAC."""
 
 
 def rank(speed: str) -> tuple[int, float] | None:
@@ -151,7 +154,7 @@ def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     """The ports to query: the named ones, or all of the node's own adapters. Raises InvalidInput with every unknown name."""
     hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not hca.virtual}
     ports = [port for port in read_ports(root) if port.device in hcas]
-    known = {port.name: QueriedPort(port.name, port.device, port.port, pci=hcas[port.device].pci, port_guid=port.port_guid) for port in ports}
+    known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci, port.port_guid if port.infiniband else "") for port in ports}
     facts = [port._asdict() for port in ports]
     chosen = [find(name, facts) for name in names]
     problems = [
@@ -171,22 +174,33 @@ def _plain(link: Link) -> dict[str, t.Any]:
     return {**plain, "cable": dict(link.cable._asdict()), "counters": counters}
 
 
-def ask(run: Runner, name: str, target: QueriedPort, *, limits: Limits) -> dict[str, t.Any]:
-    """One port: its link, or in `error` the message of the tool."""
-    entry: dict[str, t.Any] = {"name": target.name, "device": target.device, "port": target.port, "port_guid": target.port_guid, "pci": target.pci}
+class Answer(t.NamedTuple):
+    """What the tool says of a port."""
+
+    port: QueriedPort
+    link: Link
+    problems: tuple[LinkProblem, ...] = ()
+    error: str = ""
+    """Its message where it could not read the link, which is empty then."""
+
+    def result(self) -> dict[str, t.Any]:
+        """In the shape of an entry of `ports`."""
+        words = {"problems": [problem.found for problem in self.problems], "codes": [problem.code.value for problem in self.problems]}
+        return {**_plain(self.link), **self.port._asdict(), "error": self.error, **words}
+
+
+def _ask(run: Runner, name: str, port: QueriedPort, *, limits: Limits) -> Answer:
     try:
-        link = _mlxlink.query(run, name, target.pci, port=target.port)
+        link = _mlxlink.query(run, name, port.pci, port=port.port)
     except RdmaError as exc:
-        return {**_plain(_mlxlink.Link()), **entry, "error": exc.msg, "problems": [], "codes": []}
-    problems = problems_of(link, limits)
-    codes = [problem.code.value for problem in problems]
-    return {**_plain(link), **entry, "error": "", "problems": [problem.found for problem in problems], "codes": codes}
+        return Answer(port, _mlxlink.Link(), error=exc.msg)
+    return Answer(port, link, tuple(problems_of(link, limits)))
 
 
-def look(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> dict[str, t.Any]:
-    """Every port with its problems. A port that can't be queried is an entry with an error, and no failure."""
+def ask(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> list[Answer]:
+    """What the tool says of the named ports, or of all; `run` has to fit threads. Raises InvalidInput, and Unsupported without a tool."""
     if limits.min_speed and rank(limits.min_speed) is None:
-        raise InvalidInput([Problem("min_speed", limits.min_speed, "one of %s, or a speed of Ethernet such as 100G" % ", ".join(_GENERATIONS))])
+        raise InvalidInput([Problem("min_speed", limits.min_speed, SPEEDS)])
     wanted = targets(root, names)
     name = _mlxlink.tool(run)
     if wanted and not name:
@@ -195,8 +209,13 @@ def look(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/"
     cards: dict[str, list[QueriedPort]] = {}
     for target in wanted:
         cards.setdefault(target.pci.rpartition(".")[0], []).append(target)
-    answers = each(lambda targets: {target: ask(run, name, target, limits=limits) for target in targets}, list(cards.values()))
-    ports = [answer[target] for target in wanted for answer in answers if target in answer]
-    found = ["%s: %s" % (port["name"], text) for port in ports for text in port["problems"]]
-    errors = ["%s: %s" % (port["name"], port["error"]) for port in ports if port["error"]]
-    return {"changed": False, "ports": ports, "problems": found, "errors": errors}
+    answers = each(lambda ports: {port: _ask(run, name, port, limits=limits) for port in ports}, list(cards.values()))
+    return [answer[port] for port in wanted for answer in answers if port in answer]
+
+
+def look(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> dict[str, t.Any]:
+    """Every port with its problems. A port that can't be queried is an entry with an error, and no failure."""
+    answers = ask(run, names, limits, root=root)
+    found = ["%s: %s" % (answer.port.name, problem.found) for answer in answers for problem in answer.problems]
+    errors = ["%s: %s" % (answer.port.name, answer.error) for answer in answers if answer.error]
+    return {"changed": False, "ports": [answer.result() for answer in answers], "problems": found, "errors": errors}

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legac
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import assume
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure, words_of_use
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure, words_of_mask, words_of_use
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
@@ -107,6 +107,10 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
         raise Unsupported(words_of_enclosure(found.enclosed))
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: a unit of it loads the modules at boot, after openibd")
+    # Masks of other kinds than those that rule a method out, such as one until the next boot.
+    unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)
+    if unit and "masked" in (unit.load, unit.enabled):
+        raise Refused(words_of_mask(unit.name))
     if method.name == LEGACY and by_name(found.family) is None:
         raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
 

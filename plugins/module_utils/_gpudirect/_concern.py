@@ -12,8 +12,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, found_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE, Obstacle, masks
 
 _ENCLOSED = "this is a %s: the modules belong to the kernel of its host; run the role there (allow_container: true, of the roles %s: true, overrides this)"
 _CONSENT = "rdma_allow_container"
@@ -26,6 +26,15 @@ _IN_USE = (
 def words_of_enclosure(kind: str) -> str:
     """Why nothing is changed in a `container` or `chroot`."""
     return _ENCLOSED % (kind, _CONSENT)
+
+
+def words_of_mask(unit: str) -> str:
+    """Why a masked unit is not enabled."""
+    return "the unit %s is masked, so systemd would not start it, and nothing was changed: systemctl unmask %s" % (unit, unit)
+
+
+def _words_of(obstacle: Obstacle) -> str:
+    return "%s, and nothing was changed: %s" % (obstacle.cause, obstacle.next_step)
 
 
 def words_of_use(registrations: int) -> str:
@@ -43,6 +52,7 @@ def foreseen(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> 
     if variables.get("gpudirect_state", "present") == "absent":
         users = sum(peer.get("users") or 0 for peer in gpu.get("peers") or () if peer.get("name") == LEGACY)
         return [words_of_use(users)] if users and STAMP_PATH in managed else []
-    if variables.get(VARIABLE) != PEERMEM or not gpu.get("devices") or managed:
-        return []
-    return [words_of_enclosure(kind)] if kind in ("container", "chroot") and not is_true(variables.get(_CONSENT)) else []
+    method = str(variables.get(VARIABLE))
+    if method == PEERMEM and gpu.get("devices") and not managed and kind in ("container", "chroot") and not is_true(variables.get(_CONSENT)):
+        return [words_of_enclosure(kind)]
+    return [_words_of(obstacle) for obstacle in masks(method, found_of(facts))]

@@ -25,6 +25,7 @@ DMABUF = "dmabuf"
 AUTO = "auto"
 METHODS = (AUTO, PEERMEM, LEGACY, DMABUF)
 VARIABLE = "gpudirect_method"
+MASKED = "masked"
 UNIT_OF: t.Mapping[str, str] = {PEERMEM: UNIT, LEGACY: SERVICE}
 """The units that load the modules of each method at boot."""
 
@@ -48,7 +49,7 @@ class Obstacle(t.NamedTuple):
     instead: str = ""
     """Another method, for those who want this one."""
     lasting: bool = False
-    """Whether it follows from what this collection does not change: the GPU, its driver, the kernel, and what an administrator masked."""
+    """Whether it follows from the GPU, its driver and the kernel alone, which this collection does not change."""
 
     def problem(self, wanted: str) -> Problem:
         steps = ", or ".join(step for step in (self.next_step, self.instead if wanted != AUTO else "") if step)
@@ -98,7 +99,7 @@ def _masked(method: str, found: Found) -> list[Obstacle]:
     if unit not in found.gpu.masked:
         return []
     step = "systemctl unmask %s, or %s: none" % (unit, VARIABLE)
-    return [Obstacle("masked", method, "the unit %s is masked, so systemd would not load it at boot" % unit, "a unit that systemd starts", step, lasting=True)]
+    return [Obstacle(MASKED, method, "the unit %s is masked, so nothing would load %s at boot" % (unit, method), "a unit that systemd starts", step)]
 
 
 def _no_provider(method: str, found: Found) -> list[Obstacle]:
@@ -220,14 +221,16 @@ def problems_of(method: Method, wanted: str) -> list[Problem]:
 
 
 def lasting_problems(wanted: str, found: Found) -> list[Problem]:
-    """Obstacles that no role of this collection removes before the method is needed, so they are worth reporting before the first change.
+    """Obstacles that no role of this collection removes before the method is needed, so they are worth reporting before the first change."""
+    if wanted not in _CHECKS or not found.gpu.devices or not found.gpu.driver.version:
+        return []
+    return [obstacle.problem(wanted) for obstacle in obstacles(wanted, found) if obstacle.lasting]
 
-    auto has such problems only where each method has one.
-    """
+
+def masks(wanted: str, found: Found) -> list[Obstacle]:
+    """The masked units that leave no method, whatever other roles change before it is needed."""
     names = tuple(_CHECKS) if wanted == AUTO else (wanted,)
-    if not set(names) <= set(_CHECKS) or not found.gpu.devices or not found.gpu.driver.version:
+    if not set(names) <= set(_CHECKS) or not found.gpu.devices:
         return []
-    lasting = [[obstacle for obstacle in obstacles(name, found) if obstacle.lasting] for name in names]
-    if not all(lasting):
-        return []
-    return problems_of(Method("", "", tuple(obstacle for of_method in lasting for obstacle in of_method)), wanted)
+    final = [[obstacle for obstacle in obstacles(name, found) if obstacle.lasting or obstacle.code == MASKED] for name in names]
+    return [obstacle for of_method in final for obstacle in of_method if obstacle.code == MASKED] if all(final) else []

@@ -128,9 +128,10 @@ def uncovered(covered: t.Collection[str], host: str, fabrics: t.Iterable[str]) -
     if missing and not covered:
         hint = "ports of a fabric without a subnet manager never become ACTIVE: put a host into the group"
         return [Problem("group %s" % GROUP, [], "at least one host of each fabric", hint)]
-    hint = "%s is on that fabric, which has no subnet manager" % host
-    where = "the list of fabrics of group %s" % GROUP
-    return [Problem(where, sorted(covered), "at least one host of fabric %s, too" % fabric, hint) for fabric in missing]
+    hint = "%s is on that fabric, which has no subnet manager: put a host of it into group %s" % (host, GROUP)
+    where = "group %s" % GROUP
+    hosts = "hosts of %s alone" % ("the fabrics %s" if len(covered) > 1 else "fabric %s") % ", ".join(sorted(covered))
+    return [Problem(where, hosts, "at least one host of fabric %s" % fabric, hint) for fabric in missing]
 
 
 def unmanaged(managed: t.Sequence[str], settings: t.Any) -> list[Problem]:

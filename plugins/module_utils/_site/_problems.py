@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
@@ -112,6 +113,21 @@ def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     return list({str(problem): problem for problem in found}.values())
 
 
+def _as_declared(
+    known: _placement.Election, host: str, groups: Mapping[str, Sequence[str]], *, hostvars: Mapping[str, Mapping[str, t.Any]], variables: Mapping[str, t.Any]
+) -> _placement.Election:
+    """Who is elected, where a play gives the host another C(opensm_standby) than its inventory does, which is all that the others know."""
+    standby = is_true(variables.get("opensm_standby", False))
+    seats = [known.positions.get(fabric, {}).get(host) for fabric in fabrics_of(variables)]
+    stands_by = any(seats)
+    if not (standby and None in seats) and not (stands_by and not standby):
+        return known
+    if host not in groups.get(_placement.GROUP, ()):
+        return known
+    members, _faults = _placement.read_members(groups, hostvars)
+    return _placement.elect(member._replace(standby=standby) if member.host == host else member for member in members)
+
+
 def placement(
     host: str,
     *,
@@ -137,7 +153,7 @@ def placement(
         sound = len({member.host for member in members}) == len(groups.get(_placement.GROUP, ())) and not tied
         known = _placement.elect(members)._replace(sound=sound)
         common = faults + tied
-    places = _placement.places_of(host, known, variables)
+    places = _placement.places_of(host, _as_declared(known, host, groups, hostvars=hostvars, variables=variables), variables)
     missing = _placement.uncovered(known.fabrics, host, fabrics) if known.sound and not absent else []
     # Where no fabric has one, that is the same for all hosts.
     own, of_all = (missing, []) if known.fabrics else ([], missing)

@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _download a
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_help as installer_help
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run as installer_run
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_executable, check_here
 
@@ -36,7 +37,7 @@ _MEGABYTE = 1000000
 _PUT_THERE = "Put it there, or set ofed_bundle_on: controller if that is where it is; nothing was changed"
 OTHER_FILE = "Copy it again, or correct ofed_bundle_checksum if this file is the right one; nothing was unpacked, nothing was changed"
 # What the steps of a place run.
-SCRIPTS = {"download.py": downloader, "installer_help.py": installer_help}
+SCRIPTS = {"download.py": downloader, "installer_help.py": installer_help, "installer_run.py": installer_run}
 
 
 class Source(t.NamedTuple):

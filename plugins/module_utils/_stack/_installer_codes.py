@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import AGAIN, packages_missing
+
 
 class Meaning(t.NamedTuple):
     """What an exit code means, and the next step."""
@@ -58,9 +60,6 @@ _ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
 _COMMAND = re.compile(r"Failed command: ([^\n\033]+)")
 _PACKAGE = re.compile(r"Failed to install (\S+) (?:DEB|RPM)\b")
 _PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)install\.log)\b")
-# Of the installer for RPM distributions. The one for DEB installs them itself.
-_MISSING = re.compile(r"required packages for installing \S+ are missing")
-_ADVICE = re.compile(r"^[ \t]*(?:yum|dnf|zypper) install ([A-Za-z0-9][^\n\033]*)$", re.MULTILINE)
 _NAMED = re.compile(r"packages? (?:should|must) be removed before", re.IGNORECASE)
 
 
@@ -89,11 +88,6 @@ def dependants_named(output: str) -> list[str]:
     return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", named[-1] if named else "")})
 
 
-def packages_missing(output: str) -> list[str]:
-    """The packages of the distribution that the installer lacks."""
-    return sorted(set(_last(_ADVICE, output).split())) if _MISSING.search(output) else []
-
-
 def package_log(output: str) -> str:
     """The log of the package that could not be installed; "" where none is named."""
     return _last(_PACKAGE_LOG, output)
@@ -113,7 +107,8 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
         return _FLATTENED
     missing = packages_missing(output)
     if missing:
-        return Meaning("packages of the distribution are missing: %s" % ", ".join(missing), "install them on the node, and run the playbook again")
+        text = "packages of the distribution are missing and could not be installed: %s" % ", ".join(missing)
+        return Meaning(text, "enable a repository that has them, or install them on the node, and run the playbook again")
     command, package = _last(_COMMAND, output).strip(), _last(_PACKAGE, output)
     if code == 1 and command:
         return Meaning("its command failed: %s" % command, "try that command yourself; general.log in its log folder has its output")
@@ -124,6 +119,7 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
 
 def explain(code: int, output: str = "", *, kernel_support: bool = False, tmpdir: str = "/tmp", log: str = "") -> str:
     """A sentence for the user: the code, its meaning, the next step, the logs. `log` is that of the job."""
+    output = output.rpartition(AGAIN)[2]
     found = meaning(code, output, kernel_support)
     words = "mlnxofedinstall ended with exit status %d: %s" % (code, found.text)
     named = dependants_named(output)

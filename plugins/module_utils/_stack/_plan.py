@@ -174,6 +174,9 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
     # The removals are known and allowed by now. The installer for Debian would stop at the distribution's libopensm9, and
     # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
     argv = installer_argv(wanted, place.tree, force or (found.manager.simulates and bool(taken)))
+    if not found.manager.simulates:
+        # The installer for DEB installs what it lacks of the distribution itself.
+        argv = script_argv("installer_run.py", *found.manager.add, "--", *argv)
     return StackPlan(
         files + repair_changes(found, broken) + changes + additions(lacking),
         (

@@ -60,6 +60,7 @@ REPOSITORIES: dict[str, list[Rpm]] = {
         Rpm("libpcap", "1.10.0-4.el9", (VERBS,), (PCAP,)),
         Rpm("iptables-libs", "1.8.8-6.el9", (PCAP,)),
         Rpm("firewalld", "1.2.1-1.el9", ("iptables-libs",)),
+        Rpm("tk", "8.6.10-9.el9"),
         Rpm("site-lustre", "2.15-1.el9", ("rdma-core = 48.0-1.el9",)),
     ],
     # As EPEL and the next minor release have them: higher than what a vendor has under the same names.

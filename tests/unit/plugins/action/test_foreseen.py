@@ -18,6 +18,7 @@ import yaml
 from ansible import constants
 from ansible_collections.rdma.ofed.plugins.action import refusal_table, validate_site
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
@@ -209,6 +210,18 @@ def test_gpudirect_in_a_container_needs_consent() -> None:
     assert foreseen() == foreseen("host", gpudirect_method="nvidia_peermem") == []
     # What is set up already may need no change.
     assert foreseen(managed=["/etc/systemd/system/x"], gpudirect_method="nvidia_peermem") == []
+
+
+@pytest.mark.parametrize("method", ["nvidia_peermem", "nv_peer_mem"])
+def test_a_masked_unit_for_gpu_memory_is_not_enabled(method: str) -> None:
+    unit = UNIT_OF[method]
+    (refusal,) = gpu_refusals("host", {"masked": [unit], "managed": [STAMP_PATH]}, {"gpudirect_method": method})
+    assert "the unit %s is masked" % unit in refusal
+    other = [name for name in UNIT_OF.values() if name != unit]
+    assert gpu_refusals("host", {"masked": other}, {"gpudirect_method": method}) == []
+    assert gpu_refusals("host", {"masked": [unit]}, {}) == gpu_refusals("host", {"masked": [unit], "devices": []}, {"gpudirect_method": method}) == []
+    # A run that leaves the role out does not refuse it.
+    assert gpu_refusals("host", {"masked": [unit]}, {"gpudirect_method": method, "ansible_run_tags": ["opensm"]}) == []
 
 
 def table(found: t.Mapping[str, list[str]], **arguments: t.Any) -> dict[str, t.Any]:

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
 from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
@@ -66,8 +67,10 @@ def test_wanted() -> None:
 
 def test_cables_are_judged_by_the_limits_that_are_given() -> None:
     assert wanted_of(DEFAULTS).links is None
-    given = wanted_of({**DEFAULTS, "cables": True, "cable_part_numbers": ["MCP1600-E*"], "max_effective_ber": 1e-14}).links
-    assert given == Limits(("MCP1600-E*",), 1e-14)
+    options = {"cables": True, "cable_part_numbers": ["MCP1600-E*"], "max_effective_ber": 1e-14, "min_speed": "EDR"}
+    assert wanted_of({**DEFAULTS, **options}).links == Limits(("MCP1600-E*",), 1e-14, "EDR")
+    assert [problem.variable for problem in problems({**DEFAULTS, "min_speed": "fast"})] == ["min_speed"]
+    assert [problem.variable for problem in role_problems({"fabric_check_min_speed": ["EDR"]})][:1] == ["fabric_check_min_speed"]
     # YAML takes a number without a dot for a text.
     assert role_problems({"fabric_check_max_effective_ber": "1e-14"}) == []
     assert [problem.variable for problem in role_problems({"fabric_check_max_effective_ber": True})] == ["fabric_check_max_effective_ber"]
@@ -76,8 +79,10 @@ def test_cables_are_judged_by_the_limits_that_are_given() -> None:
 def test_accepted_slots_are_pci_addresses() -> None:
     assert wanted_of({**DEFAULTS, "pcie": True, "pcie_accepted": ["03:00.0", "0000:81:00.0"]}).pcie_accepted == ("0000:03:00.0", "0000:81:00.0")
     for name, judge in (("fabric_check_pcie_accepted", role_problems), ("pcie_accepted", lambda given: problems({**DEFAULTS, **given}))):
-        wrong = [problem.variable for problem in judge({name: ["0000:03:00.0", "mlx5_0", 3, "03:00"]})]
-        assert wrong == ["%s[%d]" % (name, index) for index in (1, 2, 3)]
+        # YAML has read 0000:03:00.0 without quotes.
+        found = judge({name: ["0000:03:00.0", "mlx5_0", 180.0, "03:00"]})
+        assert [problem.variable for problem in found] == ["%s[%d]" % (name, index) for index in (1, 2, 3)]
+        assert ["quote it" in str(problem) for problem in found] == [False, True, False]
 
 
 def test_what_the_planners_need_is_handed_through() -> None:
@@ -108,3 +113,10 @@ def test_nothing_deviates_after_the_role_ipoib(tmp_path: pathlib.Path, backend: 
     assert deviations() == []
     node.addresses["ib0"] = []
     assert deviations() == ["interface ib0 addresses: wanted 10.20.0.1/24, found none (run rdma.ofed.site --tags ipoib)"]
+
+
+def test_the_runner_of_the_module_fits_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, t.Any] = {}
+    monkeypatch.setattr(fabric_check, "answer", lambda options, work, **settings: given.update(settings))
+    fabric_check.main()
+    assert given == {"runner": ThreadRunner}

@@ -62,6 +62,7 @@ class Node(ModuleFiles):
         self.offers = {"disk": True, "loaded": True}
         self.enabled: set[str] = set()
         self.active: set[str] = set()
+        self.masked: set[str] = set()
         self.log = "[    1.0] nvidia_peermem: Unknown symbol of yesterday\n"
         self.refusal = ("", "")
         self.builds = True
@@ -172,6 +173,8 @@ class Node(ModuleFiles):
         return Output(0, "", "")
 
     def states(self, name: str) -> tuple[str, str, str]:
+        if name in self.masked:
+            return "masked", "inactive", "masked-runtime"
         return "loaded", "active" if name in self.active else "inactive", "enabled" if name in self.enabled else "disabled"
 
     def job(self, run: t.Any, name: str, steps: t.Sequence[jobs.Step], *, timeout: float, memo: t.Any, root: str, scripts: t.Any) -> None:
@@ -506,28 +509,48 @@ def test_nv_peer_mem_in_use_does_not_go(node: Node) -> None:
     assert node.run()["loaded"] == ["nvidia_peermem"]
 
 
-def mask(node: Node, unit: str) -> pathlib.Path:
+def mask(node: Node, unit: str, *, empty: bool = False) -> pathlib.Path:
     link = node.root / "etc/systemd/system" / unit
     link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to("/dev/null")
+    if empty:
+        link.touch()
+    else:
+        link.symlink_to("/dev/null")
     assert (read_managed(str(node.root)), read_masked(str(node.root))) == ((), (unit,))
     return link
 
 
+@pytest.mark.parametrize("empty", [False, True])
 @pytest.mark.parametrize("method", ["nvidia_peermem", "nv_peer_mem"])
-def test_a_masked_unit_is_refused_by_name(node: Node, method: str) -> None:
+def test_a_masked_unit_is_refused_by_name(node: Node, method: str, empty: bool) -> None:
     if method == "nv_peer_mem":
         node.driver("460.91.03", CLOSED)
         del node.files["nvidia-peermem"]
         node.save()
     unit = UNIT_OF[method]
-    link = mask(node, unit)
+    link = mask(node, unit, empty=empty)
     for check in (True, False):
         with pytest.raises(InvalidInput, match="systemctl unmask " + unit):
             node.run(check, method=method)
         assert node.changing() == []
     assert not node.run(state="absent")["changed"]
-    assert link.is_symlink(), "the mask is somebody else's"
+    assert link.exists() or link.is_symlink(), "the mask is somebody else's"
+
+
+def test_a_mask_until_the_next_boot_hides_no_unit_of_ours(node: Node) -> None:
+    """systemd takes what is in /etc before what is in /run."""
+    link = node.root / "run/systemd/system" / UNIT
+    link.symlink_to("/dev/null")
+    assert read_masked(str(node.root)) == ()
+    assert node.run()["method"] == "nvidia_peermem"
+    # Of the unit of a package it is one, as systemd tells.
+    node.masked.add("nv_peer_mem.service")
+    node.driver("460.91.03", CLOSED)
+    del node.files["nvidia-peermem"]
+    node.save()
+    with pytest.raises(Refused, match=r"systemctl unmask nv_peer_mem\.service"):
+        node.run()
+    assert node.changing() == []
 
 
 def test_auto_uses_what_needs_no_masked_unit(node: Node) -> None:

@@ -10,7 +10,8 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_limits, read_opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import Clock, settled
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_limits, read_opensm, read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkCode
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -192,7 +193,8 @@ CABLED = (pathlib.Path(__file__).resolve().parents[4] / "corpus/mlxlink/bf3_p1_m
 
 def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pathlib.Path) -> None:
     def links(limits: Limits | None = None, *ports: str, **answers: Output) -> tuple[SeenLink, ...]:
-        return look(tools(**answers), Wanted(ports=ports or ("mlx5_0/1",), links=limits), RELEASE, environ={}, root=str(node)).links
+        wanted, run = Wanted(ports=ports or ("mlx5_0/1",), links=limits), tools(**answers)
+        return read_seen_links(run, wanted, look(run, wanted, RELEASE, environ={}, root=str(node)), root=str(node))
 
     device = node / "sys/bus/pci/devices/0000:03:00.0"
     device.mkdir(parents=True)
@@ -211,3 +213,25 @@ def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pat
     (node / "sys/class/infiniband/mlx5_0/ports/1/phys_state").write_text("5: LinkUp\n")
     (device / "physfn").mkdir()
     assert links(Limits(), mstlink=mstlink) == ()
+
+
+def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path) -> None:
+    """A port that comes up while the tool reads would else be taken for one that does not."""
+    device = node / "sys/bus/pci/devices/0000:03:00.0"
+    device.mkdir(parents=True)
+    (node / "sys/class/infiniband/mlx5_0/device").symlink_to(device)
+    state = node / "sys/class/infiniband/mlx5_0/ports/1/state"
+    state.write_text("2: INIT\n")
+    run = tools(mstlink=Output(0, CABLED, ""))
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            state.write_text("4: ACTIVE\n")
+
+    wanted = Wanted(ports=("mlx5_0/1",), links=Limits(("MCP1600-E*",)), subnet_manager=False)
+    outcome, waited = settled(run, wanted, RELEASE, wait=30, clock=Clock(lambda: sum(slept), sleep), root=str(node))
+    assert [finding.code.value for finding in outcome.findings] == ["cable_undeclared"]
+    assert (len(slept), waited) == (2, sum(slept))
+    assert [argv[0] for argv in run.calls].count("mstlink") == 1

@@ -45,10 +45,7 @@ def port(root: pathlib.Path, width: str, speed: str) -> None:
         # A slot that is smaller than the card.
         (("8", FAST), ("8", FAST), (8, 16), False),
         (("4", FAST), ("8", FAST), (8, 16), True),
-        # A port of a virtual machine that says less than the card has.
         (("16", FAST), ("1", "2.5 GT/s PCIe"), (1, 2.5), False),
-        (("8", FAST), ("0", "Unknown"), (16, 16), True),
-        (("8", FAST), ("255", "Unknown"), (16, 16), True),
     ],
 )
 def test_what_card_and_slot_can_both_do(tmp_path: pathlib.Path, now: tuple[str, str], slot: tuple[str, str], able: tuple[int, float], degraded: bool) -> None:
@@ -65,6 +62,22 @@ def test_what_the_kernel_does_not_know_is_not_judged(tmp_path: pathlib.Path, wid
     function(tmp_path, CARD, width, speed)
     assert read_slot(str(tmp_path), CARD) is None
     assert read_slots(str(tmp_path), [CARD, "0000:99:00.0", ""]) == ()
+
+
+@pytest.mark.parametrize(
+    ("vendor", "device", "width"),
+    [("0x1b36", "0x000c", "32"), ("0x15ad", "0x07a0", "32"), ("0x8086", "0x3420", "16"), ("0x8086", "0x2030", "255"), ("0x8086", "0x2030", "0")],
+)
+def test_a_port_that_tells_nothing_of_the_slot(tmp_path: pathlib.Path, vendor: str, device: str, width: str) -> None:
+    """Of QEMU, VMware and old QEMU; and of hardware that the kernel does not know."""
+    port(tmp_path, width, FAST)
+    write(tmp_path, PORT, vendor=vendor, device=device)
+    function(tmp_path, CARD, "8", FAST)
+    assert read_slot(str(tmp_path), CARD) is None
+    # Hyper-V has no port at all.
+    (tmp_path / "sys/devices/pci0001:00/0001:00:02.0").mkdir(parents=True)
+    (tmp_path / "sys/bus/pci/devices/0001:00:02.0").symlink_to(tmp_path / "sys/devices/pci0001:00/0001:00:02.0")
+    assert read_slot(str(tmp_path), "0001:00:02.0") is None
 
 
 def test_a_card_of_two_functions_has_one_link(tmp_path: pathlib.Path) -> None:

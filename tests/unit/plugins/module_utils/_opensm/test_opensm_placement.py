@@ -87,7 +87,7 @@ def test_a_tie_of_those_behind_is_none() -> None:
 def test_an_empty_group_and_a_forgotten_fabric_are_problems() -> None:
     assert "at least one host" in str(uncovered([], "node1", ["ib"])[0])
     (problem,) = uncovered(["ib"], "node2", ["ib", "storage"])
-    assert str(problem).startswith("the list of fabrics of group opensm is ['ib']; allowed: at least one host of fabric storage, too")
+    assert str(problem).startswith("group opensm is 'hosts of fabric ib alone'; allowed: at least one host of fabric storage (")
     assert "at least one host of fabric storage" in str(problem) and "node2 is on that fabric" in str(problem)
 
 

@@ -247,6 +247,25 @@ def test_only_the_host_that_speaks_for_all_looks_at_all() -> None:
     assert (found.first.designated, found.common) == ("mgmt", [])
 
 
+def test_what_a_play_says_of_a_standby_counts_for_the_host_itself() -> None:
+    """Variables of a play are in none of the inventory, from which hosts know each other."""
+    groups, hostvars = (
+        {"opensm": ["node1", "node2", "node3"], "rdma": ["node1", "node2", "node3"]},
+        {"node1": {}, "node2": {}, "node3": {"opensm_standby": True}},
+    )
+    election = placement("node1", groups=groups, hostvars=hostvars, variables={}, playing=["node1", "node2", "node3"]).election
+
+    def part(host: str, **variables: t.Any) -> str:
+        found = placement(host, groups=groups, hostvars=hostvars, variables=variables, known=election)
+        assert found.election == election, "what the others are given"
+        return found.part
+
+    assert (part("node2"), part("node2", opensm_standby=True)) == ("resting", "standby")
+    assert (part("node3", opensm_standby=True), part("node3", opensm_standby=False)) == ("standby", "resting")
+    assert part("node1") == part("node1", opensm_standby=True) == "master"
+    assert part("node9", opensm_standby=True) == "resting"
+
+
 def test_a_bad_rank_of_a_host_of_the_play_is_said_once() -> None:
     groups = {"rdma": ALL, "opensm": ["node1"]}
     assert place(groups, {"node1": {"opensm_rank": "x"}}, opensm_rank="x") == ("", [], [])

@@ -14,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_help
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_options as options
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_help import parse_help
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import AGAIN, packages_missing
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -248,8 +249,11 @@ def test_the_command_that_failed_is_named() -> None:
 def test_packages_of_the_distribution_that_it_lacks_are_named(manager: str) -> None:
     output = "Error: One or more required packages for installing MLNX_OFED_LINUX are missing.\nPlease install them.\nRun:\n%s install tk tcl\n" % manager
     for code in (1, 172):
-        assert "packages of the distribution are missing: tcl, tk. Next: install them on the node" in codes.explain(code, output)
-    assert codes.packages_missing("Run:\nyum install tk tcl\n") == []
+        assert "packages of the distribution are missing and could not be installed: tcl, tk. Next: enable a repository" in codes.explain(code, output)
+        # They were installed meanwhile, and it failed for another reason.
+        assert "missing" not in codes.explain(1, output + AGAIN + "\nFailed command: rpm -Uvh x.rpm\n")
+    assert packages_missing("Run:\nyum install tk tcl\n") == []
+    assert packages_missing(output.replace(" tcl", " tcl --nogpgcheck $(id) a/b")) == ["tcl", "tk"]
 
 
 @given(st.integers(), st.text())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pathlib
 import subprocess
+import sys
 import typing as t
 
 import pytest
@@ -47,7 +48,8 @@ def argvs(todo: StackPlan) -> list[tuple[str, ...]]:
 def test_installer_on_red_hat() -> None:
     wanted = Wanted(version=RELEASE, packages="hpc", installer_options=("--add-kernel-support", "--kmp", "--kernel 5.14.0-362.el9.x86_64"))
     todo = plan(wanted, node(ROCKY), place=Place("/b"))
-    argv = ("/b/mlnxofedinstall", "--hpc", "--add-kernel-support", "--kmp", "--kernel", "5.14.0-362.el9.x86_64", "--without-fw-update", "-q")
+    run = (sys.executable, "{job}/installer_run.py", "dnf", "--assumeyes", "install", "--")
+    argv = (*run, "/b/mlnxofedinstall", "--hpc", "--add-kernel-support", "--kmp", "--kernel", "5.14.0-362.el9.x86_64", "--without-fw-update", "-q")
     assert argvs(todo) == [("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", RELEASE, "/b/.mlnx"), argv]
     assert todo.steps[-1].stage == "building and installing MLNX_OFED " + RELEASE
     assert todo.simulate == (("rpm", "--erase", "--test", "libibverbs1", "rdma-core"),)
