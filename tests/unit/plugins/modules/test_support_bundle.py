@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import pathlib
 import tarfile
+import tempfile
 import types
 import typing as t
 
@@ -39,7 +40,11 @@ class Tools:
 
 
 @pytest.fixture
-def root(tmp_path: pathlib.Path) -> pathlib.Path:
+def root(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    # Whoever asked for a bundle removes its folder.
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     files = {
         "etc/os-release": "ID=debian\n",
         "etc/rdma-ofed/opensm/ib/opensm.conf": "sm_key %s\n" % SECRET,
@@ -124,7 +129,7 @@ def test_one_archive_of_many(root: pathlib.Path, tmp_path: pathlib.Path) -> None
     lines = files["support/README.txt"].splitlines()
     assert [line.partition(":")[0] for line in lines[-4:]] == ["node1", "node2", "node3", "node4"]
     assert "damaged" in lines[-3] and "ibqueryerrors did not end" in lines[-2] and "unreachable" in lines[-1]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged", "root", "whole.tar.gz"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged", "root", "temporary", "whole.tar.gz"]
 
 
 def test_names_in_a_part_stay_below_its_folder(tmp_path: pathlib.Path) -> None:
