@@ -45,7 +45,13 @@ MLNX_OFED: Options = {
     "repository_trusted": True,
 }
 ABSENT: Options = {"state": "absent"}
-INSTALLED: Options = {"source": "mlnx_ofed", "method": "installer", "version": "23.10-0.5.5.0", "bundle": "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.3-x86_64"}
+INSTALLED: Options = {
+    "source": "mlnx_ofed",
+    "method": "installer",
+    "version": "23.10-0.5.5.0",
+    "bundle": "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.3-x86_64",
+    "installer_options": ["--skip-distro-check"],
+}
 # Stands for mlnxofedinstall of a bundle for RPM: its check of what it needs, with its own words, then its packages.
 INSTALLER = r"""
 mkdir -p %(bundle)s && cd %(bundle)s
