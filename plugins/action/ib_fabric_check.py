@@ -73,6 +73,16 @@ def _name_adapters(nodes: t.Iterable[dict[str, t.Any]], hosts: t.Iterable[str], 
             node.update(psid=hca["psid"], firmware=hca["firmware"])
 
 
+def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared: bool) -> str:
+    """What became of the baseline, which decides what a table without findings means."""
+    path = arguments["baseline"]
+    if arguments["save"]:
+        return "Baseline: %s in %s" % ("saved" if changed else "unchanged", path)
+    if compared:
+        return "Compared with the baseline %s" % path
+    return "Not compared: there is no baseline %s; save=true saves it (playbook rdma.ofed.fabric: fabric_save_baseline=true)" % path if path else ""
+
+
 class ActionModule(ActionBase):
     """Looks on the host; pure code judges here, and files are those of the controller."""
 
@@ -106,7 +116,7 @@ class ActionModule(ActionBase):
         elif path:
             before = _read(path)
         findings = _health_report.findings_of(data, expected, before)
-        table = _health_report.render(arguments["name"], data, findings)
+        table = _health_report.render(arguments["name"], data, findings, _baseline_words(arguments, changed=changed, compared=before is not None))
         result = {
             "changed": changed,
             "findings": findings,

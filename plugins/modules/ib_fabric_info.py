@@ -318,10 +318,11 @@ problems:
   contains:
     code:
       description:
-        - V(no_port) where this host has no InfiniBand port, V(not_installed) for a missing tool, V(failed) for one that failed, V(incomplete)
+        - V(no_port) where this host has no InfiniBand port, V(no_link) where its port has no link.
+        - V(not_installed) for a missing tool, V(failed) for one that failed, V(incomplete)
           for one that complained, V(unread) for output that is not understood.
         - V(no_subnet_manager) where none answers, V(not_in_topology) for ports that only C(iblinkinfo) lists, V(no_such_node) for a name, GUID
-          or LID that no node has, V(name_map) for a broken O(node_name_map).
+          or LID that no node has, V(silent_switches) for those that do not tell their firmware, V(name_map) for a broken O(node_name_map).
       type: str
     tool:
       description: The tool that it is about; empty where it is about none.

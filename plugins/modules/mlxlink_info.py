@@ -57,10 +57,10 @@ EXAMPLES = r"""
     min_speed: EDR
   register: links
 
-- name: Stop where a cable is wrong
+- name: Stop where a cable is wrong, or could not be read
   ansible.builtin.assert:
-    that: links.problems == []
-    fail_msg: "{{ links.problems | join('; ') }}"
+    that: links.problems + links.errors == []
+    fail_msg: "{{ (links.problems + links.errors) | join('; ') }}"
 """
 
 RETURN = r"""

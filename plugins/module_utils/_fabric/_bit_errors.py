@@ -36,6 +36,11 @@ def amount(value: t.Any) -> float | None:
     return found if 0 <= found <= _LARGEST else None
 
 
+def unread_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
+    """The ports that their hosts could not read, each with the reason."""
+    return ["%s: %s" % (link.get("port_guid") or link.get("name"), link["error"]) for link in links if link.get("error")]
+
+
 def rates_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[dict[Place, float], list[Problem]]:
     """The rates that are known, by port; a port of Ethernet has no part in a fabric, and one that could not be read no rate."""
     rates: dict[Place, float] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import EFFECTIVE_BER, amount, rates_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import EFFECTIVE_BER, amount, rates_of, unread_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, filter_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Rules, rules
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Place
@@ -32,6 +32,8 @@ class Wanted(t.NamedTuple):
     clear: str
     rates: t.Mapping[Place, float]
     """Bit error rates, of the ports whose hosts told them."""
+    unread: tuple[str, ...] = ()
+    """The ports that their hosts could not read, and why."""
 
 
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
@@ -61,4 +63,6 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
     if wrong:
         raise InvalidInput(wrong)
     rule = rules({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
-    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates)
+    return Wanted(
+        nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates, tuple(unread_of(options["links"]))
+    )

@@ -70,6 +70,11 @@ class _Work:
         self.spots = spots_of(subnet)
         self._named = None if nodes is None else named(self.spots, nodes, wanted.numbers)
         self._gaps = [*broken, *subnet.gaps, *absent]
+        if wanted.unread:
+            self._gaps.append(gap(Code.UNREAD_LINKS, "", wanted.unread))
+        there = {spot.port for spot in self._named or ()}
+        if self._named is not None and nodes and not wanted.numbers <= there:
+            self._gaps.append(gap(Code.NO_SUCH_PORT, "", [str(number) for number in sorted(wanted.numbers - there)]))
         # Hosts have ports on other fabrics, too.
         meant = self.spots if self._named is None else {spot.place for spot in self._named}
         self.rates = {place: rate for place, rate in wanted.rates.items() if place in meant}
@@ -85,7 +90,9 @@ class _Work:
         """What to compare with; None where the totals count."""
         if self._wanted.interval:
             first = self.look()
-            self._node.sleep(self._wanted.interval)
+            # Where nothing can be read, there is nothing to wait for.
+            if first.counts:
+                self._node.sleep(self._wanted.interval)
             return first
         return self._saved() if self._wanted.sample_file else None
 

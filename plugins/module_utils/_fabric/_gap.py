@@ -18,6 +18,13 @@ _LENGTH = 300
 
 class Code(enum.Enum):
     NO_PORT = "no_port"
+    NO_LINK = "no_link"
+    """The port to ask through has none."""
+    UNREAD_LINKS = "unread_links"
+    """Links whose bit errors their hosts could not read."""
+    NO_SUCH_PORT = "no_such_port"
+    SILENT_SWITCHES = "silent_switches"
+    """They do not tell their firmware."""
     NOT_INSTALLED = "not_installed"
     FAILED = "failed"
     INCOMPLETE = "incomplete"

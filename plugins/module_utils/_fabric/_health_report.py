@@ -69,6 +69,8 @@ def expected_of(options: Row) -> Expected:
 def require_whole(data: Row) -> None:
     """Raises RdmaError where the topology was not read as a whole, so that nothing that is missing can be judged."""
     broken = [gap["message"] for gap in data["problems"] if gap["tool"] in _TOPOLOGY and gap["code"] not in _HARMLESS]
+    # This explains the others.
+    broken = [gap["message"] for gap in data["problems"] if gap["code"] == GapCode.NO_LINK.value] or broken
     if broken:
         raise RdmaError("the topology could not be read as a whole, so it is not judged: %s" % "; ".join(broken))
 
@@ -105,17 +107,22 @@ def _grouped(findings: t.Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
     return groups
 
 
-def render(name: str, data: Row, findings: t.Sequence[Row]) -> str:
-    """A table in which equal findings are one line, then each next step once."""
+def _count(number: int, one: str, many: str = "") -> str:
+    return "%d %s" % (number, one if number == 1 else many or one + "s")
+
+
+def render(name: str, data: Row, findings: t.Sequence[Row], baseline: str = "") -> str:
+    """A table in which equal findings are one line, then each next step once. `baseline`: what became of it, in words."""
     totals = data["totals"]
-    lines = ["Fabric %s: %d switches, %d adapters, %d links" % (name, totals["switches"], totals["cas"], totals["links"])]
+    parts = (_count(totals["switches"], "switch", "switches"), _count(totals["cas"], "adapter"), _count(totals["links"], "link"))
+    lines = ["Fabric %s: %s" % (name, ", ".join(parts)), *([baseline] if baseline else [])]
     lines += ["Not known: " + gap["message"] for gap in data["problems"]]
     if not findings:
         return "\n".join([*lines, "", "No findings."])
     cells = [(key[0], key[1], _few([each["object"] for each in group]), *key[2:]) for key, group in _grouped(findings).items()]
     lines += ["", *columns([_TITLES, *cells]), "", "Next steps:"]
-    lines += dict.fromkeys("  %s: %s (%s)" % (each["code"], each["next_step"], each["cause"]) for each in findings)
-    counts = ["%d of severity %s" % (sum(each["severity"] == severity.value for each in findings), severity.value) for severity in SEVERITIES]
+    lines += dict.fromkeys("  %s: %s. Likely cause: %s" % (each["code"], each["next_step"], each["cause"]) for each in findings)
+    counts = [_count(sum(each["severity"] == severity.value for each in findings), severity.value) for severity in SEVERITIES]
     return "\n".join([*lines, "", "Findings: %s." % ", ".join(counts)])
 
 

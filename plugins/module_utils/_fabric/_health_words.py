@@ -29,7 +29,9 @@ _CABLE = "reseat the cable at both ends and clean its connectors, then replace i
 _RECABLED = "cables were plugged in differently"
 _SAVE = "save a new baseline where it is meant to stay"
 FORMS: t.Mapping[Code, _Form] = {
-    Code.NO_MASTER: _Form("no master", "one master", "opensm does not run, or has lost its port", "see opensm on the designated host"),
+    Code.NO_MASTER: _Form(
+        "no master", "one master", "opensm does not run, or has lost its port", "see 'systemctl status rdma-opensm@*' on the designated host"
+    ),
     Code.SEVERAL_MASTERS: _Form(
         "{detail} masters: {found}", "one master", "a subnet manager that does not see the other", "'saquery SMIR' lists them: stop all but the designated one"
     ),
@@ -55,8 +57,8 @@ FORMS: t.Mapping[Code, _Form] = {
         "see opensm_partitions, then run rdma.ofed.site --tags opensm",
     ),
     Code.HOST_ABSENT: _Form(
-        "no node of this name",
-        "in the fabric",
+        "not in the fabric",
+        "a node of this name",
         "a host, a driver or a link that is down",
         "see 'rdma link' on the host, then its cable",
     ),
@@ -65,7 +67,7 @@ FORMS: t.Mapping[Code, _Form] = {
     Code.LINK_MOVED: _Form("{after}", "{before}", _RECABLED, "move it back; " + _SAVE),
     Code.LINKS_SWAPPED: _Form("{after}", "{before}", _RECABLED, "exchange one end of each; " + _SAVE),
     Code.LINK_SLOWER: _Form("{found}", "{wanted}", "a cable or connector that got worse", _CABLE),
-    Code.NODE_LOST: _Form("not in the fabric{behind}", "{at}", "it is down or switched off, or its cable is", "see whether it is up, then look at its cables"),
+    Code.NODE_LOST: _Form("not in the fabric{behind}", "{at}", "it is off, or its cable is unplugged", "see whether it is up, then look at its cables"),
     Code.NODE_NEW: _Form("{at}{behind}", "not in the baseline", "a new node", _SAVE),
     Code.NODE_REPLACED: _Form("{found}", "{wanted}", "a card or switch that was replaced", _SAVE + "; see whether partitions name its former GUIDs"),
 }

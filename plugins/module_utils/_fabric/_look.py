@@ -52,6 +52,8 @@ class Asking:
         self._run = run
         self._port = port
         self.gaps: list[Gap] = []
+        if port.phys_state not in ("", "LinkUp"):
+            self.gaps.append(gap(Code.NO_LINK, "", ["%s is %s (%s)" % (port.name, port.state, port.phys_state)]))
 
     def _answer(self, argv: t.Sequence[str], ok: t.Collection[int] = (0,)) -> Output | None:
         """What a tool prints; None where it failed. Messages are without the command line, which may have a key."""
@@ -128,14 +130,23 @@ class Asking:
     def firmware(self, lids: t.Mapping[str, int]) -> dict[str, _vendstat.SwitchFirmware]:
         """By node GUID, of the switches at these LIDs. The first ones that are silent stand for all."""
         found: dict[str, _vendstat.SwitchFirmware] = {}
-        silent = 0
+        silent: list[str] = []
+        in_a_row = 0
         for guid, lid in lids.items() if self._has("vendstat") else ():
-            answer = self._says(_vendstat.command(self._port.device, self._port.port, lid), _vendstat.parse_general)
-            silent = 0 if answer else silent + 1
+            try:
+                output = self._run(_vendstat.command(self._port.device, self._port.port, lid), ok=None, timeout=TIMEOUT_SECONDS)
+                answer = None if output.rc else _vendstat.parse_general(output.stdout)
+            except RdmaError:
+                answer = None
+            in_a_row = 0 if answer else in_a_row + 1
             if answer:
                 found[guid] = answer
-            if silent == _SILENT:
+            else:
+                silent.append(guid)
+            if in_a_row == _SILENT:
                 break
+        if silent:
+            self.gaps.append(gap(Code.SILENT_SWITCHES, "vendstat", silent))
         return found
 
 

@@ -29,7 +29,7 @@ _GIGABIT = 1e9 / 8
 _ACTIVE = "Active"
 _WAIT = "PortXmitWait"
 # Without these, what was read is less than the fabric.
-_FAILURES = frozenset((Code.FAILED, Code.NOT_INSTALLED, Code.NO_PORT))
+_FAILURES = frozenset((Code.FAILED, Code.NOT_INSTALLED, Code.NO_PORT, Code.NO_LINK))
 
 GAUGE, COUNTER = "gauge", "counter"
 METRICS: t.Mapping[str, Metric] = {

@@ -477,3 +477,32 @@ def test_what_is_no_port_of_mlxlink_info_is_named(root: str) -> None:
     words = r"links\[1\] is 'a mapping with port_guid'; allowed: an entry of ports as rdma.ofed.mlxlink_info returns it, .*2 entries have another form"
     with pytest.raises(InvalidInput, match=words):
         look(root, Fabric(), links=[link(HCA1, 0), {"port_guid": HCA1}, {}])
+
+
+def test_links_that_their_hosts_could_not_read_are_told(root: str) -> None:
+    unread = {**link(HCA1, None), "error": "FW burnt on device does not support generic access register"}
+    (problem,) = look(root, Fabric(), links=[unread])["problems"]
+    assert (problem["code"], problem["total"]) == ("unread_links", 1)
+    assert HCA1 in problem["message"] and "generic access register" in problem["message"]
+
+
+def test_a_number_that_no_named_node_has_is_told(root: str) -> None:
+    result = look(root, Fabric(), guids=[SWITCH1], ports=[1, 77])
+    assert [(problem["code"], problem["examples"]) for problem in result["problems"]] == [("no_such_port", ["77"])]
+    assert result["ports_read"] == 1
+
+
+def test_where_nothing_can_be_read_nothing_is_waited_for(root: str) -> None:
+    fabric = Fabric()
+    result = look(root, fabric, hosts=["nowhere"], interval=600.0)
+    assert [problem["code"] for problem in result["problems"]] == ["no_such_node"]
+    assert fabric.time == 1700000000.0
+
+
+def test_a_host_whose_cable_is_pulled_says_that_it_sees_nothing(root: str) -> None:
+    state = pathlib.Path(root, "sys/class/infiniband/mlx5_0/ports/1")
+    (state / "state").write_text("1: DOWN\n", encoding="utf-8")
+    (state / "phys_state").write_text("2: Polling\n", encoding="utf-8")
+    first = look(root, Fabric())["problems"][0]
+    assert first["code"] == "no_link"
+    assert first["message"].startswith("this host does not see the fabric: its port mlx5_0/1 is DOWN (Polling). Look at its cable")

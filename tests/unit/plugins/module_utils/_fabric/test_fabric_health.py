@@ -304,7 +304,7 @@ def test_the_table_has_equal_findings_once() -> None:
     lines = render("ib", CLEAN, rows).split("\n")
     assert [line.split()[2] for line in lines if line.startswith("error") and "host_absent" in line] == ["host[1-500]"]
     assert any("and %d more" % (len(CABLES) - 3) in line for line in lines)
-    assert lines[-1] == "Findings: %d of severity error, 0 of severity warning, 0 of severity notice." % (500 + len(CABLES))
+    assert lines[-1] == "Findings: %d errors, 0 warnings, 0 notices." % (500 + len(CABLES))
     assert render("ib", CLEAN, []).endswith("No findings.")
 
 
