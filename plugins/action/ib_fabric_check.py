@@ -116,7 +116,7 @@ class ActionModule(ActionBase):
         elif path:
             before = _read(path)
         findings = _health_report.findings_of(data, expected, before)
-        table = _health_report.render(arguments["name"], data, findings, _baseline_words(arguments, changed=changed, compared=before is not None))
+        table = _health_report.render(arguments["name"], data, findings, baseline=_baseline_words(arguments, changed=changed, compared=before is not None))
         result = {
             "changed": changed,
             "findings": findings,

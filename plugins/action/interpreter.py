@@ -51,8 +51,11 @@ class ActionModule(ActionBase):
         _validation, arguments = self.validate_argument_spec(OPTIONS)
         declared = self._declared(task_vars)
         oldest = _interpreter.oldest_for(__version__)
-        found = self._look(declared)
+        found, silent = self._look(declared)
         result.update(changed=False, declared=declared)
+        if silent:
+            result.update(interpreter="", version="", wrong=[silent], **({"failed": True, "msg": silent} if arguments["install"] else {}))
+            return result
         if arguments["install"] and not _interpreter.choose(found.pythons, oldest=oldest):
             failure, package = self._install(found, host=str(task_vars.get("inventory_hostname", "")), oldest=oldest)
             if failure:
@@ -62,7 +65,7 @@ class ActionModule(ActionBase):
             if self._task.check_mode:
                 result.update(interpreter="", version="", wrong=[])
                 return result
-            found = self._look(declared)
+            found, _silent = self._look(declared)
         chosen = _interpreter.choose(found.pythons, "" if arguments["install"] else declared, oldest)
         wrong = _interpreter.refusal(found.pythons, declared, oldest)
         result.update(
@@ -82,8 +85,11 @@ class ActionModule(ActionBase):
         declared = str(plain(self._templar.template(value))).strip()
         return "" if declared.startswith("auto") else declared
 
-    def _look(self, declared: str) -> Found:
-        return _interpreter.parse(self._run(("sh", "-c", _interpreter.script(declared))).stdout)
+    def _look(self, declared: str) -> tuple[Found, str]:
+        """What the node has; why nothing is known of it, "" where that is not so."""
+        output = self._run(("sh", "-c", _interpreter.script(declared)))
+        found = _interpreter.parse(output.stdout)
+        return found, "" if found.ran else _interpreter.silence(output.stderr or output.stdout, bool(self._play_context.become))
 
     def _run(self, argv: t.Sequence[str]) -> Output:
         answer = self._low_level_execute_command("LC_ALL=C " + " ".join(map(shlex.quote, argv)))

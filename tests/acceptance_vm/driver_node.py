@@ -149,7 +149,15 @@ class Node:
         try:
             yield path
         finally:
+            # ssh keeps its connection for the next task, and the relay with it.
+            self.run("ip netns pids peer | xargs -r kill")
+            self.wait_for_the_end_of_connections()
             self.run("ip -n peer link set ib1 netns 1 && ip netns delete peer")
+
+    def wait_for_the_end_of_connections(self) -> None:
+        """The other end of a connection over IPoIB closes it in its own time."""
+        left = "ss -Htn state established state fin-wait-1 state close-wait src %s" % ADDRESS
+        self.run("for i in $(seq 300); do %s | grep -q . || exit 0; sleep 0.2; done; ss -tnp; exit 1" % left)
 
 
 def _words(names: t.Iterable[str]) -> str:

@@ -133,9 +133,7 @@ def test_it_stays_while_a_program_has_a_connection_over_it(node: Node) -> None:
     (client,) = [user for user in result["users"] if user["name"] == "sleep"]
     assert client["detail"] == "1 tcp connection over ib0, with %s, port 22, pid %d" % (ADDRESS, pid)
     assert node.loaded() == before
-    # The other end closes it in its own time.
-    left = "ss -Htn state established state fin-wait-1 state close-wait dst %s" % ADDRESS
-    node.run("for i in $(seq 300); do %s | grep -q . || exit 0; sleep 0.2; done; ss -tnp; exit 1" % left)
+    node.wait_for_the_end_of_connections()
 
 
 def test_an_idle_driver_is_replaced_and_the_network_comes_back(node: Node) -> None:

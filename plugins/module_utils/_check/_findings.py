@@ -102,7 +102,10 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     result += [finding for link in found.links for finding in _link(link)]
     result += [finding for slot in found.slots for finding in _slot(slot, wanted.pcie_accepted)]
     if wanted.subnet_manager:
-        result += [*_subnet_manager(wanted, found), *_opensm(wanted, found)]
+        port = fabric_port(wanted, found)
+        # A finding of the port tells why no subnet manager can be asked.
+        explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
+        result += [*([] if explained else _subnet_manager(wanted, found)), *_opensm(wanted, found)]
     if wanted.ipoib is not None and found.ipoib is not None:
         result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
     if wanted.kmod is not None and found.kmod is not None:

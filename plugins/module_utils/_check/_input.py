@@ -41,7 +41,7 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_modules": (list, "a list of module names"),
     "fabric_check_fabric_ports": (list, "a list of ports"),
     "fabric_check_cable_part_numbers": (list, "a list of part numbers"),
-    "fabric_check_pcie_accepted": (list, "a list of PCI addresses"),
+    "fabric_check_pcie_accepted": (list, 'a list of PCI addresses, such as ["0000:03:00.0"]'),
     "fabric_check_fabric": (str, "the name of a fabric"),
     "fabric_check_designated_host": (str, "a host of the inventory"),
     "fabric_check_designated_names": (list, "a list of host names"),

@@ -102,7 +102,10 @@ def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) ->
 def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dict[str, str]:
     """All cells but the name of the host, which the table knows."""
     if port is not None:
-        cells.update(state=port.state, lid=str(port.lid), sm_lid=str(port.sm_lid), rate=port.rate.split(" (")[0])
+        cells.update(state=port.state, rate=port.rate.split(" (")[0])
+        if port.phys_state == "LinkUp":
+            # Without a link, the kernel shows those from before.
+            cells.update(lid=str(port.lid), sm_lid=str(port.sm_lid))
     if netdev is not None:
         cells.update(mode=netdev.mode, mtu=str(netdev.mtu), addresses=" ".join(netdev.addresses))
     return {key: cells.get(key) or UNKNOWN for key in KEYS[1:]}

@@ -120,9 +120,13 @@ FORMS: t.Mapping[Code, _Form] = {
         next_step="clean the connectors and reseat the cable; if that does not help, replace it",
         cause="a dirty or loose connector, or a cable that is damaged or too long",
     ),
-    Code.LINK_UNREAD: _Form("an answer of mlxlink or mstlink", "{found}", "fabric_check_cables: false leaves links and cables out"),
+    Code.LINK_UNREAD: _Form(
+        "a link that mlxlink or mstlink can read",
+        "none: {found}",
+        "firmware that is old, or emulated, can't be asked; fabric_check_cables: false leaves the links and cables of a host out",
+    ),
     Code.PCIE_DEGRADED: _Form(
-        next_step="reseat the card and its riser, and see the slot in the firmware setup, or name the card in fabric_check_pcie_accepted",
+        next_step='reseat the card and its riser, and see the slot in the firmware setup, or accept it with fabric_check_pcie_accepted: ["{subject}"]',
         cause="the link was trained with less than card and slot can do",
     ),
     Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", next_step="see the kernel log", cause="the module is loaded"),
@@ -181,6 +185,7 @@ class _Said(t.NamedTuple):
 def _said(finding: Finding) -> _Said:
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
+    words["subject"] = finding.subject
     words["next"] = _NEXT.get(finding.kind, "")
     if finding.code == Code.NO_INTERFACE:
         words["detail"] = _ABSENT.get(finding.detail, "")

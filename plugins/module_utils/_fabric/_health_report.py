@@ -111,7 +111,7 @@ def _count(number: int, one: str, many: str = "") -> str:
     return "%d %s" % (number, one if number == 1 else many or one + "s")
 
 
-def render(name: str, data: Row, findings: t.Sequence[Row], baseline: str = "") -> str:
+def render(name: str, data: Row, findings: t.Sequence[Row], *, baseline: str = "") -> str:
     """A table in which equal findings are one line, then each next step once. `baseline`: what became of it, in words."""
     totals = data["totals"]
     parts = (_count(totals["switches"], "switch", "switches"), _count(totals["cas"], "adapter"), _count(totals["links"], "link"))

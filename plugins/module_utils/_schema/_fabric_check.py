@@ -19,7 +19,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "fabric_check_cable_part_numbers": {"type": "list", "default": []},
     "fabric_check_min_speed": {"type": "str", "default": ""},
     "fabric_check_max_effective_ber": {"type": "float", "default": 1e-12},
-    "fabric_check_pcie": {"type": "bool", "default": False},
+    "fabric_check_pcie": {"type": "bool"},
     "fabric_check_pcie_accepted": {"type": "list", "default": []},
     "fabric_check_gpudirect": {"type": "str", "choices": ["none", "auto", "nvidia_peermem", "nv_peer_mem", "dmabuf"]},
     "fabric_check_fabric": {"type": "str"},

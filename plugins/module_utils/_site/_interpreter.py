@@ -58,6 +58,8 @@ class Found(t.NamedTuple):
     root: bool
     os: t.Mapping[str, str]
     pythons: tuple[Python, ...]
+    ran: bool = True
+    """Whether the script ran at all."""
 
     def family(self) -> Family | None:
         return by_name(family_name(self.os.get("ID", ""), self.os.get("ID_LIKE", "")))
@@ -90,7 +92,16 @@ def parse(stdout: str) -> Found:
         root=["user", "0"] in lines,
         os=parse_os_release("\n".join(line[1] for line in lines if line[0] == "os" and len(line) == 2)),
         pythons=tuple(dict.fromkeys(pythons)),
+        ran=bool(lines),
     )
+
+
+def silence(said: str, become: bool) -> str:
+    """Why nothing is known of a node where not even the script ran, in words. `said` is what came in its place."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    how = " with become" if become else ""
+    step = "see become_method, and whether the user of the connection may use it" if become else "see the shell of the user of the connection"
+    return "no command runs there%s: %s. Next: %s" % (how, lines[-1] if lines else "it printed nothing", step)
 
 
 def choose(pythons: t.Iterable[Python], declared: str = "", oldest: Version = OLDEST) -> Python | None:

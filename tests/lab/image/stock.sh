@@ -5,7 +5,7 @@
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
-apt-get install --yes --no-install-recommends perl pci.ids libpci3 libnl-3-200 libnl-route-3-200
+apt-get install --yes --no-install-recommends perl sudo pci.ids libpci3 libnl-3-200 libnl-route-3-200
 apt-get clean
 apt-get install --yes --no-install-recommends --download-only \
     rdma-core ibverbs-providers ibverbs-utils infiniband-diags perftest rdmacm-utils opensm mstflint pciutils ibacm srptools

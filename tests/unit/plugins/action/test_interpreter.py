@@ -101,3 +101,23 @@ def test_newer_ansible_wants_a_newer_python(core: str, oldest: tuple[int, int]) 
     assert _interpreter.oldest_for(core) == oldest
     found = [Python("/usr/bin/python3", (3, 8, 10))]
     assert ("allowed: 3.9 to" in _interpreter.refusal(found, oldest=oldest)) == (oldest == (3, 9))
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            {"rc": 127, "stdout": "", "stderr": "Warning: x\n/bin/sh: 1: sudo: not found\n"},
+            "no command runs there with become: /bin/sh: 1: sudo: not found. Next: ",
+        ),
+        ({"rc": 1, "stdout": "This account is not available.\n", "stderr": ""}, "no command runs there with become: This account is not available"),
+        ({"rc": 255, "stdout": "", "stderr": ""}, "it printed nothing"),
+    ],
+)
+def test_a_node_on_which_nothing_runs_is_not_said_to_lack_a_python(said: dict[str, t.Any], words: str) -> None:
+    node = Node(ROCKY)
+    node.answer = lambda line: said  # type: ignore[method-assign]
+    (wrong,) = run(node)["wrong"]
+    assert words in wrong and "bootstrap" not in wrong
+    installing = run(node, install=True)
+    assert installing["failed"] and words in installing["msg"]
