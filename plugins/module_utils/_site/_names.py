@@ -180,5 +180,5 @@ def unknown(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         near = meant(name)
         allowed = near or " or ".join(_nearest(name))
         if allowed:
-            found.append(Problem(name, _UNKNOWN, allowed, "no variable of this collection has that name; if it is your own, list it in %s" % OWN))
+            found.append(Problem(name, _UNKNOWN, allowed, "this collection has no variable %s; if it is your own, list it in %s" % (name, OWN)))
     return found

@@ -37,8 +37,7 @@ def _run(argv: t.Sequence[str]) -> tuple[int, str]:
     """Exit status, and what it said, which goes on to the log of the job as it comes."""
     said = bytearray()
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        assert process.stdout is not None
-        for line in iter(process.stdout.readline, b""):
+        for line in process.stdout or ():
             sys.stdout.buffer.write(line)
             sys.stdout.buffer.flush()
             if len(said) < _KEPT:
@@ -54,7 +53,8 @@ def main(argv: t.Sequence[str]) -> int:
     if missing:
         # Exit statuses of package managers differ. What is still missing, the installer says again.
         _run([*manager, *missing])
-        print(AGAIN, flush=True)
+        sys.stdout.write(AGAIN + "\n")
+        sys.stdout.flush()
         code, _said = _run(installer)
     if code < 0:
         # Whoever waits for this sees the signal that ended the installer.

@@ -43,7 +43,7 @@ class HostVars(t.Dict[str, t.Any]):
         return super().__getitem__(host)
 
 
-UNKNOWN = "(no variable of this collection has that name; if it is your own, list it in rdma_own_variables)"
+UNKNOWN = "(this collection has no variable %s; if it is your own, list it in rdma_own_variables)"
 HOSTS = ["node1", "node2", "node3"]
 
 
@@ -104,9 +104,9 @@ def test_bad_input_names_host_variable_value_and_what_is_allowed() -> None:
 
 def test_a_misspelt_prefix_is_named() -> None:
     assert validate("node2", ipoip_interfaces=[], kernel_module_load=["ib_umad"], fabrik="ib")["problems"] == [
-        "node2: fabrik is unknown; allowed: fabric %s" % UNKNOWN,
-        "node2: ipoip_interfaces is unknown; allowed: ipoib_interfaces %s" % UNKNOWN,
-        "node2: kernel_module_load is unknown; allowed: kernel_modules_load %s" % UNKNOWN,
+        "node2: fabrik is unknown; allowed: fabric %s" % (UNKNOWN % "fabrik"),
+        "node2: ipoip_interfaces is unknown; allowed: ipoib_interfaces %s" % (UNKNOWN % "ipoip_interfaces"),
+        "node2: kernel_module_load is unknown; allowed: kernel_modules_load %s" % (UNKNOWN % "kernel_module_load"),
     ]
 
 

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours
 KNOWN_NAMES = {prefix + rest for prefix, names in KNOWN.items() for rest in names} | PLAIN
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 ROLES = ROOT / "roles"
-UNKNOWN = "(no variable of this collection has that name; if it is your own, list it in rdma_own_variables)"
+UNKNOWN = "(this collection has no variable %s; if it is your own, list it in rdma_own_variables)"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,9 @@ def test_meant(name: str, expected: str) -> None:
 
 
 def test_the_message_names_the_right_one() -> None:
-    assert [str(problem) for problem in unknown({"opensm_prio": 15, "opensm_rank": 1})] == ["opensm_prio is unknown; allowed: opensm_priority " + UNKNOWN]
+    assert [str(problem) for problem in unknown({"opensm_prio": 15, "opensm_rank": 1})] == [
+        "opensm_prio is unknown; allowed: opensm_priority " + UNKNOWN % "opensm_prio"
+    ]
 
 
 def test_the_value_of_an_unknown_name_is_not_shown() -> None:
