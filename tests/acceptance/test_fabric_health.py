@@ -178,6 +178,7 @@ def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> No
     arguments = ["-e", "fabric_baseline=%s" % path, "-e", "fabric_report_dir=%s" % fabric.folder, "-e", "fabric_adapters=true"]
     clean = fabric.cluster.play("fabric", *arguments)
     assert clean.status == 0 and "No findings." in clean.output and "TASK [Look at the adapters]" in clean.output, clean.output
+    assert "Compared with the baseline %s" % path in clean.output
     with cabling(PULL[:1], ['ReLink "%s"[5]' % LEAF1])(fabric):
         run = fabric.cluster.play("fabric", *arguments)
     assert run.status == 2 and "link_lost" in run.output and INTER % (5, 5) in run.output, run.output
@@ -226,3 +227,15 @@ def test_a_port_is_switched_off_and_a_needed_one_is_not(fabric: Fabric) -> None:
     foreseen, on = fabric.run(*(port(check=check, node="leaf3", number=3, state="enabled") for check in (True, False)))
     assert foreseen["changes"] == on["changes"] == ["leaf3 port 3 state: disabled -> enabled"], (foreseen, on)
     assert on["after"]["phys_state"] != "Disabled", on
+
+
+def test_a_host_without_a_link_says_that_it_sees_nothing(fabric: Fabric) -> None:
+    """Its tools list their own port alone, which looks like a fabric that changes meanwhile."""
+    fabric.cluster.command("fault", "link", "node1", "down")
+    try:
+        run = fabric.cluster.play("fabric")
+    finally:
+        fabric.cluster.command("fault", "link", "node1", "up")
+    said = " ".join(run.output.split())
+    assert run.status == 2 and "this host does not see the fabric: its port" in said and "Look at its cable" in said, run.output
+    fabric.wait_for(fabric.lids)
