@@ -150,7 +150,7 @@ class Node:
             yield path
         finally:
             # ssh keeps its connection for the next task, and the relay with it.
-            self.run("ip netns pids peer | xargs -r kill")
+            self.run("ip netns pids peer | xargs -r kill || true")
             self.wait_for_the_end_of_connections()
             self.run("ip -n peer link set ib1 netns 1 && ip netns delete peer")
 
