@@ -73,11 +73,11 @@ def _name_adapters(nodes: t.Iterable[dict[str, t.Any]], hosts: t.Iterable[str], 
             node.update(psid=hca["psid"], firmware=hca["firmware"])
 
 
-def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared: bool) -> str:
+def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared: bool, check: bool) -> str:
     """What became of the baseline, which decides what a table without findings means."""
     path = arguments["baseline"]
     if arguments["save"]:
-        return "Baseline: %s in %s" % ("saved" if changed else "unchanged", path)
+        return "Baseline: %s %s" % ("unchanged in" if not changed else "would be saved in" if check else "saved in", path)
     if compared:
         return "Compared with the baseline %s" % path
     return "Not compared: there is no baseline %s; save=true saves it (playbook rdma.ofed.fabric: fabric_save_baseline=true)" % path if path else ""
@@ -116,7 +116,8 @@ class ActionModule(ActionBase):
         elif path:
             before = _read(path)
         findings = _health_report.findings_of(data, expected, before)
-        table = _health_report.render(arguments["name"], data, findings, baseline=_baseline_words(arguments, changed=changed, compared=before is not None))
+        baseline = _baseline_words(arguments, changed=changed, compared=before is not None, check=self._task.check_mode)
+        table = _health_report.render(arguments["name"], data, findings, baseline=baseline)
         result = {
             "changed": changed,
             "findings": findings,

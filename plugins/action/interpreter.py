@@ -89,7 +89,7 @@ class ActionModule(ActionBase):
         """What the node has; why nothing is known of it, "" where that is not so."""
         output = self._run(("sh", "-c", _interpreter.script(declared)))
         found = _interpreter.parse(output.stdout)
-        return found, "" if found.ran else _interpreter.silence(output.stderr or output.stdout, bool(self._play_context.become))
+        return found, "" if found.ran else _interpreter.silence(output.stderr + "\n" + output.stdout, bool(self._play_context.become))
 
     def _run(self, argv: t.Sequence[str]) -> Output:
         answer = self._low_level_execute_command("LC_ALL=C " + " ".join(map(shlex.quote, argv)))

@@ -321,9 +321,9 @@ problems:
         - V(not_installed) for a missing tool, V(failed) for one that failed, V(incomplete)
           for one that complained, V(unread) for output that is not understood, V(unfinished) where C(ibqueryerrors) ended early.
         - V(not_in_topology) for ports that only C(ibqueryerrors) lists, V(no_such_node) for a name, GUID or LID that no node has, V(no_such_port)
-          for numbers in O(ports) that no named node has, V(unread_links) for ports in O(links) that their hosts could not read, V(no_lid) for
-          ports without a LID, V(name_map) for a broken O(node_name_map), V(broken_sample) for a broken O(sample_file), V(clock) for a sample
-          from the future.
+          for numbers in O(ports) that no port of the named nodes in the fabric has.
+        - V(unread_links) for ports in O(links) that their hosts could not read, V(no_lid) for ports without a LID.
+        - V(name_map) for a broken O(node_name_map), V(broken_sample) for a broken O(sample_file), V(clock) for a sample from the future.
       type: str
     tool:
       description: The tool that it is about; empty where it is about none.

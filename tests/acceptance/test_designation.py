@@ -61,6 +61,7 @@ def test_the_designation_moves_and_there_are_never_two_masters(lab: Cluster, edi
         assert (1, 1, 1) not in samples
         # On a busy machine, queries time out. Those samples, and a hand-over, look like a fabric without a master.
         answered = [sample for sample in samples if any(sample)]
+        assert len(answered) >= 5, samples
         first, last = answered[0], answered[-1]
         assert not first[1] and (first[0] or first[2])
         assert last[1] and not (last[0] or last[2])

@@ -13,7 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import SPEEDS, Limits, rank
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import GENERATIONS, INFINIBAND, Limits, rank
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
@@ -104,15 +104,18 @@ def _rate_problems(variable: str, value: t.Any) -> list[Problem]:
 
 
 def _speed_problems(variable: str, value: t.Any) -> list[Problem]:
-    return [] if isinstance(value, str) and (not value or rank(value)) else [Problem(variable, value, SPEEDS)]
+    generation = rank(value) if isinstance(value, str) else None
+    return [] if value == "" or (generation and generation[0] == INFINIBAND) else [Problem(variable, value, "one of %s" % ", ".join(GENERATIONS))]
 
 
 def _address_problems(variable: str, addresses: t.Sequence[t.Any]) -> list[Problem]:
-    wrong = [(index, value) for index, value in enumerate(addresses) if parse_function(value) is None]
-    # To YAML, 0000:03:00.0 is a number to the base of 60.
-    return [
-        Problem("%s[%d]" % (variable, index), value, 'a PCI address, such as "0000:03:00.0"', "" if isinstance(value, str) else QUOTE) for index, value in wrong
-    ]
+    def hint(value: t.Any) -> str:
+        # To YAML, 0000:03:00.0 is a number to the base of 60.
+        return QUOTE if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+
+    found = [(index, value, parse_function(value)) for index, value in enumerate(addresses)]
+    wrong = [(index, value) for index, value, name in found if name is None or name.number]
+    return [Problem("%s[%d]" % (variable, index), value, 'a PCI address, such as "0000:03:00.0"', hint(value)) for index, value in wrong]
 
 
 def _interface_problems(name: str, interfaces: t.Sequence[t.Any]) -> list[Problem]:

@@ -36,9 +36,10 @@ def amount(value: t.Any) -> float | None:
     return found if 0 <= found <= _LARGEST else None
 
 
-def unread_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
-    """The ports that their hosts could not read, each with the reason."""
-    return ["%s: %s" % (link.get("port_guid") or link.get("name"), link["error"]) for link in links if link.get("error")]
+def unread_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> dict[Place, str]:
+    """The ports that their hosts could not read, with the reason. Those of Ethernet have no part in a fabric."""
+    found = ((link.get("port_guid"), integer(str(link.get("port"))), link.get("error")) for link in links)
+    return {(str(guid), port): str(error) for guid, port, error in found if guid and port and error}
 
 
 def rates_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[dict[Place, float], list[Problem]]:

@@ -32,8 +32,8 @@ class Wanted(t.NamedTuple):
     clear: str
     rates: t.Mapping[Place, float]
     """Bit error rates, of the ports whose hosts told them."""
-    unread: tuple[str, ...] = ()
-    """The ports that their hosts could not read, and why."""
+    unread: t.Mapping[Place, str]
+    """Why hosts could not read those of other ports."""
 
 
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
@@ -63,6 +63,4 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
     if wrong:
         raise InvalidInput(wrong)
     rule = rules({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
-    return Wanted(
-        nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates, tuple(unread_of(options["links"]))
-    )
+    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates, unread_of(options["links"]))

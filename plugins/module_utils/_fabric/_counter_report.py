@@ -70,14 +70,15 @@ class _Work:
         self.spots = spots_of(subnet)
         self._named = None if nodes is None else named(self.spots, nodes, wanted.numbers)
         self._gaps = [*broken, *subnet.gaps, *absent]
-        if wanted.unread:
-            self._gaps.append(gap(Code.UNREAD_LINKS, "", wanted.unread))
         there = {spot.port for spot in self._named or ()}
         if self._named is not None and nodes and not wanted.numbers <= there:
             self._gaps.append(gap(Code.NO_SUCH_PORT, "", [str(number) for number in sorted(wanted.numbers - there)]))
         # Hosts have ports on other fabrics, too.
         meant = self.spots if self._named is None else {spot.place for spot in self._named}
         self.rates = {place: rate for place, rate in wanted.rates.items() if place in meant}
+        unread = ["%s: %s" % (place_in_words(self.spots[place]), why) for place, why in wanted.unread.items() if place in meant]
+        if unread:
+            self._gaps.append(gap(Code.UNREAD_LINKS, "", unread))
 
     def look(self) -> Sample:
         """The counters as they are now, and when. What was seen last is kept, for `clear`."""

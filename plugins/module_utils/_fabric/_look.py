@@ -144,6 +144,7 @@ class Asking:
             else:
                 silent.append(guid)
             if in_a_row == _SILENT:
+                silent += [other for other in lids if other not in found and other not in silent]
                 break
         if silent:
             self.gaps.append(gap(Code.SILENT_SWITCHES, "vendstat", silent))

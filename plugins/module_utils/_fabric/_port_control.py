@@ -12,6 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_address import Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet, join
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
@@ -116,8 +117,9 @@ def _subnet(run: Runner, local: LocalPort, options: t.Mapping[str, t.Any]) -> Su
     asking = _look.Asking(run, local)
     names, _broken = _look.names(options["node_name_map"])
     subnet = join(asking.topology(), asking.links(), names)
-    if not subnet.nodes:
-        raise RdmaError("the fabric of port %s can't be read: %s" % (local.name, "; ".join(map(words, asking.gaps)) or "no node answers"))
+    blind = [gap for gap in asking.gaps if gap.code == Code.NO_LINK]
+    if blind or not subnet.nodes:
+        raise RdmaError("the fabric of port %s can't be read: %s" % (local.name, "; ".join(map(words, blind or asking.gaps)) or "no node answers"))
     return subnet
 
 

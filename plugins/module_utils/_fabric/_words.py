@@ -20,9 +20,9 @@ if t.TYPE_CHECKING:
 _WORDS: t.Mapping[Code, str] = {
     Code.NO_PORT: "this host has no InfiniBand port to ask through",
     Code.NO_LINK: "this host does not see the fabric: its port {examples}. Look at its cable, or ask through another host or port",
-    Code.UNREAD_LINKS: "the bit errors of {total} links are not known, as their hosts could not read them: {examples}",
-    Code.NO_SUCH_PORT: "the named nodes do not have ports with these numbers: {examples}",
-    Code.SILENT_SWITCHES: "the firmware of switches that do not answer {tool}, which is for those of NVIDIA: {examples}",
+    Code.UNREAD_LINKS: "bit errors are not known of ports that their hosts could not read: {examples}",
+    Code.NO_SUCH_PORT: "no port of the named nodes that is in the fabric has one of these numbers: {examples}",
+    Code.SILENT_SWITCHES: "the firmware of {total} switches is not known, as they do not answer {tool}, which works with NVIDIA switches only: {examples}",
     Code.NOT_INSTALLED: "{tool} is not installed: it comes with the package {packages}",
     Code.FAILED: "{tool} failed: {examples}",
     Code.INCOMPLETE: "{tool} complained, and what it listed may be incomplete: {examples}",

@@ -174,7 +174,7 @@ def read_topology(root: str, devices: t.Sequence[Device]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def is_mask(path: str) -> bool:
+def _is_mask(path: str) -> bool:
     """Whether systemd takes what is at this path for the mask of a unit: a link that ends at /dev/null, or an empty file."""
     if os.path.islink(path):
         return os.path.realpath(path) == os.devnull
@@ -184,12 +184,12 @@ def is_mask(path: str) -> bool:
 def read_managed(root: str = "/") -> tuple[str, ...]:
     """The files of ours that exist. In the place of a unit, the mask of an administrator is none."""
     places = {path: os.path.join(root, path.lstrip("/")) for path in OURS}
-    return tuple(path for path, place in places.items() if os.path.exists(place) and not (os.path.basename(path) in UNITS and is_mask(place)))
+    return tuple(path for path, place in places.items() if os.path.exists(place) and not (os.path.basename(path) in UNITS and _is_mask(place)))
 
 
 def read_masked(root: str = "/") -> tuple[str, ...]:
     """The names of the units that are masked for good. A mask below /run goes with the next boot, and does not hide a unit in /etc."""
-    return tuple(name for name in UNITS if is_mask(os.path.join(root, "etc/systemd/system", name)))
+    return tuple(name for name in UNITS if _is_mask(os.path.join(root, "etc/systemd/system", name)))
 
 
 def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:

@@ -26,10 +26,12 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxlink import Cable, Link
 
-# Generations of InfiniBand, slowest first.
-_GENERATIONS = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR")
+INFINIBAND = 0
+"""The kind of a speed in `rank`; 1 is Ethernet."""
+GENERATIONS = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR")
+"""Those of InfiniBand, slowest first."""
 _ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
-SPEEDS = "one of %s, or a speed of Ethernet such as 100G" % ", ".join(_GENERATIONS)
+SPEEDS = "one of %s, or a speed of Ethernet such as 100G" % ", ".join(GENERATIONS)
 """What may be declared as a speed, in words."""
 
 
@@ -81,8 +83,8 @@ class QueriedPort(t.NamedTuple):
 def rank(speed: str) -> tuple[int, float] | None:
     """Where a speed stands among those of its kind: `EDR` and `IB-EDR`, or `100G_4X` and `100GbE`; None for others."""
     name = speed[3:] if speed.startswith("IB-") else speed
-    if name in _GENERATIONS:
-        return 0, _GENERATIONS.index(name)
+    if name in GENERATIONS:
+        return INFINIBAND, GENERATIONS.index(name)
     match = _ETHERNET.match(name)
     return (1, real(match.group(1)) or 0.0) if match else None
 
@@ -108,7 +110,9 @@ def _kind(*speeds: str) -> int | None:
 
 def _slower(link: Link, min_speed: str) -> list[LinkProblem]:
     """The cable or the link that is slower than it has to be."""
-    kind = _kind(min_speed, link.speed, *link.enabled_speeds, *link.cable_speeds) or 0
+    kind = _kind(link.speed, *link.enabled_speeds, *link.cable_speeds, min_speed) or INFINIBAND
+    # That of the other kind says nothing about this port.
+    min_speed = min_speed if (rank(min_speed) or (kind,))[0] == kind else ""
     port, cable = fastest(link.enabled_speeds, kind), fastest(link.cable_speeds, kind)
     now, wanted, able = rank(link.speed), rank(min_speed or port), rank(cable)
     found = []
@@ -131,7 +135,7 @@ def _cable_problems(link: Link, limits: Limits) -> list[LinkProblem]:
             return []
         return [LinkProblem(LinkCode.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
     rate = ethernet_rate(number)
-    if not rate or _kind(link.speed, *link.enabled_speeds) != 0:
+    if not rate or _kind(link.speed, *link.enabled_speeds) != INFINIBAND:
         return []
     return [LinkProblem(LinkCode.CABLE_FOR_ETHERNET, "by its part number, the cable is for Ethernet (%s), and the port is InfiniBand" % rate)]
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import typing as t
 
@@ -40,6 +41,10 @@ done
 {declared}
 exit 0
 """
+
+
+# What ssh adds.
+_CLOSED = re.compile(r"(?:Shared c|C)onnection to \S+ closed\.?\Z")
 
 
 class Python(t.NamedTuple):
@@ -98,7 +103,7 @@ def parse(stdout: str) -> Found:
 
 def silence(said: str, become: bool) -> str:
     """Why nothing is known of a node where not even the script ran, in words. `said` is what came in its place."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip().rstrip(".") for line in said.splitlines() if line.strip() and not _CLOSED.match(line.strip())]
     how = " with become" if become else ""
     step = "see become_method, and whether the user of the connection may use it" if become else "see the shell of the user of the connection"
     return "no command runs there%s: %s. Next: %s" % (how, lines[-1] if lines else "it printed nothing", step)

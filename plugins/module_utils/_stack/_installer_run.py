@@ -23,7 +23,8 @@ AGAIN = "rdma.ofed: the installer runs again"
 _MISSING = re.compile(r"required packages for installing \S+ are missing")
 _ADVICE = re.compile(r"^[ \t]*(?:yum|dnf|zypper) install ([A-Za-z0-9][^\n\033]*)$", re.MULTILINE)
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
-# More than the installer says up to that point.
+# Exit statuses of a shell for what can't be started.
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 _KEPT = 1 << 20
 
 
@@ -33,29 +34,45 @@ def packages_missing(output: str) -> list[str]:
     return sorted({name for name in advice[-1].split() if _NAME.match(name)}) if advice else []
 
 
-def _run(argv: t.Sequence[str]) -> tuple[int, str]:
-    """Exit status, and what it said, which goes on to the log of the job as it comes."""
-    said = bytearray()
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        for line in process.stdout or ():
-            sys.stdout.buffer.write(line)
-            sys.stdout.buffer.flush()
-            if len(said) < _KEPT:
-                said += line
-    return process.returncode, said.decode("utf-8", "replace")
+def _run(argv: t.Sequence[str]) -> int:
+    """Its exit status. What it says goes to the log of the job."""
+    try:
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, check=False).returncode
+    except OSError as exc:
+        sys.stdout.write("%s\n" % exc)
+        sys.stdout.flush()
+        return _NOT_EXECUTABLE if isinstance(exc, PermissionError) else _NOT_FOUND
+
+
+def _said_since(start: int) -> str:
+    """What has been written to the log since its length was that; "" where it is no file."""
+    try:
+        with open("/proc/self/fd/1", "rb") as log:
+            log.seek(start)
+            return log.read(_KEPT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _length() -> int:
+    try:
+        return os.fstat(1).st_size
+    except OSError:
+        return 0
 
 
 def main(argv: t.Sequence[str]) -> int:
     end = list(argv).index("--")
     manager, installer = argv[:end], argv[end + 1 :]
-    code, said = _run(installer)
-    missing = packages_missing(said) if code else []
+    start = _length()
+    code = _run(installer)
+    missing = packages_missing(_said_since(start)) if code else []
     if missing:
         # Exit statuses of package managers differ. What is still missing, the installer says again.
         _run([*manager, *missing])
         sys.stdout.write(AGAIN + "\n")
         sys.stdout.flush()
-        code, _said = _run(installer)
+        code = _run(installer)
     if code < 0:
         # Whoever waits for this sees the signal that ended the installer.
         os.kill(os.getpid(), -code)

@@ -49,11 +49,19 @@ class Judged(t.NamedTuple):
 def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "folder/ib.json"
     saving = Judged.of(small_fabric.data(), baseline=str(path), save=True)
-    assert saving.run(check=True)["changed"] and not path.exists()
-    assert (saving.run()["changed"], saving.run()["changed"]) == (True, False)
+    missing = Judged.of(small_fabric.data(), baseline=str(path)).run()
+    assert missing["table"][1].startswith("Not compared: there is no baseline %s; " % path)
+    tables = []
+    for check, changed in ((True, True), (False, True), (False, False)):
+        result = saving.run(check)
+        assert result["changed"] == changed
+        tables.append(result["table"][1])
+        assert path.exists() != check
+    assert tables == ["Baseline: %s %s" % (done, path) for done in ("would be saved in", "saved in", "unchanged in")]
     assert os.listdir(path.parent) == ["ib.json"] and path.stat().st_mode & 0o777 == 0o644
     same = Judged.of(small_fabric.data(), baseline=str(path)).run()
     assert (same.get("failed"), same["findings"], same["compared"], same["changed"]) == (None, [], True, False)
+    assert same["table"][1] == "Compared with the baseline %s" % path
     reports = tmp_path / "reports"
     lost = Judged.of(small_fabric.without("spine"), baseline=str(path), report_dir=str(reports), show=True, name="ib1")
     result = lost.run()

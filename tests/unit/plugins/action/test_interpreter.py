@@ -111,7 +111,12 @@ def test_newer_ansible_wants_a_newer_python(core: str, oldest: tuple[int, int]) 
             "no command runs there with become: /bin/sh: 1: sudo: not found. Next: ",
         ),
         ({"rc": 1, "stdout": "This account is not available.\n", "stderr": ""}, "no command runs there with become: This account is not available"),
-        ({"rc": 255, "stdout": "", "stderr": ""}, "it printed nothing"),
+        # ssh has a terminal then.
+        (
+            {"rc": 127, "stdout": "/bin/sh: 1: sudo: not found\r\n", "stderr": "Shared connection to node1 closed.\r\n"},
+            "with become: /bin/sh: 1: sudo: not found. Next: ",
+        ),
+        ({"rc": 255, "stdout": "", "stderr": "Connection to node1 closed."}, "it printed nothing"),
     ],
 )
 def test_a_node_on_which_nothing_runs_is_not_said_to_lack_a_python(said: dict[str, t.Any], words: str) -> None:

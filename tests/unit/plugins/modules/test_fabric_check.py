@@ -69,7 +69,9 @@ def test_cables_are_judged_by_the_limits_that_are_given() -> None:
     assert wanted_of(DEFAULTS).links is None
     options = {"cables": True, "cable_part_numbers": ["MCP1600-E*"], "max_effective_ber": 1e-14, "min_speed": "EDR"}
     assert wanted_of({**DEFAULTS, **options}).links == Limits(("MCP1600-E*",), 1e-14, "EDR")
-    assert [problem.variable for problem in problems({**DEFAULTS, "min_speed": "fast"})] == ["min_speed"]
+    # The ports are of InfiniBand.
+    for wrong in ("fast", "100G"):
+        assert [problem.variable for problem in problems({**DEFAULTS, "min_speed": wrong})] == ["min_speed"]
     assert [problem.variable for problem in role_problems({"fabric_check_min_speed": ["EDR"]})][:1] == ["fabric_check_min_speed"]
     # YAML takes a number without a dot for a text.
     assert role_problems({"fabric_check_max_effective_ber": "1e-14"}) == []
@@ -80,9 +82,9 @@ def test_accepted_slots_are_pci_addresses() -> None:
     assert wanted_of({**DEFAULTS, "pcie": True, "pcie_accepted": ["03:00.0", "0000:81:00.0"]}).pcie_accepted == ("0000:03:00.0", "0000:81:00.0")
     for name, judge in (("fabric_check_pcie_accepted", role_problems), ("pcie_accepted", lambda given: problems({**DEFAULTS, **given}))):
         # YAML has read 0000:03:00.0 without quotes.
-        found = judge({name: ["0000:03:00.0", "mlx5_0", 180.0, "03:00"]})
-        assert [problem.variable for problem in found] == ["%s[%d]" % (name, index) for index in (1, 2, 3)]
-        assert ["quote it" in str(problem) for problem in found] == [False, True, False]
+        found = judge({name: ["0000:03:00.0", "mlx5_0", 180.0, "0000:03:00.0/1", True]})
+        assert [problem.variable for problem in found] == ["%s[%d]" % (name, index) for index in (1, 2, 3, 4)]
+        assert ["quote it" in str(problem) for problem in found] == [False, True, False, False]
 
 
 def test_what_the_planners_need_is_handed_through() -> None:

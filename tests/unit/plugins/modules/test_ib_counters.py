@@ -480,10 +480,13 @@ def test_what_is_no_port_of_mlxlink_info_is_named(root: str) -> None:
 
 
 def test_links_that_their_hosts_could_not_read_are_told(root: str) -> None:
-    unread = {**link(HCA1, None), "error": "FW burnt on device does not support generic access register"}
-    (problem,) = look(root, Fabric(), links=[unread])["problems"]
+    error = "FW burnt on device does not support generic access register"
+    # The last ones are of Ethernet and of another fabric.
+    links = [{**link(guid, None), "error": error} for guid in (HCA1, "", "0x00000000000000ff")]
+    (problem,) = look(root, Fabric(), links=links)["problems"]
     assert (problem["code"], problem["total"]) == ("unread_links", 1)
-    assert HCA1 in problem["message"] and "generic access register" in problem["message"]
+    assert "port 1: " + error in problem["message"]
+    assert look(root, Fabric(), links=links, guids=[SWITCH1])["problems"] == []
 
 
 def test_a_number_that_no_named_node_has_is_told(root: str) -> None:

@@ -156,6 +156,8 @@ def test_a_cable_for_ethernet_in_an_infiniband_port() -> None:
         (EDR._replace(speed="IB-QDR"), "FDR", ["it runs at IB-QDR, FDR is wanted"]),
         (EDR._replace(speed="100G", enabled_speeds=("100G_4X",), cable_speeds=("100G_4X",)), "EDR", []),
         (EDR, "100G", []),
+        # What is declared of Ethernet leaves the comparison of an InfiniBand port as it is.
+        (EDR._replace(speed="IB-SDR"), "100G", ["it runs at IB-SDR, port and cable are able to do EDR"]),
     ],
 )
 def test_the_declared_speed_is_what_counts(link: Link, min_speed: str, texts: list[str]) -> None:

@@ -37,8 +37,17 @@ def write(path: pathlib.Path, script: str) -> None:
 
 def run(folder: pathlib.Path, installer: str) -> subprocess.CompletedProcess[str]:
     write(folder / "installer", 'cd "$(dirname "$0")"; echo run "$@" >>runs; %s' % installer)
-    argv = [sys.executable, str(_installer_run.__file__), str(folder / "manager"), "install", "--", str(folder / "installer"), "--all", "-q"]
-    return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", check=False)
+    return start(folder, folder / "installer")
+
+
+def start(folder: pathlib.Path, installer: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    """Its output goes to a file, as that of a job does, and behind what was there."""
+    argv = [sys.executable, str(_installer_run.__file__), str(folder / "manager"), "install", "--", str(installer), "--all", "-q"]
+    path = folder / "log"
+    path.write_text(LACKS.replace("tk tcl", "of an earlier step"), encoding="utf-8")
+    with path.open("a", encoding="utf-8") as log:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+    return subprocess.CompletedProcess(argv, done.returncode, path.read_text(encoding="utf-8"))
 
 
 def lines(path: pathlib.Path) -> list[str]:
@@ -67,3 +76,18 @@ def test_whatever_else_happens_is_what_it_ends_with(folder: pathlib.Path, instal
 
 def test_a_signal_that_ends_the_installer_ends_the_step(folder: pathlib.Path) -> None:
     assert run(folder, "kill -9 $$").returncode == -signal.SIGKILL
+
+
+def test_what_it_leaves_behind_is_not_waited_for(folder: pathlib.Path) -> None:
+    done = run(folder, "sleep 300 & echo $! >left; exit 0")
+    subprocess.run(["kill", (folder / "left").read_text(encoding="utf-8").strip()], check=True)
+    assert done.returncode == 0
+
+
+def test_an_installer_that_can_not_be_started_has_the_status_of_a_shell(folder: pathlib.Path) -> None:
+    write(folder / "noexec", "exit 0")
+    (folder / "noexec").chmod(0o644)
+    (folder / "noperl").write_text("#!/nowhere/perl\n", encoding="utf-8")
+    (folder / "noperl").chmod(0o755)
+    assert [start(folder, folder / name).returncode for name in ("noexec", "noperl", "nothing")] == [126, 127, 127]
+    assert "Permission denied" in start(folder, folder / "noexec").stdout
