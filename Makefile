@@ -39,7 +39,7 @@ help:
 	  'make demo        a three-node cluster on a simulated fabric: up, provisioned, verified' \
 	  'make stop        take the demo down' \
 	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 11 minutes)' \
-	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 50 minutes)' \
+	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 40 minutes)' \
 	  'make unit        the unit tests only (under a minute)' \
 	  'make compatibility  docs/compatibility.md, of what the tests proved since' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
@@ -48,7 +48,7 @@ help:
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
 	  'make machine     IPoIB on one virtual machine with a real kernel' \
-	  'make machines    what takes longest, or a browser: virtual machines, firmware, sixteen nodes, the HTML page (over two hours)' \
+	  'make machines    what takes longest, or a browser: virtual machines, firmware, GPUs, other distributions, the HTML page (over two hours)' \
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts' \
 	  'make report-test the HTML page of a fabric, in Chromium' \

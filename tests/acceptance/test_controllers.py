@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+import pytest
 import records
 import virtualenvs
 from cluster import Cluster
 from conftest import converge
+
+pytestmark = pytest.mark.long
 
 
 def test_older_controllers_check_converge_and_remove() -> None:

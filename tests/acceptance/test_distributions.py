@@ -20,6 +20,8 @@ from cluster import Cluster, Run
 from common import ROOT
 from proofs import LOOK_ALIKE, REAL
 
+pytestmark = pytest.mark.long
+
 PREFIX = "rdma-distributions"
 SYSTEMS = {"el8": "redhat", "el9": "redhat", "el10": "redhat", "sles": "suse", "ubuntu": ""}
 RELEASES = {

@@ -12,9 +12,12 @@ import pathlib
 import re
 import time
 
+import pytest
 import records
 from cluster import Cluster, Run
 from conftest import converge
+
+pytestmark = pytest.mark.long
 
 PORTS = 2000
 SWEEP_SECONDS = 300

@@ -11,8 +11,11 @@ import re
 import time
 import typing as t
 
+import pytest
 from cluster import Cluster
 from conftest import converge
+
+pytestmark = pytest.mark.long
 
 FILE = "/etc/rdma-ofed/opensm/ib/partitions.conf"
 TAGS = ("--tags", "opensm")

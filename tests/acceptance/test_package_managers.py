@@ -18,6 +18,8 @@ import pytest
 from cluster import BIN, Cluster, environment
 from common import ROOT
 
+pytestmark = pytest.mark.long
+
 NAME = "rdma-packages"
 APT = r"""
 set -e

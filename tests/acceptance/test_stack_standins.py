@@ -17,6 +17,8 @@ import pytest
 from cluster import Cluster
 from common import ROOT
 
+pytestmark = pytest.mark.long
+
 PREFIX = "rdma-standins"
 NODE = "node1"
 VERSION = "23.10-0.5.5.0"

@@ -41,11 +41,10 @@ TEST = (
 )
 REST = (
     Stage("sanity-rest", ("sanity-rest",), 140, "sanity", after=BASE, part=1),
-    Stage("molecule-gpudirect", ("molecule-gpudirect",), 430, "rdma-gpudirect", after=LABS, part=1),
     Stage("molecule-stacks", ("molecule-stacks",), 860, "rdma-molecule", after=LABS, part=1),
     Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 660, "rdma-molecule", after=LABS, part=1),
-    Stage("acceptance-rest", ("acceptance-rest",), 2100, "rdma-accept", after=LABS, part=1),
-    Stage("acceptance-labs", ("acceptance-labs",), 1750, "rdma-labs", after=LABS, part=1),
+    Stage("acceptance-rest", ("acceptance-rest",), 1400, "rdma-accept", after=LABS, part=1),
+    Stage("acceptance-labs", ("acceptance-labs",), 900, "rdma-labs", after=LABS, part=1),
 )
 # One after the other: emulated processors take all that there is.
 MACHINES = (
@@ -69,7 +68,8 @@ MACHINES = (
     ),
     Stage("molecule-ipoib_vm", ("molecule-ipoib_vm",), 900, "rdma-machines", LABS, 1),
     Stage("molecule-firmware", ("molecule-firmware",), 1060, "rdma-molecule", LABS, 1),
-    Stage("acceptance-long", ("acceptance-long",), 450, "rdma-labs", LABS, 1),
+    Stage("molecule-gpudirect", ("molecule-gpudirect",), 300, "rdma-gpudirect", LABS, 1),
+    Stage("acceptance-long", ("acceptance-long",), 1650, "rdma-labs", LABS, 1),
     Stage("report", ("report-test",), 120, after=BASE, part=1),
 )
 FITTING: tuple[str, ...] = ()
