@@ -32,19 +32,19 @@ LABS = ("image",)
 TEST = (
     Stage("collection", ("collection",), 10),
     Stage("image", ("image",), 5, after=BASE),
-    Stage("lint", ("lint",), 125, after=BASE),
-    Stage("unit", ("unit",), 460, after=BASE),
-    Stage("sanity", ("sanity-quick",), 265, "sanity", after=BASE),
-    Stage("molecule-default", ("molecule-default",), 170, "rdma-molecule", after=LABS),
-    Stage("acceptance", ("acceptance-quick",), 650, "rdma-accept", after=LABS),
-    Stage("machine", ("machine",), 505, "rdma-machines", after=LABS),
+    Stage("lint", ("lint",), 117, after=BASE),
+    Stage("unit", ("unit",), 300, after=BASE),
+    Stage("sanity", ("sanity-quick",), 212, "sanity", after=BASE),
+    Stage("molecule-default", ("molecule-default",), 148, "rdma-molecule", after=LABS),
+    Stage("acceptance", ("acceptance-quick",), 410, "rdma-accept", after=LABS),
+    Stage("machine", ("machine",), 200, "rdma-machines", after=LABS),
 )
 REST = (
-    Stage("sanity-rest", ("sanity-rest",), 140, "sanity", after=BASE, part=1),
-    Stage("molecule-stacks", ("molecule-stacks",), 860, "rdma-molecule", after=LABS, part=1),
-    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 660, "rdma-molecule", after=LABS, part=1),
-    Stage("acceptance-rest", ("acceptance-rest",), 1400, "rdma-accept", after=LABS, part=1),
-    Stage("acceptance-labs", ("acceptance-labs",), 900, "rdma-labs", after=LABS, part=1),
+    Stage("sanity-rest", ("sanity-rest",), 65, "sanity", after=BASE, part=1),
+    Stage("molecule-stacks", ("molecule-stacks",), 380, "rdma-molecule", after=LABS, part=1),
+    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 425, "rdma-molecule", after=LABS, part=1),
+    Stage("acceptance-rest", ("acceptance-rest",), 1065, "rdma-accept", after=LABS, part=1),
+    Stage("acceptance-labs", ("acceptance-labs",), 850, "rdma-labs", after=LABS, part=1),
 )
 # One after the other: emulated processors take all that there is.
 MACHINES = (
