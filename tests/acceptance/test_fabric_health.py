@@ -153,6 +153,30 @@ def test_a_fault_is_found_and_nothing_else(fabric: Fabric, name: str) -> None:
         assert fabric.check() == codes
 
 
+def test_two_faults_at_once_are_two_findings(fabric: Fabric) -> None:
+    names = ("a pulled cable", "a second subnet manager")
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            stack.enter_context(FAULTS[name][0](fabric))
+        assert sorted(fabric.check()) == sorted(code for name in names for code in FAULTS[name][1])
+
+
+def test_firmware_that_differs_is_found_and_nothing_else(fabric: Fabric) -> None:
+    path = "/sys/bus/pci/devices/0000:03:00.0/infiniband/*/fw_ver"
+    shown = "for i in $(seq 600); do grep -qx %%s %s && exit; sleep 0.2; done; cat %s; exit 1" % (path, path)
+    usual = fabric.shell("node2", "cat " + path).strip()
+    arguments = ["-e", "fabric_baseline=", "-e", "fabric_report_dir=%s" % fabric.folder, "-e", "fabric_adapters=true", "-e", "fabric=firmware"]
+    try:
+        fabric.shell("node2", "cxemu-ctl 0000:03:00.0 set running=16.20.1010; " + shown % "16.20.1010")
+        run = fabric.cluster.play("fabric", *arguments)
+    finally:
+        fabric.shell("node2", "cxemu-ctl 0000:03:00.0 set running=%s; %s" % (usual, shown % usual))
+    # It is a warning.
+    assert run.status == 0, run.output
+    report = json.loads((fabric.folder / "firmware-findings.json").read_text(encoding="utf-8"))
+    assert [(each["code"], each["object"], each["found"]) for each in report["findings"]] == [("firmware_differs", "node2", "16.20.1010")]
+
+
 @pytest.mark.parametrize(("setting", "slow", "full"), [("espeed", 3, 7), ("width", 1, 15)], ids=["half speed", "one lane"])
 def test_a_slow_link_is_found_and_nothing_else(fabric: Fabric, setting: str, slow: int, full: int) -> None:
     enable = "ibportstate -D 0,1 6 %s %%d" % setting

@@ -34,3 +34,13 @@ def test_the_whole_fabric_is_data(lab: Cluster) -> None:
     assert [row["name"].split()[0] for row in one["nodes"]] == ["node2"] and one["totals"] == whole["totals"]
     assert not (whole["changed"] or one["changed"])
     assert wrong["failed"] and "lids[0] is 60000" in wrong["msg"]
+
+
+def test_a_port_outside_its_partition_is_found_and_nothing_else(lab: Cluster) -> None:
+    (whole,) = tasks.run(lab.inventory, ["node1"], [tasks.module("ib_fabric_info")], environment=environment())["node1"]
+    own = next(port["port_guid"] for port in whole["ports"] if port["name"].split()[0] == "node1")
+    steps = [tasks.module("ib_fabric_check", fail=False, partitions={"0x7fff": [own], **more}) for more in ({}, {"0x8001": [own]})]
+    right, wrong = tasks.run(lab.inventory, ["node1"], steps, environment=environment())["node1"]
+    assert right["findings"] == []
+    ((code, where),) = [(each["code"], each["object"]) for each in wrong["findings"]]
+    assert code == "partition_member" and where.startswith("node1 ")
