@@ -24,17 +24,16 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
-class Clock(t.NamedTuple):
-    """Of the controlled node."""
-
-    now: t.Callable[[], float] = time.monotonic
-    sleep: t.Callable[[float], None] = time.sleep
-
-
-NODE_CLOCK = Clock()
-
-
-def settled(run: Runner, wanted: Wanted, release: str, *, wait: float, clock: Clock = NODE_CLOCK, root: str = "/") -> tuple[Outcome, float]:
+def settled(
+    run: Runner,
+    wanted: Wanted,
+    release: str,
+    *,
+    wait: float,
+    clock: t.Callable[[], float] = time.monotonic,
+    sleep: t.Callable[[float], None] = time.sleep,
+    root: str = "/",
+) -> tuple[Outcome, float]:
     """The outcome once nothing is left that waiting could mend, or `wait` seconds are over; with the seconds that it took.
 
     Links and cables are read at the end, and once: it takes the tool seconds for each port, in which the rest of a look grows old.
@@ -45,7 +44,7 @@ def settled(run: Runner, wanted: Wanted, release: str, *, wait: float, clock: Cl
         seen[:] = [look(run, wanted, release, environ=os.environ, root=root)]
         return judge(wanted, seen[0])
 
-    outcome, waited = until_ok(once, wait, clock=clock.now, sleep=clock.sleep)
+    outcome, waited = until_ok(once, wait, clock=clock, sleep=sleep)
     if wanted.links is None:
         return outcome, waited
     return judge(wanted, seen[0]._replace(links=read_seen_links(run, wanted, seen[0], root=root))), waited

@@ -119,10 +119,9 @@ def _as_declared(
     """Who is elected, where a play gives the host another C(opensm_standby) than its inventory does, which is all that the others know."""
     standby = is_true(variables.get("opensm_standby", False))
     seats = [known.positions.get(fabric, {}).get(host) for fabric in fabrics_of(variables)]
-    stands_by = any(seats)
-    if not (standby and None in seats) and not (stands_by and not standby):
-        return known
-    if host not in groups.get(_placement.GROUP, ()):
+    # The designated host has seat 0, whatever it says.
+    differs = None in seats if standby else any(seats)
+    if not differs or host not in groups.get(_placement.GROUP, ()):
         return known
     members, _faults = _placement.read_members(groups, hostvars)
     return _placement.elect(member._replace(standby=standby) if member.host == host else member for member in members)

@@ -25,6 +25,7 @@ _ADVICE = re.compile(r"^[ \t]*(?:yum|dnf|zypper) install ([A-Za-z0-9][^\n\033]*)
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
 # Exit statuses of a shell for what can't be started.
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+# It checks what it needs before it says much else.
 _KEPT = 1 << 20
 
 

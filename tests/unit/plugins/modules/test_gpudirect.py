@@ -534,7 +534,7 @@ def test_a_masked_unit_is_refused_by_name(node: Node, method: str, empty: bool) 
             node.run(check, method=method)
         assert node.changing() == []
     assert not node.run(state="absent")["changed"]
-    assert link.exists() or link.is_symlink(), "the mask is somebody else's"
+    assert link.exists() or link.is_symlink(), "the administrator's mask stays"
 
 
 def test_a_mask_until_the_next_boot_hides_no_unit_of_ours(node: Node) -> None:

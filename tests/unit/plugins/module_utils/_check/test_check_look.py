@@ -10,7 +10,7 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import Clock, settled
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_limits, read_opensm, read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkCode
@@ -231,7 +231,7 @@ def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path) -> None:
             state.write_text("4: ACTIVE\n")
 
     wanted = Wanted(ports=("mlx5_0/1",), links=Limits(("MCP1600-E*",)), subnet_manager=False)
-    outcome, waited = settled(run, wanted, RELEASE, wait=30, clock=Clock(lambda: sum(slept), sleep), root=str(node))
+    outcome, waited = settled(run, wanted, RELEASE, wait=30, clock=lambda: sum(slept), sleep=sleep, root=str(node))
     assert [finding.code.value for finding in outcome.findings] == ["cable_undeclared"]
     assert (len(slept), waited) == (2, sum(slept))
     assert [argv[0] for argv in run.calls].count("mstlink") == 1
