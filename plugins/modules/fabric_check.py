@@ -11,7 +11,7 @@ module: fabric_check
 short_description: Compares an InfiniBand node with its declared state
 version_added: 1.0.0
 description:
-  - Reports everything about ports, subnet manager, IPoIB interfaces, kernel modules and GPU memory that is not as declared.
+  - Reports everything about ports, subnet manager, IPoIB interfaces, kernel modules, firmware and GPU memory that is not as declared.
   - Interfaces, kernel modules and GPU memory are as declared where the modules M(rdma.ofed.ipoib), M(rdma.ofed.kernel_modules) and
     M(rdma.ofed.gpudirect) would change nothing. So the options of these that were applied have to be given here, too.
   - Changes nothing. It queries the subnet manager with C(sminfo), and reads the rest from the node itself.
@@ -128,6 +128,114 @@ options:
     type: list
     elements: str
     default: []
+  firmware:
+    description:
+      - Whether the firmware of adapters and its parameters must be what the following options declare, and be effective.
+      - It takes C(mstflint) and C(mstconfig), or C(flint) and C(mlxconfig) of MFT, on the node, and some seconds. All adapters are queried at the
+        same time. Nothing is burned, set or downloaded.
+    type: bool
+    default: false
+  hca_firmware_devices:
+    description: See O(rdma.ofed.mstflint#module:devices).
+    type: list
+    elements: dict
+    default: [{all: true}]
+    suboptions:
+      all:
+        description: All adapters of the node. It excludes the other selectors.
+        type: bool
+        default: false
+      pci:
+        description: The PCI address of a function of the adapter, with or without domain.
+        type: str
+      psid:
+        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
+        type: str
+      part_number:
+        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
+        type: str
+      type:
+        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
+        type: str
+      guid:
+        description: The node GUID, or the GUID of a port. Write it in quotes.
+        type: str
+      netdev:
+        description: The name of a network interface of the adapter.
+        type: str
+      rdma:
+        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
+        type: str
+  hca_firmware_images:
+    description:
+      - See O(rdma.ofed.mstflint#module:images). An image at a URL that was never downloaded to the node can't be compared, which is a deviation.
+    type: raw
+    default: {}
+  hca_firmware_versions:
+    description: See O(rdma.ofed.mstflint#module:versions).
+    type: dict
+    default: {}
+  hca_firmware_allow_downgrade:
+    description: See O(rdma.ofed.mstflint#module:allow_downgrade).
+    type: bool
+    default: false
+  hca_firmware_config:
+    description: See O(rdma.ofed.mlxconfig#module:devices).
+    type: list
+    elements: dict
+    default: []
+    suboptions:
+      all:
+        description: All adapters of the node. It excludes the other selectors.
+        type: bool
+        default: false
+      pci:
+        description: The PCI address of a function of the adapter, with or without domain.
+        type: str
+      psid:
+        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
+        type: str
+      part_number:
+        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
+        type: str
+      type:
+        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
+        type: str
+      guid:
+        description: The node GUID, or the GUID of a port. Write it in quotes.
+        type: str
+      netdev:
+        description: The name of a network interface of the adapter.
+        type: str
+      rdma:
+        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
+        type: str
+      state:
+        description:
+          - V(present) gives O(hca_firmware_config[].parameters) their values.
+          - V(default) gives O(hca_firmware_config[].names) their defaults. Without names, it does so with all
+            parameters except those in O(hca_firmware_config[].parameters).
+        type: str
+        choices: [present, default]
+        default: present
+      parameters:
+        description:
+          - Parameters and their values. A value is the name or the number of an enumeration, a number (decimal, or
+            hexadecimal with C(0x)), or a boolean. Digits are decimal also for bit masks.
+          - An element of an array is V(NAME[2]), a range of them V(NAME[0..3]), with one value for all or a list.
+          - A parameter that exists only while another one is set can be declared together with it.
+        type: dict
+        default: {}
+      names:
+        description: The parameters that O(hca_firmware_config[].state=default) resets.
+        type: list
+        elements: str
+        default: []
+  hca_firmware_missing:
+    description: See O(rdma.ofed.mstflint#module:missing).
+    type: str
+    choices: [fail, ignore]
+    default: ignore
   gpudirect:
     description:
       - How adapters must reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU conforms to

@@ -20,11 +20,11 @@ testinfra_hosts = ["ansible://node1"]
 TASKS = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"]) / "molecule/firmware/tasks"
 
 
-def play(host: Host, *options: str, drain: str = "drain.yml", **variables: t.Any) -> tuple[int, str]:
-    """Exit status and output of the playbook, with cards reset where that can be."""
+def play(host: Host, *options: str, playbook: str = "rdma.ofed.firmware", drain: str = "drain.yml", **variables: t.Any) -> tuple[int, str]:
+    """Exit status and output of a playbook, with cards reset where that can be."""
     hooks = {"rdma_drain_tasks": str(TASKS / drain), "rdma_undrain_tasks": str(TASKS / "undrain.yml")}
     given = json.dumps({"rdma_allow_reset": True, **hooks, **variables})
-    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, "rdma.ofed.firmware", "-e", given, *options]
+    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, playbook, "-e", given, *options]
     env = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
     done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
     return done.returncode, done.stdout + done.stderr
@@ -76,3 +76,19 @@ def test_what_is_pending_and_not_declared_is_told_and_keeps_the_node_from_coming
     assert "node1  %s NUM_OF_VFS: 16 -> 2 (needs device_reset)" % pci in output
     assert "rdma_undrain_tasks did not run" in output
     assert service(host) == []
+
+
+def test_verify_compares_firmware_and_its_parameters(host: Host, mixed: list[Host]) -> None:
+    status, output = play(host, playbook="rdma.ofed.verify")
+    assert status == 0, output
+    pci = card(host, CONNECTX5)
+    ((done,),) = run([host], configure(psid=CONNECTX5, parameters={"NUM_OF_VFS": 2}))
+    assert done["changed"] is True
+    changed = {"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 2}}
+    status, output = play(host, "--limit", "node1,node2", playbook="rdma.ofed.verify")
+    assert status != 0 and "1 of 2 hosts deviate" in output, output
+    assert "node1: adapter %s NUM_OF_VFS: wanted 16, found 2 (run rdma.ofed.firmware)" % pci in output, output
+    status, output = play(host, "--limit", "node1", playbook="rdma.ofed.verify", hca_firmware_config=[changed])
+    assert status != 0 and "NUM_OF_VFS: wanted 2, found 16 (it is burned or set, and becomes effective with the next start" in output, output
+    status, output = play(host, "--limit", "node1", playbook="rdma.ofed.verify", hca_firmware_config=[], hca_firmware_versions={CONNECTX5: "16.99.1000"})
+    assert status != 0 and "found not possible (adapter %s (%s) is 'without an image of version 16.99.1000'" % (pci, CONNECTX5) in output, output

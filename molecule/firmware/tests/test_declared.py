@@ -16,11 +16,8 @@ NEXT = [
     pytest.param(CONNECTX6, {"SRIOV_EN": "True(1)", "NUM_OF_VFS": "8"}, id="ConnectX-6"),
     pytest.param(CONNECTX7, {"ADVANCED_PCI_SETTINGS": "True(1)", "MAX_ACC_OUT_READ": "32"}, id="ConnectX-7"),
 ]
-BURNED = [
-    pytest.param(CONNECTX5, "16.35.3006", "16.35.2000", id="ConnectX-5"),
-    pytest.param(CONNECTX6, "20.39.1002", "20.37.1014", id="ConnectX-6"),
-    pytest.param(CONNECTX7, "28.39.1002", "28.38.1002", id="ConnectX-7"),
-]
+VERSIONS = {CONNECTX5: ("16.35.3006", "16.35.2000"), CONNECTX6: ("20.39.1002", "20.37.1014"), CONNECTX7: ("28.39.1002", "28.38.1002")}
+"""In the flash, and running."""
 
 
 @pytest.mark.parametrize(("psid", "values"), NEXT)
@@ -34,10 +31,10 @@ def test_only_the_second_port_becomes_ethernet(host: Host) -> None:
     assert found == {"LINK_TYPE_P1": ("IB(1)", "IB(1)", "IB(1)"), "LINK_TYPE_P2": ("IB(1)", "IB(1)", "ETH(2)")}
 
 
-@pytest.mark.parametrize(("psid", "burned", "running"), BURNED)
-def test_the_flash_holds_the_declared_version(host: Host, psid: str, burned: str, running: str) -> None:
+@pytest.mark.parametrize("psid", VERSIONS)
+def test_the_flash_holds_the_declared_version(host: Host, psid: str) -> None:
     found = flash(host, card(host, psid))
-    assert (found["FW Version"], found["FW Version(Running)"]) == (burned, running)
+    assert (found["FW Version"], found["FW Version(Running)"]) == VERSIONS[psid]
 
 
 @pytest.mark.parametrize("psid", [CONNECTX5, CONNECTX6, CONNECTX7])
@@ -52,3 +49,13 @@ def test_another_run_says_what_is_pending_and_changes_nothing(mixed: list[Host])
         assert (config["changed"], config["changes"]) == (False, [])
         (vfs,) = [entry for entry in config["pending"] if entry["aspect"] == "NUM_OF_VFS" and entry["subject"] == pci]
         assert (vfs["before"], vfs["after"], vfs["needs"]) == ("0", "16", "reboot")
+
+
+def test_the_check_finds_what_is_pending_and_nothing_else(mixed: list[Host]) -> None:
+    names = ("images", "versions", "config")
+    declared = {"hca_firmware_" + name: "{{ hca_firmware_%s }}" % name for name in names}
+    for (checked,) in run(mixed, module("fabric_check", firmware=True, subnet_manager=False, fail=False, **declared)):
+        found = [(one["code"], one["aspect"], one["found"], one["expected"]) for one in checked["deviations"]]
+        assert {code for code, *_rest in found} == {"firmware_pending"}
+        assert sorted(row[2:] for row in found if row[1] == "running_version") == sorted((running, burned) for burned, running in VERSIONS.values())
+        assert ("firmware_pending", "NUM_OF_VFS", "0", "16") in found and not {row for row in found if row[1] == "LINK_TYPE_P1"}

@@ -13,7 +13,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_seen_links
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, look_at_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
 
@@ -36,7 +36,7 @@ def settled(
 ) -> tuple[Outcome, float]:
     """The outcome once nothing is left that waiting could mend, or `wait` seconds are over; with the seconds that it took.
 
-    Links and cables are read at the end, and once: it takes the tool seconds for each port, in which the rest of a look grows old.
+    Links, cables and firmware are read at the end, and once: it takes the tools seconds for each adapter, in which the rest of a look grows old.
     """
     seen: list[Found] = []
 
@@ -45,9 +45,9 @@ def settled(
         return judge(wanted, seen[0])
 
     outcome, waited = until_ok(once, wait, clock=clock, sleep=sleep)
-    if wanted.links is None:
+    if wanted.links is None and wanted.firmware is None:
         return outcome, waited
-    return judge(wanted, seen[0]._replace(links=read_seen_links(run, wanted, seen[0], root=root))), waited
+    return judge(wanted, look_at_adapters(run, wanted, seen[0], root=root)), waited
 
 
 def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:

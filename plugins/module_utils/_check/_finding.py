@@ -47,6 +47,8 @@ class Topic(str, enum.Enum):
     """A port as `rdma link` shows it; aspects: `link_layer`, `sm_lid`."""
     ADAPTER = "adapter"
     """A card, by the PCI address of its first function."""
+    ADAPTERS = "adapters"
+    """All adapters of this node, without a subject."""
     SUBNET_MANAGER = "subnet_manager"
     """A fabric."""
     OPENSM = "opensm"
@@ -128,6 +130,8 @@ class Code(str, enum.Enum):
     LINK_UNREAD = "link_unread"
     PCIE_DEGRADED = "pcie_degraded"
     """A card has fewer lanes, or slower ones, than it and its slot can do."""
+    FIRMWARE_PENDING = "firmware_pending"
+    """Burned or set, and effective with the next start of the adapter."""
     HALF_STACK = "half_stack"
     """The installation of the stack did not come to its end."""
     # Counters of ports. Detail: the course of the counter.

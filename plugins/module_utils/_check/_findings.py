@@ -53,6 +53,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import Differences as FirmwareDifferences
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
@@ -101,6 +102,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     result += [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
     result += [finding for link in found.links for finding in _link(link)]
     result += [finding for slot in found.slots for finding in _slot(slot, wanted.pcie_accepted)]
+    result += _firmware(found.firmware) if found.firmware is not None else []
     if wanted.subnet_manager:
         port = fabric_port(wanted, found)
         # A finding of the port tells why no subnet manager can be asked.
@@ -148,6 +150,14 @@ def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:
     if not slot.degraded or any(pci.rpartition(".")[0] == card for pci in accepted):
         return []
     return [Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words)]
+
+
+def _firmware(found: FirmwareDifferences) -> list[Finding]:
+    """What the role hca_firmware would change, what waits for the next start of an adapter, and what can't be as declared."""
+    result = [of_change(change) for change in found.changes]
+    for change in (entry.change for entry in found.pending):
+        result.append(Finding(Code.FIRMWARE_PENDING, change.kind, change.subject, change.aspect, change.after, change.before))
+    return [*result, *(Finding(Code.REFUSED, Topic.ADAPTERS, detail=error) for error in found.errors)]
 
 
 def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:

@@ -13,6 +13,9 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import WantedFirmware
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import GENERATIONS, INFINIBAND, Limits, rank
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
@@ -84,6 +87,7 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     found += _interface_problems("interfaces", params["interfaces"])
     found += _renamed(kmod_input.problems({**params, "kernel_modules_load": params["modules"]}), "kernel_modules_load", "modules")
     found += _renamed(gpudirect_input.problems({**params, "gpudirect_method": params["gpudirect"]}), "gpudirect_method", "gpudirect")
+    found += image_problems(params, prefix="hca_firmware_") + entry_problems("hca_firmware_config", params["hca_firmware_config"])
     found += _rate_problems("max_effective_ber", params["max_effective_ber"])
     found += _address_problems("pcie_accepted", params["pcie_accepted"])
     found += _speed_problems("min_speed", params["min_speed"])
@@ -148,12 +152,20 @@ def _ipoib_options(params: Mapping[str, t.Any]) -> IpoibOptions:
     return IpoibOptions(params["interfaces"], params["ipoib_backend"], rollback_timeout=ipoib_input.ROLLBACK_MIN, allow_removal=True)
 
 
+def _firmware(params: Mapping[str, t.Any]) -> WantedFirmware | None:
+    """None where none is declared."""
+    given = _of("hca_firmware_", params)
+    wanted = WantedFirmware(**{**given, "devices": tuple(given["devices"]), "config": tuple(given["config"])})
+    return wanted if params["firmware"] and (wanted.images or wanted.versions or wanted.config) else None
+
+
 def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     """The wanted state from parameters that passed `problems`."""
     modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"], "device_names": params["device_names"]}
     gpus = _of("gpudirect_", params)
     options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
+    plain["firmware"] = _firmware(params)
     plain["pcie_accepted"] = tuple(name.pci for name in map(parse_function, params["pcie_accepted"]) if name)
     plain["designated_guids"] = tuple(normal_guid(guid) if is_guid(guid) else guid for guid in params["designated_guids"])
     return Wanted(

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import compare as compare_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask as ask_links
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
@@ -63,6 +64,12 @@ def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, s
     slots = read_slots(root, [card.pci for card in cards]) if wanted.pcie else ()
     found = found._replace(cards=cards, slots=slots)
     return _with_master(run, wanted, found) if wanted.subnet_manager else found
+
+
+def look_at_adapters(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> Found:
+    """The same with what the tools of the adapters' firmware tell. It takes them seconds for each adapter."""
+    links = read_seen_links(run, wanted, found, root=root)
+    return found._replace(links=links, firmware=compare_firmware(run, wanted.firmware, root) if wanted.firmware is not None else None)
 
 
 def read_cards(wanted: Wanted, found: Found, root: str = "/") -> tuple[Card, ...]:

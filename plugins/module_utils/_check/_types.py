@@ -15,6 +15,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import Differences as FirmwareDifferences
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import WantedFirmware
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkProblem
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
@@ -61,6 +63,7 @@ class Wanted(t.NamedTuple):
     stack: WantedStack | None = None
     links: Limits | None = None
     """What links and cables must keep."""
+    firmware: WantedFirmware | None = None
     pcie: bool = False
     """Whether the PCI Express links of adapters are checked."""
     pcie_accepted: tuple[str, ...] = ()
@@ -115,6 +118,7 @@ class Found(t.NamedTuple):
     gpus: Gpus | None = None
     stack: Stack | None = None
     links: tuple[SeenLink, ...] = ()
+    firmware: FirmwareDifferences | None = None
     cards: tuple[Card, ...] = ()
     """Under the checked ports."""
     slots: tuple[Slot, ...] = ()

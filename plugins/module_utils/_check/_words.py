@@ -32,6 +32,7 @@ if t.TYPE_CHECKING:
 _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.PORT: "port {subject}",
     Topic.ADAPTER: "PCI Express link of adapter {subject}",
+    Topic.ADAPTERS: "firmware of the adapters",
     Topic.SUBNET_MANAGER: "subnet manager of fabric {subject}",
     Topic.OPENSM: "opensm",
     Topic.IPOIB: "IPoIB",
@@ -39,6 +40,7 @@ _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.GPU_MEMORY: "GPU memory",
     Kind.INTERFACE: "interface {subject}",
     Kind.MODULE: "kernel module {subject}",
+    Kind.FIRMWARE_PARAMETER: "adapter {subject}",
 }
 
 # "" for aspects that go without saying.
@@ -125,6 +127,10 @@ FORMS: t.Mapping[Code, _Form] = {
         "none: {found}",
         "firmware that is old, or emulated, can't be asked; fabric_check_cables: false leaves the links and cables of a host out",
     ),
+    Code.FIRMWARE_PENDING: _Form(
+        next_step="run rdma.ofed.firmware with rdma_allow_reset or rdma_allow_reboot, or reboot the node",
+        cause="it is burned or set, and becomes effective with the next start of the adapter",
+    ),
     Code.PCIE_DEGRADED: _Form(
         next_step='reseat the card and its riser, and see the slot in the firmware setup, or accept it with fabric_check_pcie_accepted: ["{subject}"]',
         cause="the link was trained with less than card and slot can do",
@@ -140,6 +146,8 @@ _NEXT: t.Mapping[t.Any, str] = {
     Kind.FILE: "run rdma.ofed.site",
     Kind.UNIT: "run rdma.ofed.site",
     Kind.INITRAMFS: "run rdma.ofed.site",
+    Kind.FIRMWARE: "run rdma.ofed.firmware",
+    Kind.FIRMWARE_PARAMETER: "run rdma.ofed.firmware",
     Kind.RDMA_DEVICE: "udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot",
     Topic.PORT: "see mlxconfig for LINK_TYPE",
 }

@@ -66,27 +66,31 @@ def look(session: Session, wanted: Wanted) -> dict[str, Row]:
     return rows
 
 
-def examine(session: Session, wanted: Wanted, new_firmware: bool = False) -> ConfigPlan:
-    """Compare, and let the tool itself try what is to be set, in a dry run. With `new_firmware`, what is not there waits for that to run."""
+def examine(session: Session, wanted: Wanted, new_firmware: bool = False, *, rehearse: bool = True) -> ConfigPlan:
+    """Compare, and with `rehearse` let the tool itself try what is to be set, in a dry run. With `new_firmware`, what is not there waits for that to run."""
     rows = look(session, wanted)
     missing = new_firmware and any(name not in rows for name in wanted.settings)
     waiting = left_to_new_firmware(wanted, rows, session.confs()) if missing else {}
     now = wanted._replace(settings={name: setting for name, setting in wanted.settings.items() if name not in waiting})
-    return _examine_rows(session, now, rows)._replace(waiting=waiting)
+    found = _compared(session, now, rows)
+    return (_rehearsed(session, found) if rehearse else found)._replace(waiting=waiting)
 
 
-def _examine_rows(session: Session, wanted: Wanted, rows: dict[str, Row]) -> ConfigPlan:
+def _compared(session: Session, wanted: Wanted, rows: dict[str, Row]) -> ConfigPlan:
     problems = check(wanted, rows)
     if problems or awaited(wanted, rows):
         problems = check(wanted, rows, session.confs())
-    found = plan(wanted, rows)._replace(problems=tuple(problems))
+    return plan(wanted, rows)._replace(problems=tuple(problems))
+
+
+def _rehearsed(session: Session, found: ConfigPlan) -> ConfigPlan:
     assignments = planning.sound_assignments(found)
     if not assignments:
         return found
     new, refusal = session.rehearse(assignments)
     if refusal:
-        return found._replace(problems=(*problems, *_blame(session, found, assignments, refusal=refusal)))
-    return found if problems else plan(wanted, rows, new)
+        return found._replace(problems=(*found.problems, *_blame(session, found, assignments, refusal=refusal)))
+    return found if found.problems else plan(found.wanted, found.rows, new)
 
 
 def _blame(session: Session, found: ConfigPlan, assignments: t.Mapping[str, str], *, refusal: str) -> list[Problem]:

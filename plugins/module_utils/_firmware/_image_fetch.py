@@ -53,11 +53,13 @@ def mismatch(path: str, checksum: str) -> str:
     return "" if found == wanted else "its %s is %s instead of %s" % (algorithm, found, wanted)
 
 
-def fetch(location: Location, directory: str, download: Download) -> str:
-    """The path of the image at a URL. The directory keeps images under their digests: each is downloaded once."""
+def fetch(location: Location, directory: str, download: Download | None) -> str:
+    """The path of the image at a URL. The directory keeps images under their digests: each is downloaded once, and never where `download` is None."""
     path = os.path.join(directory, location.checksum.partition(":")[2])
     if os.path.isfile(path) and not mismatch(path, location.checksum):
         return path
+    if download is None:
+        raise CommandFailed("it was not downloaded yet: rdma.ofed.firmware does that")
     os.makedirs(directory, mode=0o700, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=directory, prefix=".new-")
     try:

@@ -15,7 +15,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, location_of, mismatch
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import ABSENT, OVERRIDE_PSID, Adapter, Image, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
+    ABSENT,
+    OVERRIDE_PSID,
+    Adapter,
+    Image,
+    ImagePlan,
+    Source,
+    Wanted,
+    is_settled,
+    plan,
+    psids_of,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
@@ -93,7 +104,7 @@ def look_at_image(run: Runner, tool: str, path: str) -> Image:
         return Image(path, fault=exc.msg)
 
 
-def look_at_location(run: Runner, tool: str, location: Location, *, cache: str, download: Download) -> Image:
+def look_at_location(run: Runner, tool: str, location: Location, *, cache: str, download: Download | None) -> Image:
     """The image of a location, downloaded first where it is a URL."""
     try:
         path = fetch(location, cache, download) if location.url else location.path
@@ -111,7 +122,9 @@ def verify_image(run: Runner, tool: str, image: Image) -> Image:
     return image if flint.verified(output.rc, text) else image._replace(fault="verification failed: %s" % flint.error_of(text))
 
 
-def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any] | None, *, psids: t.Collection[str], cache: str, download: Download) -> Source:
+def find_images(
+    run: Runner, tool: str, where: str | t.Mapping[str, t.Any] | None, *, psids: t.Collection[str], cache: str, download: Download | None
+) -> Source:
     """A file, the image files directly in a directory, or a mapping; only the PSIDs that need an image are looked at."""
     if not psids or not where:
         return Source()
@@ -124,3 +137,18 @@ def find_images(run: Runner, tool: str, where: str | t.Mapping[str, t.Any] | Non
     if not files:
         raise InvalidInput([Problem("images", where, "a directory with image files (%s)" % ", ".join(_SUFFIXES))])
     return Source(candidates=tuple(each(lambda path: look_at_image(run, tool, path), files)))
+
+
+def draft(
+    run: Runner,
+    tool: str,
+    adapters: t.Sequence[Adapter],
+    *,
+    wanted: Wanted,
+    images: str | t.Mapping[str, t.Any] | None,
+    cache: str,
+    download: Download | None,
+) -> ImagePlan:
+    """The plan for adapters that were looked at, before any image is verified. Without `download`, images at a URL have to be in the cache."""
+    psids = {psid for adapter in adapters if not is_settled(adapter, wanted) for psid in psids_of(adapter, wanted)}
+    return plan(adapters, find_images(run, tool, images, psids=psids, cache=cache, download=download), wanted)

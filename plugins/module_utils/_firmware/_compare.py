@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Compares the adapters of a node with what is declared about their firmware. Burns, sets and downloads nothing."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as images
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Pending
+
+_NO_FLINT = "the firmware can't be read: neither mstflint nor flint is installed on this node; rdma.ofed.firmware installs mstflint"
+
+
+class WantedFirmware(t.NamedTuple):
+    """The variables of the role hca_firmware, which have passed its validation."""
+
+    devices: tuple[t.Mapping[str, t.Any], ...] = ()
+    images: str | t.Mapping[str, t.Any] | None = None
+    versions: t.Mapping[str, str] = {}
+    allow_downgrade: bool = False
+    config: tuple[t.Mapping[str, t.Any], ...] = ()
+    missing: str = "ignore"
+
+
+class Differences(t.NamedTuple):
+    """What is not as wanted."""
+
+    changes: tuple[Change, ...] = ()
+    """What the role would burn and set."""
+    pending: tuple[Pending, ...] = ()
+    """What was burned or set before, and waits for the next start of an adapter."""
+    errors: tuple[str, ...] = ()
+    """Why something could not be compared, or can't be as wanted."""
+
+
+def compare(run: Runner, wanted: WantedFirmware, root: str = "/") -> Differences:
+    """`run` has to be fit for threads: all adapters are queried at the same time. A node without adapters differs in nothing."""
+    devices = read_devices(root)
+    if not devices and wanted.missing == "ignore":
+        return Differences()
+    firmware = parameters = Differences()
+    if wanted.images or wanted.versions:
+        firmware = _tried(lambda: _firmware(run, wanted, devices, root=root))
+    if wanted.config:
+        # Parameters that such an adapter lacks may come with the firmware that it does not run yet.
+        updated = {change.subject for change in (*firmware.changes, *(entry.change for entry in firmware.pending))}
+        parameters = _tried(lambda: _parameters(run, wanted, devices, updated=updated))
+    return Differences(firmware.changes + parameters.changes, firmware.pending + parameters.pending, firmware.errors + parameters.errors)
+
+
+def _line(exc: RdmaError) -> str:
+    return "; ".join(exc.msg.splitlines())
+
+
+def _tried(look: t.Callable[[], Differences]) -> Differences:
+    try:
+        return look()
+    except RdmaError as exc:
+        return Differences(errors=(_line(exc),))
+
+
+def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], *, root: str) -> Differences:
+    tool = images.tool_of(run)
+    if not tool:
+        return Differences(errors=(_NO_FLINT,))
+    parameters = {"devices": wanted.devices, "missing": wanted.missing, burning.OVERRIDE_PSID: False}
+    adapters = images.look(run, tool, devices, parameters=parameters)
+    versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip")
+    todo = images.draft(run, tool, adapters, wanted=versions, images=wanted.images, cache=os.path.join(root, CACHE), download=None)
+    due = {burn.adapter.pci for burn in todo.burns}
+    # What waits in a flash that is to be burned is not what is wanted.
+    waiting = burning.pending([adapter for adapter in adapters if adapter.pci not in due])
+    return Differences(todo.plan.changes, waiting, (_line(InvalidInput(todo.problems)),) if todo.problems else ())
+
+
+def _parameters(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], *, updated: t.Collection[str]) -> Differences:
+    adapters, problems = wanted_of("hca_firmware_config", wanted.config, devices, missing=wanted.missing)
+    if problems:
+        raise InvalidInput(problems)
+    tools = find_tools(run, "auto") if adapters else ()
+
+    def one_adapter(one: Wanted) -> Differences:
+        session = Session(run, tools, one.device.pci, title=title(one.device))
+        todo = examine(session, one, one.device.pci in updated, rehearse=False)
+        due = {change.key() for change in todo.changes()}
+        waiting = tuple(entry for entry in todo.pending() if entry.change.key() not in due)
+        return Differences(todo.changes(), waiting, (_line(InvalidInput(todo.problems)),) if todo.problems else ())
+
+    found = each(lambda one: _tried(lambda: one_adapter(one)), adapters)
+    return Differences(
+        tuple(change for one in found for change in one.changes),
+        tuple(entry for one in found for entry in one.pending),
+        tuple(error for one in found for error in one.errors),
+    )
