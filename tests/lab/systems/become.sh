@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes a bare node of Debian 12 look like another system: become.sh el8|el9|el10|sles|ubuntu
+# Makes a bare node of Debian look like another system: become.sh el8|el9|el10|sles|sles16|ubuntu|ubuntu20|ubuntu22|ubuntu26
 #
 # What is the other system's: os-release, its package manager (dnf, zypper and rpm are real, from Debian) with the repository in
 # /srv/rpm, and the packages of it (repository.py). On el8 and sles the system has no Python that the modules run with; the lab keeps
@@ -40,10 +40,14 @@ rpm_system() {
 
 case $system in
 ubuntu) release ubuntu 24.04 debian Ubuntu ;;
+ubuntu20) release ubuntu 20.04 debian Ubuntu ;;
+ubuntu22) release ubuntu 22.04 debian Ubuntu ;;
+ubuntu26) release ubuntu 26.04 debian Ubuntu ;;
 el8) release rocky 8.10 "rhel centos fedora" "Rocky Linux" ;;
 el9) release almalinux 9.4 "rhel centos fedora" AlmaLinux ;;
 el10) release rhel 10.0 "centos fedora" "Red Hat Enterprise Linux" ;;
 sles) release sles 15.5 suse "SUSE Linux Enterprise Server" ;;
+sles16) release sles 16.0 suse "SUSE Linux Enterprise Server" ;;
 *)
     echo "no such system: $system" >&2
     exit 2
@@ -59,12 +63,19 @@ el*)
     dnf -y -q install filesystem kmod iproute pciutils
     hide_apt
     ;;
-sles)
+sles*)
     rpm_system zypper
     mkdir -p /etc/zypp/repos.d
     printf '[sle]\nname=SLE\nbaseurl=file:///srv/rpm\nenabled=1\ngpgcheck=0\n' >/etc/zypp/repos.d/sle.repo
     zypper --quiet --non-interactive --no-gpg-checks install filesystem kmod iproute2 pciutils
     hide_apt
+    ;;
+ubuntu*)
+    # What the installer of Ubuntu leaves behind, but for the interface of the lab itself.
+    apt-get update -q
+    apt-get install -qq -y --no-install-recommends netplan.io
+    printf 'network:\n  version: 2\n  renderer: networkd\n' >/etc/netplan/00-installer-config.yaml
+    chmod 600 /etc/netplan/00-installer-config.yaml
     ;;
 esac
 case $system in

@@ -87,9 +87,11 @@ def render(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniba
         return files
     files.update(_networkd.render(rest))
     for interface in inside:
-        children = sorted(other.name for other in rest if other.parent == interface.name)
-        if children:
-            files[_DROPIN % interface.name] = HEADER + "[Network]\n" + "".join("IPoIB=%s\n" % child for child in children)
+        lines = ["IPoIB=%s\n" % child for child in sorted(other.name for other in rest if other.parent == interface.name)]
+        # ignore-carrier came with 0.104, the last release without infiniband-mode, which nothing tells from older ones.
+        lines = lines if infiniband_mode else ["ConfigureWithoutCarrier=yes\n", *lines]
+        if lines:
+            files[_DROPIN % interface.name] = HEADER + "[Network]\n" + "".join(lines)
     return files
 
 
@@ -116,7 +118,7 @@ def _interface(interface: Interface, renderer: str, infiniband_mode: bool) -> li
     if interface.mtu and (renderer == NETWORKMANAGER or interface.mode == "datagram" or interface.bond is not None):
         lines.append("mtu: %d" % interface.mtu)
     lines += ["optional: true", "accept-ra: false"]
-    if renderer == NETWORKD:
+    if renderer == NETWORKD and infiniband_mode:
         lines.append("ignore-carrier: true")
     if interface.master or not interface.addresses:
         lines.append("link-local: []")

@@ -141,7 +141,11 @@ def test_what_networkmanager_cannot_do(interface: Interface, words: str) -> None
 
 
 def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> None:
-    assert "infiniband-mode" not in _netplan.render(BOND, infiniband_mode=False)[_netplan.PATH]
+    files = _netplan.render(BOND, infiniband_mode=False)
+    # Nor may the file have what came with the last release before that.
+    assert "infiniband-mode" not in files[_netplan.PATH] and "ignore-carrier" not in files[_netplan.PATH]
+    dropins = {path: text for path, text in files.items() if path != _netplan.PATH}
+    assert len(dropins) == len(BOND) and all(_netplan.is_ours(path, text) and "ConfigureWithoutCarrier=yes" in text for path, text in dropins.items())
     assert _netplan.problems(BOND, infiniband_mode=False) == []
     found = _netplan.problems(BOND, _netplan.NETWORKMANAGER, infiniband_mode=False)
     assert [str(problem).partition(";")[0] for problem in found] == ["netplan of ib0, ib1, bond0 is 'a release before 0.105'"]
