@@ -81,7 +81,13 @@ def stack(host: Host, check: bool = False, **options: t.Any) -> Result:
 
 def site(host: Host, record: pathlib.Path, variables: Options, *arguments: str) -> str:
     """A run of site.yml on one node; what it printed."""
-    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, "rdma.ofed.site", "--limit", host.backend.host, "--extra-vars", json.dumps(variables)]
+    return play(host, "rdma.ofed.site", record, variables, *arguments)
+
+
+def play(host: Host, playbook: str, record: pathlib.Path, variables: Options, *arguments: str) -> str:
+    """A run of a playbook, on localhost and one node; what it printed."""
+    limit = "localhost," + host.backend.host
+    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, playbook, "--limit", limit, "--extra-vars", json.dumps(variables)]
     env = _environment(RDMA_RECORD=str(record))
     done = subprocess.run(
         [*argv, *arguments], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 SYSTEMS = {"sles16": "suse", "ubuntu20": "", "ubuntu22": "", "ubuntu26": ""}
 UBUNTU = [name for name, family in SYSTEMS.items() if not family]
 REMOVAL = ("-e", "rdma_remove=true", "-e", "rdma_allow_removal=true")
-ALL = dict.fromkeys(SYSTEMS, LOOK_ALIKE)
+THERE = {"sles16": LOOK_ALIKE, "ubuntu20": LOOK_ALIKE, "ubuntu22": LOOK_ALIKE, "ubuntu26": LOOK_ALIKE}
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +39,12 @@ def converged(nodes: Nodes, before: dict[str, frozenset[str]]) -> tuple[Run, Run
     return nodes.play("site", "--check"), nodes.play("site")
 
 
-@pytest.mark.proves("packages", "modules", **ALL)
+@pytest.mark.proves("packages", "modules", **THERE)
 @pytest.mark.proves("netplan", ubuntu20=LOOK_ALIKE, ubuntu22=LOOK_ALIKE, ubuntu26=LOOK_ALIKE)
 @pytest.mark.proves("opensm", sles16=LOOK_ALIKE)
 def test_the_site_converges_as_predicted_and_a_second_run_changes_nothing(nodes: Nodes, converged: tuple[Run, Run]) -> None:
     predicted, done = converged
-    assert "SLES 16" not in done.output and records.differences(predicted.events, done.events) == []
+    assert "was not tested" not in done.output and records.differences(predicted.events, done.events) == []
     assert hosts(done) == set(SYSTEMS)
     assert records.changes(nodes.play("site").events) == records.changes(nodes.play("site", "--check").events) == {}
     nodes.play("verify")
@@ -54,7 +54,7 @@ def test_the_site_converges_as_predicted_and_a_second_run_changes_nothing(nodes:
     assert all("SMINFO_MASTER" in said for said in nodes.said("sminfo").values())
 
 
-@pytest.mark.proves("remove", **ALL)
+@pytest.mark.proves("remove", **THERE)
 @pytest.mark.usefixtures("converged")
 def test_what_was_brought_goes_and_the_rest_stays(nodes: Nodes, before: dict[str, frozenset[str]]) -> None:
     predicted, done = nodes.play("remove", "--check", *REMOVAL), nodes.play("remove", *REMOVAL)

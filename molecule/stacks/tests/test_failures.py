@@ -35,6 +35,7 @@ from stacks import (
     fingerprint,
     mlnx_ofed,
     module,
+    play,
     release,
     run,
     stack,
@@ -354,3 +355,30 @@ def _wait_for_words(log: pathlib.Path, words: str, run: subprocess.Popen[bytes])
         assert run.poll() is None, log.read_text(encoding="utf-8")
         assert time.monotonic() < deadline, log.read_text(encoding="utf-8")
         time.sleep(0.2)
+
+
+@pytest.mark.usefixtures("served")
+def test_a_bundle_that_is_built_once_serves_the_nodes_with_its_kernel(host: Host, tmp_path: pathlib.Path) -> None:
+    folder, running = tmp_path / "bundles", host.check_output("uname -r")
+    folder.mkdir()
+    host.check_output("for tool in gcc make; do ln -sf /bin/true /usr/local/bin/$tool; done")
+    variables = {"ofed_bundle": URL + archive(NEW), "ofed_bundle_checksum": checksum(NEW), "rdma_build_folder": str(folder)}
+    before = release(host)
+    runs = {name: tmp_path / name for name in ("check", "first", "second")}
+    play(host, "rdma.ofed.build", runs["check"], variables, "--check")
+    assert list(folder.iterdir()) == []
+    said = play(host, "rdma.ofed.build", runs["first"], variables)
+    (built,) = folder.iterdir()
+    assert "kver.%s-ext.tgz" % running in built.name and "ofed_bundle: %s" % built in said, said
+    assert "changed=0" in play(host, "rdma.ofed.build", runs["second"], variables)
+    # The stack of the node was not touched, and nothing but the bundle is left.
+    assert release(host) == before and host.check_output("ls %s/built" % STATE) == built.name
+    assert host.run("ls %s/kernel-bundle %s/bundles" % (STATE, STATE)).rc != 0
+    options = mlnx_ofed(NEW, bundle=str(built), bundle_on="controller", allow_upgrade=True)
+    foreseen = stack(host, True, **options)["changes"]
+    done = stack(host, **options)
+    assert not done["failed"], done["msg"]
+    assert done["changes"] == foreseen
+    assert host.package("mlnx-ofed-kernel-modules").version.endswith("kver." + running)
+    assert not host.package("mlnx-ofed-kernel-dkms").is_installed
+    assert stack(host, **options)["changes"] == []

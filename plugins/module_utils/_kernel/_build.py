@@ -75,14 +75,15 @@ def _way(found: Found, has_bundle: bool) -> str:
     raise Refused("%s. DKMS has no source of the driver to build it from: %s" % (lacking(found), ways_out(found)))
 
 
-def _headers(found: Found) -> tuple[str, ...]:
-    if found.target in found.headers:
+def headers_of(found: Found, kernel: str) -> tuple[str, ...]:
+    """The package with the headers of a kernel where they are not there. Raises Refused where no name is known for it."""
+    if kernel in found.headers:
         return ()
     family = found.distribution
     if not family.headers:
         words = "the headers of kernel %s are not installed, without which the driver can't be built: %s"
-        raise Refused(words % (found.target, family.headers_hint))
-    return (family.headers % found.target,)
+        raise Refused(words % (kernel, family.headers_hint))
+    return (family.headers % kernel,)
 
 
 def _left_behind(found: Found) -> list[str]:
@@ -103,28 +104,34 @@ def build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
         raise Refused("%s: reinstall its package, or remove it" % wrong)
     made = Change(Kind.KERNEL, found.target, "", "without the driver", "driver built by %s" % _BUILT_BY[way])
     if way == "dkms":
-        needed = _headers(found)
+        needed = headers_of(found, found.target)
         return KernelPlan(Plan((made,)), _steps(way, needed, found, place=place), way, needed)
     # The one that runs has the driver in memory then, and nowhere else.
     needs = {found.running: "reboot"}
     gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in _left_behind(found)]
     tools = tuple(tool for tool in TOOLS if tool not in found.tools)
     extra = (_DOCA_PACKAGE,) if way == "doca" and not found.doca_tool else ()
-    needed = (*_headers(found), *tools, *extra)
+    needed = (*headers_of(found, found.target), *tools, *extra)
     return KernelPlan(Plan((made, *gone)), _steps(way, needed, found, place=place), way, needed)
 
 
-def _support_argv(found: Found, tree: str) -> tuple[str, ...]:
-    options = [str(option) for option in found.record.get("installer_options") or ()]
-    distro = value_of(options, "--distro")
+def support_argv(tree: str, kernel: str, *, work: str, name: str, kmp: bool, distro: str) -> tuple[str, ...]:
+    """The process that makes, of the bundle in `tree`, the archive `work`/`name`.tgz with modules for a kernel."""
     return (
         "%s/%s" % (tree, _SUPPORTER),
         *("--mlnx_ofed", tree, "--make-tgz", "--yes", "--skip-repo"),
-        *("--kernel", found.target, "--kernel-sources", "/lib/modules/%s/build" % found.target),
-        *("--tmpdir", WORK, "--name", _NAME),
-        *(("--kmp",) if "--kmp" in names_of(options) or any(_KMP.search(name) for name in found.prebuilt) else ()),
+        *("--kernel", kernel, "--kernel-sources", "/lib/modules/%s/build" % kernel),
+        *("--tmpdir", work, "--name", name),
+        *(("--kmp",) if kmp else ()),
         *(("--distro", distro) if distro else ()),
     )
+
+
+def _bundle_argv(found: Found, tree: str) -> tuple[str, ...]:
+    """As the stack was installed."""
+    options = [str(option) for option in found.record.get("installer_options") or ()]
+    kmp = "--kmp" in names_of(options) or any(_KMP.search(name) for name in found.prebuilt)
+    return support_argv(tree, found.target, work=WORK, name=_NAME, kmp=kmp, distro=value_of(options, "--distro"))
 
 
 def _steps(way: str, prerequisites: t.Sequence[str], found: Found, *, place: Place) -> tuple[Step, ...]:
@@ -142,6 +149,6 @@ def _steps(way: str, prerequisites: t.Sequence[str], found: Found, *, place: Pla
         builder = Step(stage, script_argv(SCRIPT, "doca", DOCA_TOOL, found.target, WORK))
         return (*first, builder, Step(INSTALLING + found.target, script_argv(SCRIPT, "install", "", *install)), clean)
     # 30 means that the bundle already has modules for this kernel.
-    builder = Step(stage, _support_argv(found, place.tree), ok=(0, 30), directory=place.tree)
+    builder = Step(stage, _bundle_argv(found, place.tree), ok=(0, 30), directory=place.tree)
     installer = Step(INSTALLING + found.target, script_argv(SCRIPT, "install", place.tree, *install))
     return (*place.unpack, checking(release_of(found), place), *first, builder, installer, *place.clean, clean)

@@ -47,7 +47,7 @@ def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
     return tuple(Step("rebuilding %s" % image.path, initramfs.build_argv(builder, image)) for image in images)
 
 
-def _check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *, check_mode: bool) -> list[str]:
+def check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *, check_mode: bool) -> list[str]:
     """Refuse packages that the package manager can't install, before anything starts. Check mode does not refresh the package lists, and returns a reason."""
     if not names:
         return []
@@ -143,7 +143,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     needed = place.result() if isinstance(place, Missing) else {}
     if needed and not module.check_mode:
         return {**_result((), found.target), **needed}
-    reasons = _check_prerequisites(run, found.distribution.manager, todo.prerequisites, check_mode=module.check_mode)
+    reasons = check_prerequisites(run, found.distribution.manager, todo.prerequisites, check_mode=module.check_mode)
     if module.check_mode or isinstance(place, Missing):
         return {**_result(todo.plan.changes, found.target, reasons=reasons), **needed}
     job = _start(module, run, found=found, todo=plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)

@@ -23,7 +23,8 @@ INSTALLER = "mlnxofedinstall"
 
 _VERSION = r"\d+\.\d+-\d+(?:\.\d+){1,4}"
 _VERSION_ALONE = re.compile(r"^%s\Z" % _VERSION)
-_NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z][a-z0-9.]*)-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?\Z" % _VERSION)
+# What is built for a kernel ends with -ext, and the installer names it without the processor.
+_NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z][a-z0-9.]*)(-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?|-ext)\Z" % _VERSION)
 # Longest first, so that no form is taken for a shorter one.
 _FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
 
@@ -82,7 +83,7 @@ def parse_name(location: str) -> Bundle:
     name = location.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1] if "://" in location else os.path.basename(location.rstrip("/"))
     name, form = _stem(name)
     match = _NAME.match(name)
-    return Bundle(form, match["version"], match["distro"], match["arch"]) if match else Bundle(form)
+    return Bundle(form, match["version"], match["distro"], match["arch"] or "") if match else Bundle(form)
 
 
 def release(version: str) -> tuple[int, int]:

@@ -1,0 +1,18 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module kernel_bundle, transfers a bundle from the controller if the node needs one, and shows the progress of the job.
+
+The documentation is in the module of the same name.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.rdma.ofed.plugins.action.driver_stack import ActionModule as JobAction
+
+
+class ActionModule(JobAction):
+    """The same as for driver_stack: both modules run a job and take a bundle."""
+
+    module = "rdma.ofed.kernel_bundle"

@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+# Made by `make schema` from plugins/modules/kernel_bundle.py. Edit there.
+
+from __future__ import annotations
+
+import typing as t
+
+OPTIONS: dict[str, t.Any] = {
+    "bundle": {"type": "str", "required": True},
+    "bundle_on": {"type": "str", "choices": ["node", "controller"], "default": "node"},
+    "bundle_checksum": {"type": "str"},
+    "version": {"type": "str"},
+    "kernel": {"type": "str"},
+    "kmp": {"type": "bool", "default": False},
+    "timeout": {"type": "int", "default": 3600},
+    "poll": {"type": "int", "default": 20},
+    "attach": {"type": "str", "default": ""},
+    "staged": {"type": "str", "default": ""},
+    "digest": {"type": "str", "default": ""},
+}
