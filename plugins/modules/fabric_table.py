@@ -28,6 +28,12 @@ options:
     description: The name of the variable in which the result of M(rdma.ofed.fabric_check) is registered on each host.
     type: str
     required: true
+  foresee:
+    description:
+      - Whether to print the deviations alone that no role mends, such as a link that is down, and nothing where there are none. It is for check mode,
+        which does not fail for them.
+    type: bool
+    default: false
 seealso:
   - module: rdma.ofed.fabric_check
 """

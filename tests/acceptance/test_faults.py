@@ -34,7 +34,11 @@ def test_a_pulled_cable_is_named_and_a_plugged_one_is_well_again(lab: Cluster) -
         run = lab.play("verify")
         assert run.status != 0
         assert "node2" in run.output
-        assert "port %s/1" % lab.shell("node2", "ls /sys/class/infiniband").stdout.strip() in run.output
+        port = "port %s/1" % lab.shell("node2", "ls /sys/class/infiniband").stdout.strip()
+        assert port in run.output
+        foreseen = lab.play("site", "--check")
+        assert foreseen.status == 0
+        assert "The run would fail for what no role mends:\n  node2: %s: wanted ACTIVE and LinkUp" % port in foreseen.output, foreseen.output
     finally:
         lab.command("fault", "link", "node2", "up")
     lab.wait_until_green(SECONDS_TO_COME_BACK)

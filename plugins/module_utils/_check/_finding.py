@@ -193,6 +193,19 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)
+# What hands have to mend: no role does.
+BY_HAND = frozenset(
+    (
+        Code.LINK_DOWN,
+        Code.LINK_DIAGNOSIS,
+        Code.LINK_DEGRADED,
+        Code.CABLE_UNDECLARED,
+        Code.CABLE_FOR_ETHERNET,
+        Code.CABLE_SLOW,
+        Code.BIT_ERRORS,
+        Code.PCIE_DEGRADED,
+    )
+)
 
 
 # Why an interface is absent: what makes it is missing, or nothing has made it yet.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _fleet
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import BY_HAND, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 
 if t.TYPE_CHECKING:
@@ -43,6 +43,25 @@ def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[
     for host, line in _split_fabrics(results):
         found.setdefault(host, []).append(line)
     return found
+
+
+def foreseen(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
+    """The deviations that no role mends, in words by host. Those of hosts without an outcome are not known."""
+    codes = {code.value for code in BY_HAND}
+    found = {host: [_brief(each) for each in result.get("deviations") or () if each.get("code") in codes] for host, result in results.items()}
+    return {host: lines for host, lines in found.items() if lines}
+
+
+def _brief(deviation: Mapping[str, t.Any]) -> str:
+    hint = deviation.get("next_step")
+    line = "%s: wanted %s, found %s" % tuple(deviation.get(key, "") for key in ("object", "expected", "found"))
+    return "%s (%s)" % (line, hint) if hint else line
+
+
+def render_foreseen(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> str:
+    """What a run would fail for, each once with its hosts; "" for nothing."""
+    lines = ["  " + line for line in _grouped(results, deviations)]
+    return "\n".join(("The run would fail for what no role mends:", *lines)) if lines else ""
 
 
 def _first_line(text: str) -> str:

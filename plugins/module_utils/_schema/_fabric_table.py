@@ -9,4 +9,4 @@ from __future__ import annotations
 
 import typing as t
 
-OPTIONS: dict[str, t.Any] = {"variable": {"type": "str", "required": True}}
+OPTIONS: dict[str, t.Any] = {"variable": {"type": "str", "required": True}, "foresee": {"type": "bool", "default": False}}

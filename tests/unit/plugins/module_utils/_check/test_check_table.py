@@ -11,7 +11,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, render
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, foreseen, render, render_foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 ROW = {
     "port": "mlx5_0/1",
@@ -72,6 +73,21 @@ def test_equal_deviations_are_one_line_and_a_cause_comes_first() -> None:
         results[name]["deviations"] = [{"code": "no_master", "kind": "subnet_manager"}]
     lines = render(results, deviations_of(results)).splitlines()
     assert lines[lines.index("Deviations:") + 1 : -2] == ["  node9: " + stopped, "  node[1-3,9]: " + silent]
+
+
+def test_a_run_is_foreseen_to_fail_for_what_no_role_mends() -> None:
+    down = Finding(Code.LINK_DOWN, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "DOWN and Polling")
+    mended = Finding(Code.DIFFERS, Kind.INTERFACE, "ib0", "mtu", "4092", "2044")
+    results = {
+        host: {**result(), "deviations": [_words.result(finding) for finding in found]} for host, found in (("node1", [down, mended]), ("node2", [down]))
+    }
+    results.update(node3={**result(), "deviations": [_words.result(mended)]}, node4={"unreachable": True})
+    deviations = foreseen(results)
+    assert list(deviations) == ["node1", "node2"]
+    title, line = render_foreseen(results, deviations).splitlines()
+    assert title == "The run would fail for what no role mends:"
+    assert line.startswith("  node[1-2]: port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable")
+    assert render_foreseen(results, foreseen({"node3": results["node3"]})) == ""
 
 
 def test_a_host_without_a_result_deviates_and_has_a_row() -> None:
