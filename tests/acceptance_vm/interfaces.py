@@ -10,7 +10,11 @@ import json
 import time
 import typing as t
 
-from cluster import Cluster
+import tasks
+from cluster import Cluster, environment
+
+Declared = t.Callable[[int], t.List[t.Dict[str, t.Any]]]
+"""The interfaces of a node by its number."""
 
 
 class Look(t.NamedTuple):
@@ -41,3 +45,61 @@ def within(seconds: float, check: t.Callable[[], bool]) -> bool:
             return False
         time.sleep(1)
     return True
+
+
+def ports(number: int) -> list[dict[str, t.Any]]:
+    return [
+        {"name": "ib0", "mode": "connected", "addresses": ["10.20.0.%d/24" % number]},
+        {"parent": "ib0", "pkey": 0x8001, "mode": "connected", "addresses": ["10.21.0.%d/24" % number]},
+        {"name": "ib2", "addresses": ["10.23.0.%d/24" % number]},
+    ]
+
+
+def bond(number: int) -> list[dict[str, t.Any]]:
+    return [{"name": "bond0", "addresses": ["10.20.0.%d/24" % number], "bond": {"ports": ["ib0", "ib1"], "primary": "ib0"}}]
+
+
+def made(cluster: Cluster, nodes: t.Mapping[str, int], declared: Declared, **options: t.Any) -> None:
+    """Foreseen, done, and nothing to do the second time."""
+    for node, number in nodes.items():
+        wanted = {"interfaces": declared(number), **options}
+        steps = [tasks.module("ipoib", check=check, **wanted) for check in (True, False, False)]
+        foreseen, done, again = tasks.run(cluster.inventory, [node], steps, environment=environment())[node]
+        assert not foreseen["failed"] and not done["failed"] and not again["failed"], (foreseen.get("msg"), done.get("msg"), again.get("msg"))
+        assert done["changes"] == foreseen["changes"] != []
+        assert again["changes"] == []
+
+
+def profiles(cluster: Cluster, node: str) -> set[str]:
+    """The files that NetworkManager has its active profiles of the fabric's interfaces from."""
+    said = run(cluster, node, "nmcli --terse --fields DEVICE,FILENAME connection show --active")
+    return {path for device, _colon, path in (line.partition(":") for line in said.splitlines()) if device.startswith(("ib", "bond"))}
+
+
+def ports_are_there(cluster: Cluster, nodes: t.Mapping[str, int], files: t.Collection[str]) -> None:
+    """What `ports` declares, from these profiles, and with traffic between the two nodes."""
+    for node, number in nodes.items():
+        assert within(120, lambda node=node: look(cluster, node, "ib0.8001").carrier)  # type: ignore[misc]
+        assert look(cluster, node, "ib0") == Look("connected", 65520, True, ("10.20.0.%d/24" % number,))
+        assert look(cluster, node, "ib0.8001") == Look("connected", 65520, True, ("10.21.0.%d/24" % number,))
+        assert look(cluster, node, "ib2") == Look("datagram", 2044, True, ("10.23.0.%d/24" % number,))
+        assert profiles(cluster, node) == set(files)
+    for address in ("10.20.0.2", "10.21.0.2", "10.23.0.2"):
+        run(cluster, "node1", "ping -c 2 -W 5 -I %s %s" % (address[:-1] + "1", address))
+
+
+def bond_is_there(cluster: Cluster, nodes: t.Mapping[str, int], files: t.Collection[str]) -> None:
+    """What `bond` declares, likewise."""
+    for node, number in nodes.items():
+        assert within(120, lambda node=node: "ib1" in run(cluster, node, "cat /sys/class/net/bond0/bonding/slaves"))  # type: ignore[misc]
+        assert run(cluster, node, "cat /sys/class/net/bond0/bonding/slaves").split() == ["ib0", "ib1"]
+        assert "10.20.0.%d/24" % number in run(cluster, node, "ip -brief address show dev bond0")
+        assert profiles(cluster, node) == set(files)
+    run(cluster, "node1", "ping -c 2 -W 5 10.20.0.2")
+
+
+def restarted(cluster: Cluster, nodes: t.Iterable[str]) -> None:
+    """The role kernel_modules would load the driver at boot."""
+    cluster.command("restart", "--all")
+    for node in nodes:
+        run(cluster, node, "modprobe ib_ipoib")

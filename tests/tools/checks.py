@@ -58,6 +58,7 @@ MACHINES = (
             ("soft_rdma", 300),
             ("pair_test", 400),
             ("ifcfg", 420),
+            ("netplan_nm", 420),
             ("boot", 300),
             ("stacks_rollback", 400),
             ("gpudirect", 500),

@@ -138,8 +138,9 @@ def management(stack: str, interface: str) -> dict[str, File]:
             "/etc/NetworkManager/system-connections/management.nmconnection": File(profile, 0o600),
             **_NOT_THE_WIRE,
         }
-    text = "network:\n  version: 2\n  renderer: networkd\n  ethernets:\n    %s:\n      dhcp4: true\n" % interface
-    return {"/etc/netplan/10-management.yaml": File(text, 0o600)}
+    renderer = "NetworkManager" if stack == "netplan-nm" else "networkd"
+    text = "network:\n  version: 2\n  renderer: %s\n  ethernets:\n    %s:\n      dhcp4: true\n" % (renderer, interface)
+    return {"/etc/netplan/10-management.yaml": File(text, 0o600), **(_NOT_THE_WIRE if stack == "netplan-nm" else {})}
 
 
 def archive(files: t.Mapping[str, File]) -> bytes:

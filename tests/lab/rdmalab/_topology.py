@@ -23,8 +23,8 @@ _ATTRIBUTES = re.compile(r"^#\s*lab\s+(\S+)\s+(.+)$")
 # Descriptions that name a product and no host.
 _NAMELESS = re.compile(r"^(MT\d+|Mellanox|ConnectX|NVIDIA|Aggregation)", re.IGNORECASE)
 
-# The first is the default; the last three are for virtual machines only.
-NETWORKS = ("networkd", "ifupdown", "networkmanager", "netplan", "ifcfg")
+# The first is the default; all but the first two are for virtual machines only.
+NETWORKS = ("networkd", "ifupdown", "networkmanager", "netplan", "netplan-nm", "ifcfg")
 SUITES = ("bookworm", "trixie", "bullseye")
 # A host without a container is there for the fabric only: its ports answer, and nobody can log in.
 _ALLOWED = {"network": NETWORKS, "suite": SUITES, "container": ("yes", "no")}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Leaves one network stack, as an installation with that stack has it: stack.sh networkd|ifupdown|networkmanager|netplan|ifcfg.
-# ifcfg is NetworkManager as RHEL 8 has it, with the reader that was built for it (ifcfg-reader.sh).
+# Leaves one network stack, as an installation with that stack has it: stack.sh networkd|ifupdown|networkmanager|netplan|netplan-nm|ifcfg.
+# netplan-nm is netplan with NetworkManager as its renderer. ifcfg is NetworkManager as RHEL 8 has it, with the reader that was built for it (ifcfg-reader.sh).
 # What it shall do with the management interface is written into the disk of each machine (rdmalab/_seed.py).
 set -eu
 
@@ -10,6 +10,7 @@ networkd) packages='' ;;
 ifupdown) packages='ifupdown isc-dhcp-client' ;;
 networkmanager | ifcfg) packages=network-manager ;;
 netplan) packages=netplan.io ;;
+netplan-nm) packages='netplan.io network-manager' ;;
 *) echo "unknown network stack $stack" >&2; exit 1 ;;
 esac
 if [ "$stack" != ifupdown ]; then

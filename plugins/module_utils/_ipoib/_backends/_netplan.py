@@ -88,7 +88,7 @@ def render(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniba
     files.update(_networkd.render(rest))
     for interface in inside:
         lines = ["IPoIB=%s\n" % child for child in sorted(other.name for other in rest if other.parent == interface.name)]
-        # ignore-carrier came with 0.104, the last release without infiniband-mode, which nothing tells from older ones.
+        # ignore-carrier came with 0.104, the last release without infiniband-mode. Nothing tells 0.104 from older releases, which refuse the key.
         lines = lines if infiniband_mode else ["ConfigureWithoutCarrier=yes\n", *lines]
         if lines:
             files[_DROPIN % interface.name] = HEADER + "[Network]\n" + "".join(lines)
@@ -112,6 +112,9 @@ def _interface(interface: Interface, renderer: str, infiniband_mode: bool) -> li
     lines = ["renderer: %s" % renderer]
     if interface.bond is not None:
         lines += _bond(interface.bond)
+        if renderer == NETWORKMANAGER:
+            # Otherwise a port that was active by itself stays outside.
+            lines += ["networkmanager:", "  passthrough:", '    connection.autoconnect-slaves: "1"']
     elif infiniband_mode:
         lines.append("infiniband-mode: %s" % interface.mode)
     # networkd can't set the MTU of connected mode on an interface that it can't put into this mode.
