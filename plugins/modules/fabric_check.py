@@ -131,7 +131,7 @@ options:
   firmware:
     description:
       - Whether the firmware of adapters and its parameters must be what the following options declare, and be effective.
-      - It takes C(mstflint) and C(mstconfig), or C(flint) and C(mlxconfig) of MFT, on the node, and some seconds. All adapters are queried at the
+      - It needs C(mstflint) and C(mstconfig), or C(flint) and C(mlxconfig) of MFT, on the node, and takes some seconds. All adapters are queried at the
         same time. Nothing is burned, set or downloaded.
     type: bool
     default: false

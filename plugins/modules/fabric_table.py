@@ -30,7 +30,7 @@ options:
     required: true
   foresee:
     description:
-      - Whether to print the deviations alone that no role mends, such as a link that is down, and nothing where there are none. It is for check mode,
+      - Whether to print only the deviations that no role mends, such as a link that is down, and nothing where there are none. It is for check mode,
         which does not fail for them.
     type: bool
     default: false

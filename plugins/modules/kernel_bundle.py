@@ -15,15 +15,21 @@ author:
 description:
   - Builds, with C(mlnx_add_kernel_support.sh) of a bundle, the bundle that has modules for one kernel. All nodes with this kernel can install it, so that
     the driver is built once and not on each of them.
-  - The result is kept on the node in C(/var/lib/rdma.ofed/built), under a name that tells release, distribution, processor and kernel. If it is there, nothing
-    is done.
-  - The stack of the node is left alone. The headers of the kernel and the compiler are installed where they are missing.
+  - The result is kept on the node in C(/var/lib/rdma.ofed-built), under a name that tells release, distribution, processor and kernel. If it is there, nothing
+    is done. It stays until you remove it.
+  - The stack of the node is left alone. The headers of the kernel and the compiler are installed where they are missing, and on RHEL and SUSE also
+    the packages that the script of the vendor names as missing.
   - Building is a job of its own on the node, which outlives the connection. While it runs, its stage and the time are shown.
 extends_documentation_fragment:
   - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.job
 options:
+  state:
+    description: V(present) builds the bundle. V(query) tells its name, and its checksum if it is there.
+    type: str
+    choices: [present, query]
+    default: present
   bundle:
     description: The bundle, as the option O(rdma.ofed.driver_stack#module:bundle). It is transferred to the node only where something is built.
     type: str
@@ -76,7 +82,7 @@ changes:
   returned: success
   type: list
   elements: str
-  sample: ["file /var/lib/rdma.ofed/built/MLNX_OFED_LINUX-24.10-0.7.0.0-rhel9.4-x86_64-kver.5.14.0-427.13.1.el9_4.x86_64-ext.tgz: created"]
+  sample: ["file /var/lib/rdma.ofed-built/MLNX_OFED_LINUX-24.10-0.7.0.0-rhel9.4-x86_64-kver.5.14.0-427.13.1.el9_4.x86_64-ext.tgz: created"]
 pending:
   description: Always empty.
   returned: success
@@ -89,7 +95,7 @@ reboot_required:
   type: bool
   sample: false
 reasons:
-  description: What check mode can't tell. The package lists may be too old.
+  description: What check mode can't tell, or why nothing was built. The bundle may have the modules already.
   returned: success
   type: list
   elements: str
@@ -98,7 +104,7 @@ archive:
   description: The path of the bundle that was, or in check mode would be, built.
   returned: success
   type: str
-  sample: /var/lib/rdma.ofed/built/MLNX_OFED_LINUX-24.10-0.7.0.0-rhel9.4-x86_64-kver.5.14.0-427.13.1.el9_4.x86_64-ext.tgz
+  sample: /var/lib/rdma.ofed-built/MLNX_OFED_LINUX-24.10-0.7.0.0-rhel9.4-x86_64-kver.5.14.0-427.13.1.el9_4.x86_64-ext.tgz
 checksum:
   description: Its checksum, in the form of O(bundle_checksum). Empty while it is not there.
   returned: success

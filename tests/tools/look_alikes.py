@@ -76,7 +76,7 @@ def hosts(run: Run) -> set[str]:
 def look_alikes(
     prefix: str, topology: str, systems: t.Mapping[str, str], *, real: t.Iterable[str] = (), managers: t.Sequence[str]
 ) -> collections.abc.Iterator[Nodes]:
-    """Nodes of these systems, each with the family of its repository of RPMs, "" for none; C(real) ones stay what they are."""
+    """Nodes of these systems, each with the family of its repository of RPMs, "" for none. The real ones stay what they are."""
     cluster = Cluster(prefix)
     try:
         cluster.command("up", "--topology", topology)

@@ -372,7 +372,7 @@ def test_a_bundle_that_is_built_once_serves_the_nodes_with_its_kernel(host: Host
     assert "kver.%s-ext.tgz" % running in built.name and "ofed_bundle: %s" % built in said, said
     assert "changed=0" in play(host, "rdma.ofed.build", runs["second"], variables)
     # The stack of the node was not touched, and nothing but the bundle is left.
-    assert release(host) == before and host.check_output("ls %s/built" % STATE) == built.name
+    assert release(host) == before and host.check_output("ls /var/lib/rdma.ofed-built") == built.name
     assert host.run("ls %s/kernel-bundle %s/bundles" % (STATE, STATE)).rc != 0
     options = mlnx_ofed(NEW, bundle=str(built), bundle_on="controller", allow_upgrade=True)
     foreseen = stack(host, True, **options)["changes"]

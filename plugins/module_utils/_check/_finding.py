@@ -193,7 +193,7 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)
-# What hands have to mend: no role does.
+# Only people can mend these.
 BY_HAND = frozenset(
     (
         Code.LINK_DOWN,

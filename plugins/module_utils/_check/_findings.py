@@ -155,9 +155,11 @@ def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:
 def _firmware(found: FirmwareDifferences) -> list[Finding]:
     """What the role hca_firmware would change, what waits for the next start of an adapter, and what can't be as declared."""
     result = [of_change(change) for change in found.changes]
-    for change in (entry.change for entry in found.pending):
-        result.append(Finding(Code.FIRMWARE_PENDING, change.kind, change.subject, change.aspect, change.after, change.before))
-    return [*result, *(Finding(Code.REFUSED, Topic.ADAPTERS, detail=error) for error in found.errors)]
+    for entry in found.pending:
+        # What waits for other firmware to run is not set, and has a reason for that.
+        code = Code.DIFFERS if entry.why else Code.FIRMWARE_PENDING
+        result.append(Finding(code, entry.change.kind, entry.change.subject, entry.change.aspect, entry.change.after, entry.change.before))
+    return [*result, Finding(Code.REFUSED, Topic.ADAPTERS, detail="; ".join(found.errors))] if found.errors else result
 
 
 def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _fleet
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _fleet, _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import BY_HAND, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 
@@ -48,20 +48,14 @@ def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[
 def foreseen(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
     """The deviations that no role mends, in words by host. Those of hosts without an outcome are not known."""
     codes = {code.value for code in BY_HAND}
-    found = {host: [_brief(each) for each in result.get("deviations") or () if each.get("code") in codes] for host, result in results.items()}
+    found = {host: [_words.line_of(each) for each in result.get("deviations") or () if each.get("code") in codes] for host, result in results.items()}
     return {host: lines for host, lines in found.items() if lines}
-
-
-def _brief(deviation: Mapping[str, t.Any]) -> str:
-    hint = deviation.get("next_step")
-    line = "%s: wanted %s, found %s" % tuple(deviation.get(key, "") for key in ("object", "expected", "found"))
-    return "%s (%s)" % (line, hint) if hint else line
 
 
 def render_foreseen(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> str:
     """What a run would fail for, each once with its hosts; "" for nothing."""
     lines = ["  " + line for line in _grouped(results, deviations)]
-    return "\n".join(("The run would fail for what no role mends:", *lines)) if lines else ""
+    return "\n".join(("No role mends this. The run would fail unless it is mended before:", *lines)) if lines else ""
 
 
 def _first_line(text: str) -> str:

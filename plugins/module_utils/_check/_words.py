@@ -219,6 +219,13 @@ def result(finding: Finding) -> dict[str, str]:
     }
 
 
+def line_of(deviation: t.Mapping[str, t.Any]) -> str:
+    """An entry of `deviations` in one line."""
+    hint = ": ".join(str(deviation[key]) for key in ("cause", "next_step") if deviation.get(key))
+    line = "%s: wanted %s, found %s" % tuple(deviation.get(key, "") for key in ("object", "expected", "found"))
+    return "%s (%s)" % (line, hint) if hint else line
+
+
 def lines(findings: t.Iterable[Finding]) -> list[str]:
     """One line for each object, with all that is wrong with it."""
     objects: dict[tuple[t.Any, str], list[Finding]] = {}

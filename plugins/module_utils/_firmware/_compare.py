@@ -16,9 +16,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, select_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each, outcomes
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 
 if t.TYPE_CHECKING:
@@ -82,14 +82,19 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     tool = images.tool_of(run)
     if not tool:
         return Differences(errors=(_NO_FLINT,))
-    parameters = {"devices": wanted.devices, "missing": wanted.missing, burning.OVERRIDE_PSID: False}
-    adapters = images.look(run, tool, devices, parameters=parameters)
+    chosen, problems = select_devices("hca_firmware_devices", wanted.devices, devices, missing=wanted.missing)
+    if problems:
+        raise InvalidInput(problems)
+    queries = outcomes(lambda device: images.query_adapter(run, tool, device.pci), chosen)
+    pairs = list(zip(chosen, queries))
+    unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
+    adapters = [burning.Adapter(one.pci, one.functions, one.rdma, query) for one, query in pairs if not isinstance(query, RdmaError)]
     versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip")
     todo = images.draft(run, tool, adapters, wanted=versions, images=wanted.images, cache=os.path.join(root, CACHE), download=None)
     due = {burn.adapter.pci for burn in todo.burns}
     # What waits in a flash that is to be burned is not what is wanted.
     waiting = burning.pending([adapter for adapter in adapters if adapter.pci not in due])
-    return Differences(todo.plan.changes, waiting, (_line(InvalidInput(todo.problems)),) if todo.problems else ())
+    return Differences(todo.plan.changes, waiting, (*unread, *([_line(InvalidInput(todo.problems))] if todo.problems else ())))
 
 
 def _parameters(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], *, updated: t.Collection[str]) -> Differences:

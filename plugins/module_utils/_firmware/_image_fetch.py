@@ -53,13 +53,20 @@ def mismatch(path: str, checksum: str) -> str:
     return "" if found == wanted else "its %s is %s instead of %s" % (algorithm, found, wanted)
 
 
-def fetch(location: Location, directory: str, download: Download | None) -> str:
-    """The path of the image at a URL. The directory keeps images under their digests: each is downloaded once, and never where `download` is None."""
-    path = os.path.join(directory, location.checksum.partition(":")[2])
-    if os.path.isfile(path) and not mismatch(path, location.checksum):
-        return path
-    if download is None:
-        raise CommandFailed("it was not downloaded yet: rdma.ofed.firmware does that")
+def _kept(location: Location, directory: str) -> str:
+    """The directory keeps images under their digests."""
+    return os.path.join(directory, location.checksum.partition(":")[2])
+
+
+def cached(location: Location, directory: str) -> str:
+    """The path of the image at a URL that was downloaded before; "" where it was not, or is damaged."""
+    path = _kept(location, directory)
+    return path if os.path.isfile(path) and not mismatch(path, location.checksum) else ""
+
+
+def fetch(location: Location, directory: str, download: Download) -> str:
+    """Download the image at a URL; returns its path."""
+    path = _kept(location, directory)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=directory, prefix=".new-")
     try:

@@ -14,9 +14,10 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import select_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, fetch, location_of, mismatch
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, cached, fetch, location_of, mismatch
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
     ABSENT,
+    NOT_DOWNLOADED,
     OVERRIDE_PSID,
     Adapter,
     Image,
@@ -105,11 +106,15 @@ def look_at_image(run: Runner, tool: str, path: str) -> Image:
 
 
 def look_at_location(run: Runner, tool: str, location: Location, *, cache: str, download: Download | None) -> Image:
-    """The image of a location, downloaded first where it is a URL."""
-    try:
-        path = fetch(location, cache, download) if location.url else location.path
-    except RdmaError as exc:
-        return Image(location.url, fault=exc.msg)
+    """The image of a location, downloaded first where it is a URL; without `download`, it has to be there."""
+    path = cached(location, cache) if location.url else location.path
+    if not path:
+        if download is None:
+            return Image(location.url, fault=NOT_DOWNLOADED)
+        try:
+            path = fetch(location, cache, download)
+        except RdmaError as exc:
+            return Image(location.url, fault=exc.msg)
     image = look_at_image(run, tool, path)
     if location.url:
         return image._replace(path=location.url, copy=path)

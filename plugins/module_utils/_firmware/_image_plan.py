@@ -20,6 +20,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import SEC
 ACTIVATION = "device_reset"
 OVERRIDE_PSID = "allow_another_psid_that_may_destroy_the_adapter"
 ABSENT = "there is no such file on the node"
+NOT_DOWNLOADED = "it was never downloaded to this node, so its version is not known here"
+_HINTS = {
+    ABSENT: "copy it to the node, or give a url with a checksum",
+    NOT_DOWNLOADED: "rdma.ofed.firmware downloads it; a version in hca_firmware_versions is compared without an image",
+}
 _SIGNED = (SECURE, "signed-fw")
 
 
@@ -102,8 +107,7 @@ def _faulty(images: t.Iterable[Image]) -> list[str]:
 
 def unusable(image: Image) -> Problem:
     """The problem with an image that has a fault."""
-    hint = "copy it to the node, or give a url with a checksum" if image.fault == ABSENT else "take it from its source again"
-    return Problem("image %s" % image.path, image.fault, "a whole firmware image", hint)
+    return Problem("image %s" % image.path, image.fault, "a whole firmware image", _HINTS.get(image.fault, "take it from its source again"))
 
 
 def _without_image(adapter: Adapter, version: str, source: Source, *, missing: str) -> Problem:

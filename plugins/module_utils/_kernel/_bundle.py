@@ -13,32 +13,36 @@ import re
 import shutil
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import BUILDING, headers_of, support_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place, distro_of, parse_name
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place, distro_fits, distro_of, distro_to_tell, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import reason
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems, mlnx_version
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 JOB = "kernel-bundle"
-BUILT = "/var/lib/rdma.ofed/built"
+BUILT = "/var/lib/rdma.ofed-built"
+"""Not below /var/lib/rdma.ofed, which root alone may be able to read."""
 WORK = "/var/lib/rdma.ofed/kernel-bundle"
 _KEEPING = "keeping the bundle"
 # The exit status of the vendor's script for a bundle that has modules for the kernel.
 _HAS_THEM = 30
+_NOTHING_TO_BUILD = "the bundle has modules for this kernel already: declare it as ofed_bundle as it is"
 _KERNEL = re.compile(r"^[0-9][A-Za-z0-9._+~-]*\Z")
 
 
@@ -51,11 +55,14 @@ class Wanted(t.NamedTuple):
     arch: str
     kernel: str
     kmp: bool = False
+    tell_distro: bool = False
+    """Whether the vendor's script does not recognise the distribution by itself."""
 
     @property
     def name(self) -> str:
         """Without ending, in the form of the vendor's names."""
-        return "-".join(part for part in ("MLNX_OFED_LINUX", self.version, self.distro, self.arch, "kver.%s" % self.kernel, "ext") if part)
+        parts = ("MLNX_OFED_LINUX", self.version, self.distro, self.arch, "kver.%s" % self.kernel, "kmp" if self.kmp else "", "ext")
+        return "-".join(part for part in parts if part)
 
     @property
     def path(self) -> str:
@@ -64,19 +71,35 @@ class Wanted(t.NamedTuple):
 
 def problems(parameters: t.Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the options, beyond their types."""
+    if not parameters["bundle"]:
+        return [Problem("bundle", parameters["bundle"], "the path or URL of the vendor's bundle", "the playbook build takes ofed_bundle")]
     given = {"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum", "version")}
     found = [problem._replace(variable=problem.variable.replace("ofed_", "", 1)) for problem in bundle_problems(given, None)]
     if not found and not mlnx_version(given):
-        found.append(Problem("version", parameters["version"], "a release such as 23.10-0.5.5.0", "the name of the bundle does not tell it"))
+        hint = "" if parameters["version"] else "the name of the bundle does not tell it"
+        found.append(Problem("version", parameters["version"], "a release such as 23.10-0.5.5.0", hint))
     if parameters["kernel"] and not _KERNEL.match(parameters["kernel"]):
         found.append(Problem("kernel", parameters["kernel"], "the release of a kernel, as uname -r prints it"))
     return found
 
 
-def wanted_of(parameters: t.Mapping[str, t.Any], *, running: str, arch: str, distro: str) -> Wanted:
-    """From options that passed `problems`; `distro` is that of the node, in the words of bundles."""
+def misplaced(bundle: str, system: OperatingSystem, arch: str) -> list[Problem]:
+    """The problem with a bundle that was made for other nodes than this one."""
+    named, mine = parse_name(bundle), distro_of(system.id, system.version)
+    if named.arch and named.arch != arch:
+        return [Problem("bundle", bundle, "a bundle for %s, which this node is" % arch)]
+    if not distro_fits(named.distro, system.id, system.version):
+        return [Problem("bundle", bundle, "a bundle for %s, which this node has" % mine)]
+    return []
+
+
+def wanted_of(parameters: t.Mapping[str, t.Any], system: OperatingSystem, *, running: str, arch: str) -> Wanted:
+    """From options that passed `problems`, and did on this node pass `misplaced`."""
     version = mlnx_version({"ofed_version": parameters["version"], "ofed_bundle": parameters["bundle"]})
-    return Wanted(version, parse_name(parameters["bundle"]).distro or distro, arch, parameters["kernel"] or running, parameters["kmp"])
+    distro = parse_name(parameters["bundle"]).distro or distro_of(system.id, system.version)
+    known = DISTRIBUTIONS.get(system.id)
+    told = bool(distro_to_tell(parameters["bundle"], os_id=system.id, os_version=system.version, options=()))
+    return Wanted(version, distro, arch, parameters["kernel"] or running, parameters["kmp"], told or (known is not None and known.rebuild))
 
 
 def prerequisites(found: Found, kernel: str) -> tuple[str, ...]:
@@ -91,13 +114,19 @@ def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     """The job. The bundle gets its name once it is whole."""
     needed = prerequisites(found, wanted.kernel)
     first = (Step("installing " + ", ".join(needed), (*found.distribution.manager.add, *needed)),) if needed else ()
-    argv = support_argv(place.tree, wanted.kernel, work=WORK, name=wanted.name, kmp=wanted.kmp, distro=wanted.distro)
+    archive = "%s/%s.tgz" % (WORK, wanted.name)
+    argv = support_argv(place.tree, wanted.kernel, work=WORK, name=wanted.name, kmp=wanted.kmp, distro=wanted.distro if wanted.tell_distro else "")
+    if not found.distribution.manager.simulates:
+        # For RPM, the script names packages of the distribution that it lacks.
+        argv = script_argv("installer_run.py", *found.distribution.manager.add, "--", *argv)
     return (
         *place.unpack,
         checking(wanted.version, place),
         *first,
         Step(BUILDING + wanted.kernel, argv, directory=place.tree),
-        Step(_KEEPING, ("mv", "--no-target-directory", "--", "%s/%s.tgz" % (WORK, wanted.name), wanted.path)),
+        # Whoever logs in may fetch it: it holds nothing secret.
+        Step(_KEEPING, ("chmod", "0644", "--", archive)),
+        Step(_KEEPING, ("mv", "--no-target-directory", "--", archive, wanted.path)),
         *place.clean,
         Step("cleaning up", ("rm", "-rf", "--", WORK), always=True),
     )
@@ -110,17 +139,24 @@ def _result(wanted: Wanted, *, changes: t.Sequence[Change] = (), job: State | No
     return {**Plan(tuple(changes)).result(reasons=reasons), **told, **({} if job is None else {"job": job.result()})}
 
 
-def _check(job: State, root: str) -> None:
-    """Raises CommandFailed or Refused where the job has not done its work."""
+def _has_them(job: State) -> bool:
+    return job.rc == _HAS_THEM and job.failed.startswith(BUILDING)
+
+
+def _ended(wanted: Wanted, job: State, *, change: Change, root: str) -> dict[str, t.Any]:
+    """The result of a job, or of what it has done so far. Raises CommandFailed where it failed."""
+    if job.running:
+        return _result(wanted, changes=[change], job=job, root=root)
     if job.interrupted or job.failed:
         places.tidy(root)
     if job.interrupted:
         raise CommandFailed("%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
-    if job.failed and job.rc == _HAS_THEM:
-        raise Refused("bundle: it has modules for this kernel already. Declare it as ofed_bundle as it is; nothing was built", job=job.result())
+    if _has_them(job):
+        return _result(wanted, reasons=[_NOTHING_TO_BUILD], job=job, root=root)
     if job.failed:
         raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, reason(JOB, job, root), job.log), job=job.result())
     places.forget(root)
+    return _result(wanted, changes=[change], job=job, root=root)
 
 
 def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/") -> dict[str, t.Any]:
@@ -129,16 +165,19 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     wrong = problems(parameters)
     if wrong:
         raise InvalidInput(wrong)
-    system = read_os(root)
-    wanted = wanted_of(parameters, running=running, arch=os.uname().machine, distro=distro_of(system.id, system.version))
+    system, arch = read_os(root), os.uname().machine
+    wrong = misplaced(parameters["bundle"], system, arch)
+    if wrong:
+        raise InvalidInput(wrong)
+    wanted = wanted_of(parameters, system, running=running, arch=arch)
+    if parameters["state"] == "query":
+        return _result(wanted, root=root)
     change = Change(Kind.FILE, wanted.path, "", "", wanted.name)
     job = jobs.read_job(JOB, root)
     if job is not None and not module.check_mode and (job.running or parameters["attach"] == job.id):
         job = jobs.wait(JOB, parameters["poll"], root)
-        if not job.running:
-            _check(job, root)
         if job.running or job.memo["archive"] == wanted.path:
-            return _result(wanted, changes=[change], job=job, root=root)
+            return _ended(wanted, job, change=change, root=root)
     if os.path.isfile(os.path.join(root, wanted.path.lstrip("/"))):
         return _result(wanted, root=root)
     found = look(run, running, root)
@@ -159,11 +198,8 @@ def _built(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, 
     work, built = (os.path.join(root, path.lstrip("/")) for path in (WORK, BUILT))
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work, mode=0o700)
-    # Whoever logs in may fetch the bundle, which holds nothing secret.
-    os.makedirs(built, mode=0o755, exist_ok=True)
+    os.makedirs(built, exist_ok=True)
+    os.chmod(built, 0o755)
     memo = {"archive": wanted.path}
     jobs.start(run, JOB, steps(wanted, found, place), timeout=module.params["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
-    job = jobs.wait(JOB, module.params["poll"], root)
-    if not job.running:
-        _check(job, root)
-    return _result(wanted, changes=[change], job=job, root=root)
+    return _ended(wanted, jobs.wait(JOB, module.params["poll"], root), change=change, root=root)

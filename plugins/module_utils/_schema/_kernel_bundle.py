@@ -10,6 +10,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
+    "state": {"type": "str", "choices": ["present", "query"], "default": "present"},
     "bundle": {"type": "str", "required": True},
     "bundle_on": {"type": "str", "choices": ["node", "controller"], "default": "node"},
     "bundle_checksum": {"type": "str"},

@@ -54,7 +54,6 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_allow_removal": {"type": "bool", "default": False},
     "rdma_allow_reset": {"type": "bool", "default": False},
     "rdma_allow_upgrade": {"type": "bool", "default": False},
-    "rdma_build_bundle": {"type": "str"},
     "rdma_build_folder": {"type": "path"},
     "rdma_build_kmp": {"type": "bool", "default": False},
     "rdma_drain_tasks": {"type": "str"},

@@ -38,6 +38,8 @@ class Node:
         self.held: set[str] = set()
         self.steps: list[list[str]] = []
         self.fault: tuple[int, str] | None = None
+        self.faulty = ""
+        """The program that the fault is of; "" for the first step."""
         self.signer = ""
         self.image = False
         self.packages: dict[str, str] = {}
@@ -105,12 +107,18 @@ class Node:
         for number, step in enumerate(job["steps"], 1):
             self.steps.append(step["argv"])
             state.update(stage=step["stage"], step=number)
-            if self.fault:
+            if self.fault and any(word.endswith(self.faulty) for word in step["argv"]):
                 state.update(rc=self.fault[0], failed=step["stage"])
                 pathlib.Path(directory, "log").write_text(self.fault[1], encoding="utf-8")
                 break
             self.perform(step["argv"])
         jobs.runner.save(os.path.join(directory, "state.json"), state)
+
+    def fault_at(self, program: str, status: int) -> None:
+        self.fault, self.faulty = (status, ""), program
+
+    def heal(self) -> None:
+        self.fault = None
 
     def perform(self, argv: list[str]) -> None:
         if argv[0] == "dkms" and (self.root / "lib/modules" / argv[-1] / "build").is_dir():

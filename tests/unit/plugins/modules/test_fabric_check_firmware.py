@@ -103,7 +103,8 @@ def test_a_version_without_an_image_is_no_reason_to_say_nothing(node: Both) -> N
 
 def test_an_image_that_was_never_downloaded_is_not_downloaded(node: Both) -> None:
     (line,) = node.lines(images={"MT_1": {"url": URL, "checksum": "sha256:" + "0" * 64}})
-    assert URL in line and "not downloaded yet: rdma.ofed.firmware does that" in line
+    assert URL in line and "never downloaded to this node" in line and "a version in hca_firmware_versions is compared without an image" in line
+    assert "take it from its source again" not in line
 
 
 def test_parameters_that_are_not_set_and_those_that_are_not_in_use(node: Both) -> None:
@@ -122,16 +123,19 @@ def test_a_parameter_of_the_new_firmware_waits_for_it(node: Both) -> None:
     config = [{"all": True, "parameters": {"BRAND_NEW_FEATURE": 3}}]
     assert all("BRAND_NEW_FEATURE" in line for line in node.lines(config=config))
     with_image = node.fields(config=config, images=str(node.node.root / "fw"))
-    assert [one[:3] for one in with_image if one[2] != "version"] == [("firmware_pending", pci, "BRAND_NEW_FEATURE") for pci in (FIRST, SECOND)]
+    # Nothing of it is set, so no start of the adapter brings it.
+    expected = [("differs", pci, "BRAND_NEW_FEATURE", "3", "not available") for pci in (FIRST, SECOND)]
+    assert [one for one in with_image if one[2] != "version"] == expected
 
 
 def test_what_can_not_be_read_is_named_and_the_rest_is_compared(node: Both) -> None:
     config = [{"all": True, "parameters": {"NUM_OF_VFS": 16}}]
     node.cards.faults = {"query " + FIRST: "-E- Cannot open Device: 0000:03:00.0. MFE_CR_ERROR"}
     node.node.cards[SECOND].refusals = ["Failed to open the device"] * 3
-    found = node.lines(versions=DECLARED, config=config)
-    assert len(found) == 2 and "NUM_OF_VFS: wanted 16, found 8" in found[0]
-    assert "0000:03:00.0 can't be queried: Cannot open Device" in found[1] and "0000:83:00.0 (mlx5_1): mstconfig can't query it" in found[1]
+    version, parameter, errors = node.lines(versions=DECLARED, config=config, images=str(node.node.root / "fw"))
+    assert version.startswith("adapter %s firmware: wanted 16.35.3006" % SECOND) and "%s NUM_OF_VFS: wanted 16, found 8" % FIRST in parameter
+    assert "0000:03:00.0 can't be queried: Cannot open Device" in errors and "0000:83:00.0 (mlx5_1): mstconfig can't query it" in errors
+    assert errors.count("wanted as declared") == 1
     node.tools.clear()
     (line,) = node.lines(versions=DECLARED, config=config)
     assert "neither mstflint nor flint is installed" in line and "mstconfig" in line

@@ -28,7 +28,7 @@ class Builder(Node):
     """The vendor's script leaves an archive in its folder."""
 
     def perform(self, argv: list[str]) -> None:
-        if argv[0].endswith("mlnx_add_kernel_support.sh"):
+        if any(word.endswith("mlnx_add_kernel_support.sh") for word in argv):
             self.write("%s/%s.tgz" % (argv[argv.index("--tmpdir") + 1].lstrip("/"), argv[argv.index("--name") + 1]), CONTENT.decode())
         elif argv[0] == "mv":
             source, target = (self.root / path.lstrip("/") for path in argv[-2:])
@@ -57,7 +57,7 @@ def test_it_is_built_once_for_the_running_kernel(node: Builder) -> None:
     foretold = ask(node, check=True)
     assert node.steps == [] and foretold["checksum"] == ""
     done = ask(node)
-    path = "/var/lib/rdma.ofed/built/%s.tgz" % (NAME % (os.uname().machine, OLD))
+    path = "/var/lib/rdma.ofed-built/%s.tgz" % (NAME % (os.uname().machine, OLD))
     assert (foretold["changes"], foretold["archive"]) == (done["changes"], done["archive"]) and done["archive"] == path
     assert done["changed"] and done["checksum"] == "sha256:" + hashlib.sha256(CONTENT).hexdigest()
     (script,) = [argv for argv in node.steps if argv[0].endswith("mlnx_add_kernel_support.sh")]
@@ -92,25 +92,66 @@ def test_headers_and_compiler_come_first_for_a_kernel_that_is_named(node: Builde
         ({"kernel": "6.9 0"}, InvalidInput, "uname -r"),
         ({"bundle": "/srv/ofed.tgz"}, InvalidInput, "version is not set; allowed: a release such as 23.10-0.5.5.0"),
         ({"bundle": "ofed.tgz"}, InvalidInput, "bundle is 'ofed.tgz'"),
+        ({"bundle": ""}, InvalidInput, "allowed: the path or URL of the vendor's bundle"),
+        ({"version": "24.10"}, InvalidInput, r"version is '24.10'; allowed: a release such as 23.10-0.5.5.0$"),
+        ({"bundle": "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-ppc64le.tgz"}, InvalidInput, "which this node is"),
         ({"bundle": "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64.tgz"}, Refused, "there is no file /srv"),
     ],
 )
 def test_what_is_refused_starts_nothing(node: Builder, options: dict[str, t.Any], error: type[Exception], words: str, check: bool) -> None:
     with pytest.raises(error, match=words):
         ask(node, check, **options)
-    assert node.steps == [] and not (node.root / "var/lib/rdma.ofed/built").exists()
+    assert node.steps == [] and not (node.root / "var/lib/rdma.ofed-built").exists()
 
 
 def test_a_bundle_that_has_the_modules_is_not_built_again(node: Builder) -> None:
-    node.fault = (30, "Required kernel is already supported by MLNX_OFED_LINUX")
-    with pytest.raises(Refused, match=r"has modules for this kernel already\. Declare it as ofed_bundle"):
+    node.fault_at("mlnx_add_kernel_support.sh", 30)
+    done = ask(node)
+    assert not done["changed"] and done["checksum"] == "" and "declare it as ofed_bundle as it is" in done["reasons"][0]
+    # The same status of another step means nothing of the kind.
+    node.fault_at("grep", 30)
+    with pytest.raises(CommandFailed, match="checking the bundle failed"):
         ask(node)
+
+
+def test_a_query_tells_the_name_and_looks_at_nothing(node: Builder) -> None:
+    found = ask(node, state="query", bundle="/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64.tgz")
+    assert found["archive"] == "/var/lib/rdma.ofed-built/%s.tgz" % (NAME % (os.uname().machine, OLD)) and (found["changes"], node.steps) == ([], [])
+    built = ask(node)
+    assert ask(node, state="query")["checksum"] == built["checksum"]
+    assert ask(node, state="query", kmp=True)["archive"] != built["archive"]
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_whoever_logs_in_may_read_what_was_built(node: Builder, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        ask(node)
+    finally:
+        os.umask(before)
+    assert (node.root / "var/lib/rdma.ofed-built").stat().st_mode & 0o777 == 0o755
+    chmod = next(argv for argv in node.steps if argv[0] == "chmod")
+    assert chmod[1] == "0644" and node.steps.index(chmod) < node.steps.index(next(argv for argv in node.steps if argv[0] == "mv"))
+
+
+def test_a_rebuild_of_red_hat_tells_the_script_its_distribution_and_installs_what_it_lacks(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Builder(tmp_path, "dnf")
+    monkeypatch.setattr(jobs, "_launch", node.launch)
+    tree = node.root / "MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.4-x86_64"
+    node.write(tree.name + "/.mlnx", "23.10-0.5.5.0\n")
+    node.write(tree.name + "/mlnxofedinstall", "")
+    (tree / "mlnxofedinstall").chmod(0o755)
+    ask(node, bundle=str(tree))
+    (script,) = [argv for argv in node.steps if any(word.endswith("mlnx_add_kernel_support.sh") for word in argv)]
+    assert script[1].endswith("installer_run.py") and "--" in script and script[-2:] == ["--distro", "rhel9.4"]
+    with pytest.raises(InvalidInput, match=r"a bundle for rhel9\.4, which this node has"):
+        ask(node, bundle="/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-ubuntu22.04-x86_64.tgz")
 
 
 def test_a_build_that_fails_leaves_nothing_that_looks_whole(node: Builder) -> None:
-    node.fault = (1, "ERROR: Failed executing install.pl")
+    node.fault_at("mlnx_add_kernel_support.sh", 1)
     with pytest.raises(CommandFailed, match=r"failed, .*All output is in"):
         ask(node)
-    assert list((node.root / "var/lib/rdma.ofed/built").iterdir()) == []
-    node.fault = None
+    assert list((node.root / "var/lib/rdma.ofed-built").iterdir()) == []
+    node.heal()
     assert ask(node)["changed"]

@@ -85,7 +85,7 @@ def test_a_run_is_foreseen_to_fail_for_what_no_role_mends() -> None:
     deviations = foreseen(results)
     assert list(deviations) == ["node1", "node2"]
     title, line = render_foreseen(results, deviations).splitlines()
-    assert title == "The run would fail for what no role mends:"
+    assert title == "No role mends this. The run would fail unless it is mended before:"
     assert line.startswith("  node[1-2]: port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable")
     assert render_foreseen(results, foreseen({"node3": results["node3"]})) == ""
 
