@@ -98,7 +98,7 @@ def test_hosts_that_are_ports_on_the_fabric_only() -> None:
         (
             "# Topology",
             "# lab alpha suite=sid\n# Topology",
-            "the lab knows network=networkd|ifupdown|networkmanager|netplan|ifcfg suite=bookworm|trixie|bullseye",
+            "the lab knows network=networkd|ifupdown|networkmanager|netplan|netplan-nm|ifcfg suite=bookworm|trixie|bullseye",
         ),
         ("# Topology", "# lab alpha suite\n# Topology", "'# lab alpha suite=': the lab knows"),
         ("# Topology", "# lab alpha network=ifupdown=x\n# Topology", "'# lab alpha network=ifupdown=x': the lab knows"),
