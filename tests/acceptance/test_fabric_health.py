@@ -197,6 +197,16 @@ def test_two_nodes_of_one_name(fabric: Fabric) -> None:
         assert fabric.check(baseline="") == [("duplicate_name", "node2")]
 
 
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [("fabric_host=node99", "fabric_host is node99; allowed"), ("fabric_baseline=/nowhere/ib.json", "/nowhere/ib.json, and there is no such file")],
+)
+def test_a_look_at_nothing_is_refused(fabric: Fabric, argument: str, said: str) -> None:
+    """Ansible reports success for a play without hosts."""
+    run = fabric.cluster.play("fabric", "-e", argument)
+    assert run.status != 0 and said in " ".join(run.output.split()), run.output
+
+
 def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> None:
     path = fabric.folder / "ib.json"
     arguments = ["-e", "fabric_baseline=%s" % path, "-e", "fabric_report_dir=%s" % fabric.folder, "-e", "fabric_adapters=true"]

@@ -92,6 +92,9 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip")
     todo = images.draft(run, tool, adapters, wanted=versions, images=wanted.images, cache=os.path.join(root, CACHE), download=None)
     due = {burn.adapter.pci for burn in todo.burns}
+    # What the role refuses to burn is told as refused, and not as a change as well.
+    objected = {problem.variable for problem in todo.problems}
+    todo = todo._replace(burns=tuple(burn for burn in todo.burns if "image %s" % burn.image.path not in objected))
     # What waits in a flash that is to be burned is not what is wanted.
     waiting = burning.pending([adapter for adapter in adapters if adapter.pci not in due])
     return Differences(todo.plan.changes, waiting, (*unread, *([_line(InvalidInput(todo.problems))] if todo.problems else ())))

@@ -171,7 +171,7 @@ def _objections(adapter: Adapter, image: Image, wanted: Wanted) -> list[Problem]
         object_to("not signed", "a signed image: %s runs secure firmware only" % name)
     if numbers(offered.version) < numbers(found.version) and not wanted.allow_downgrade:
         allowed = "%s or newer, which %s has in its flash" % (found.version, name)
-        object_to("version %s" % offered.version, allowed, "allow_downgrade, of the role hca_firmware_allow_downgrade, burns the older one")
+        object_to("version %s" % offered.version, allowed, "hca_firmware_allow_downgrade of the role, or allow_downgrade of the module, burns the older one")
     return problems
 
 

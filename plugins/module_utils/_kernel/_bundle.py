@@ -26,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import loo
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place, distro_fits, distro_of, distro_to_tell, parse_name
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import additions
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import reason
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems, mlnx_version
@@ -143,20 +144,21 @@ def _has_them(job: State) -> bool:
     return job.rc == _HAS_THEM and job.failed.startswith(BUILDING)
 
 
-def _ended(wanted: Wanted, job: State, *, change: Change, root: str) -> dict[str, t.Any]:
+def _ended(wanted: Wanted, job: State, *, root: str) -> dict[str, t.Any]:
     """The result of a job, or of what it has done so far. Raises CommandFailed where it failed."""
+    changes = [Change.of_row(row) for row in job.memo["changes"]]
     if job.running:
-        return _result(wanted, changes=[change], job=job, root=root)
+        return _result(wanted, changes=changes, job=job, root=root)
     if job.interrupted or job.failed:
         places.tidy(root)
     if job.interrupted:
         raise CommandFailed("%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
     if _has_them(job):
-        return _result(wanted, reasons=[_NOTHING_TO_BUILD], job=job, root=root)
+        return _result(wanted, changes=changes[:-1], reasons=[_NOTHING_TO_BUILD], job=job, root=root)
     if job.failed:
         raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, reason(JOB, job, root), job.log), job=job.result())
     places.forget(root)
-    return _result(wanted, changes=[change], job=job, root=root)
+    return _result(wanted, changes=changes, job=job, root=root)
 
 
 def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/") -> dict[str, t.Any]:
@@ -172,12 +174,12 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     wanted = wanted_of(parameters, system, running=running, arch=arch)
     if parameters["state"] == "query":
         return _result(wanted, root=root)
-    change = Change(Kind.FILE, wanted.path, "", "", wanted.name)
+    built = Change(Kind.FILE, wanted.path, "", "", wanted.name)
     job = jobs.read_job(JOB, root)
     if job is not None and not module.check_mode and (job.running or parameters["attach"] == job.id):
         job = jobs.wait(JOB, parameters["poll"], root)
         if job.running or job.memo["archive"] == wanted.path:
-            return _ended(wanted, job, change=change, root=root)
+            return _ended(wanted, job, root=root)
     if os.path.isfile(os.path.join(root, wanted.path.lstrip("/"))):
         return _result(wanted, root=root)
     found = look(run, running, root)
@@ -186,13 +188,14 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     missing = place.result() if isinstance(place, Missing) else {}
     if missing and not module.check_mode:
         return {**_result(wanted, root=root), **missing}
+    changes = (*additions(needed), built)
     reasons = check_prerequisites(run, found.distribution.manager, needed, check_mode=module.check_mode)
     if module.check_mode or isinstance(place, Missing):
-        return {**_result(wanted, changes=[change], reasons=reasons, root=root), **missing}
-    return _built(module, run, wanted=wanted, found=found, place=place, change=change, root=root)
+        return {**_result(wanted, changes=changes, reasons=reasons, root=root), **missing}
+    return _built(module, run, wanted=wanted, found=found, place=place, changes=changes, root=root)
 
 
-def _built(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, place: Place, change: Change, root: str) -> dict[str, t.Any]:
+def _built(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, place: Place, changes: t.Sequence[Change], root: str) -> dict[str, t.Any]:
     """Begin the job, and wait for its end for as long as the module may."""
     places.prepare(place)
     work, built = (os.path.join(root, path.lstrip("/")) for path in (WORK, BUILT))
@@ -200,6 +203,6 @@ def _built(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, 
     os.makedirs(work, mode=0o700)
     os.makedirs(built, exist_ok=True)
     os.chmod(built, 0o755)
-    memo = {"archive": wanted.path}
+    memo = {"archive": wanted.path, "changes": [list(change) for change in changes]}
     jobs.start(run, JOB, steps(wanted, found, place), timeout=module.params["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
-    return _ended(wanted, jobs.wait(JOB, module.params["poll"], root), change=change, root=root)
+    return _ended(wanted, jobs.wait(JOB, module.params["poll"], root), root=root)

@@ -81,6 +81,15 @@ def test_another_version_than_the_declared_one(node: Both) -> None:
     assert node.lines(images=images)[0] == "adapter 0000:03:00.0 firmware: wanted 16.35.3006, found 16.35.2000 (run rdma.ofed.firmware)"
 
 
+def test_an_older_image_is_refused_and_no_change(node: Both) -> None:
+    for pci in (FIRST, SECOND):
+        node.cards.flash[pci] = ["MT_1", "16.99.1000"]
+    images = str(node.node.root / "fw")
+    ((code, *_rest),) = [one for one in node.fields(images=images) if one[0] != "firmware_pending"]
+    assert code == "refused" and "hca_firmware_allow_downgrade of the role" in node.lines(images=images)[-1]
+    assert {one[0] for one in node.fields(images=images, allow_downgrade=True)} == {"differs"}
+
+
 def test_selected_adapters_alone_are_compared(node: Both) -> None:
     assert [one[1] for one in node.fields(images=str(node.node.root / "fw"), devices=[{"pci": SECOND}])] == [SECOND]
 

@@ -78,6 +78,7 @@ def test_what_is_built_has_a_name_as_a_bundle_has() -> None:
 def test_headers_and_compiler_come_first_for_a_kernel_that_is_named(node: Builder) -> None:
     (node.root / "lib/modules" / NEW / "build").rmdir()
     node.tools -= {"gcc"}
+    assert [change.partition(":")[0] for change in ask(node, True, kernel=NEW, kmp=True)["changes"]][:2] == ["package linux-headers-" + NEW, "package gcc"]
     ask(node, kernel=NEW, kmp=True)
     (installing,) = [argv for argv in node.steps if argv[0] == "apt-get"]
     assert installing[-2:] == ["linux-headers-" + NEW, "gcc"]
@@ -105,6 +106,7 @@ def test_what_is_refused_starts_nothing(node: Builder, options: dict[str, t.Any]
 
 
 def test_a_bundle_that_has_the_modules_is_not_built_again(node: Builder) -> None:
+    (node.root / "lib/modules" / OLD / "build").mkdir()
     node.fault_at("mlnx_add_kernel_support.sh", 30)
     done = ask(node)
     assert not done["changed"] and done["checksum"] == "" and "declare it as ofed_bundle as it is" in done["reasons"][0]

@@ -69,7 +69,7 @@ def test_a_burned_image_that_does_not_run_yet_is_pending_and_not_due() -> None:
 
 def test_downgrades_are_refused_unless_allowed() -> None:
     source = Source(candidates=(OLD,), single=True)
-    assert "allow_downgrade, of the role hca_firmware_allow_downgrade, burns the older one" in words(plans.plan([adapter()], source, Wanted()))
+    assert "hca_firmware_allow_downgrade of the role, or allow_downgrade of the module, burns the older one" in words(plans.plan([adapter()], source, Wanted()))
     assert not plans.plan([adapter()], source, Wanted(allow_downgrade=True)).problems
 
 
