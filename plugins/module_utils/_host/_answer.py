@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import traceback
 import typing as t
@@ -43,7 +44,8 @@ def answer(
 
     With `root`, others are refused at once. `settings` are further ones of AnsibleModule. A result without `changed` comes of work that changes nothing.
     """
-    module = AnsibleModule(argument_spec=options, supports_check_mode=True, **settings)
+    # Ansible completes defaults in place. Those of a constant belong to all who read it.
+    module = AnsibleModule(argument_spec=copy.deepcopy(dict(options)), supports_check_mode=True, **settings)
     try:
         if root:
             require_root()
