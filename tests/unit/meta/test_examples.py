@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import collections.abc
+import copy
 import importlib
 import pathlib
 import typing as t
@@ -42,7 +43,9 @@ def tasks_of(entries: t.Any) -> collections.abc.Iterator[dict[str, t.Any]]:
 
 
 def specification(module: str) -> dict[str, t.Any]:
-    return t.cast("dict[str, t.Any]", importlib.import_module("ansible_collections.rdma.ofed.plugins.module_utils._schema._" + module).OPTIONS)
+    """A copy: Ansible completes the defaults of suboptions in place."""
+    schema = importlib.import_module("ansible_collections.rdma.ofed.plugins.module_utils._schema._" + module)
+    return t.cast("dict[str, t.Any]", copy.deepcopy(schema.OPTIONS))
 
 
 def evaluated(value: t.Any, option: t.Mapping[str, t.Any]) -> t.Any:
