@@ -47,7 +47,7 @@ class Node:
         self.ofed_info = ""
         self.tools = {"gcc", "make", "perl", "tar"}
         self.offered = True
-        """Does the package manager have what is asked for?"""
+        """Whether the package manager has the packages that it is told to install."""
         self.refreshed = 0
         self.save()
 
