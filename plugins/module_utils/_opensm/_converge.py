@@ -33,7 +33,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle, together
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._words import subject
 
@@ -41,6 +41,7 @@ if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
@@ -66,6 +67,11 @@ def _each(bounds: t.Sequence[Bound], do: t.Callable[[Bound], object]) -> None:
             do(bound)
         except RdmaError as exc:
             wrong.append(exc)
+    _raise(wrong)
+
+
+def _raise(wrong: t.Sequence[RdmaError]) -> None:
+    """Raise the errors of several fabrics as one, if there are any."""
     if len(wrong) > 1:
         kind = Refused if all(isinstance(exc, Refused) for exc in wrong) else RdmaError
         raise kind(". ".join(exc.msg for exc in wrong), **wrong[0].details)
@@ -105,25 +111,22 @@ def _entry(bound: Bound, answer: SmInfo | None = None) -> dict[str, t.Any]:
 
 def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, found: Found, timeout: float) -> tuple[list[dict[str, t.Any]], list[str]]:
     """The instances in the shape that the module returns, once their fabrics are managed, and what to report of them."""
-    fabrics: list[dict[str, t.Any]] = []
-    notes: list[str] = []
 
-    def wait(bound: Bound) -> None:
+    def wait(bound: Bound) -> t.Generator[None, None, Settled]:
         instance = bound.instance
         new = instance.unit not in found.running
         try:
-            view, note = settle(run, bound, timeout=timeout, announce=lambda told: announce(module, run, instance.unit, told=told), new=new)
+            return (yield from settle(run, bound, timeout=timeout, announce=lambda told: announce(module, run, instance.unit, told=told), new=new))
         except Misplaced:
             # Before there was a subnet manager, the wrong cable could not be seen. It must not run in another fabric.
             if new:
                 Systemd(run).disable_and_stop(instance.unit)
             raise
-        if note:
-            notes.append(note)
-        fabrics.append(_entry(bound, view.answer))
 
-    _each(bounds, wait)
-    return fabrics, notes
+    ended = together([wait(bound) for bound in bounds])
+    _raise([each for each in ended if isinstance(each, RdmaError)])
+    settled = [(bound, *each) for bound, each in zip(bounds, ended) if not isinstance(each, RdmaError)]
+    return [_entry(bound, view.answer) for bound, view, _note in settled], [note for _bound, _view, note in settled if note]
 
 
 def _some(hosts: t.Sequence[str]) -> str:

@@ -103,9 +103,12 @@ def require_allowed(bound: Bound, master: Master) -> None:
 
 
 def intruder(run: Runner, bound: Bound, view: View) -> _sminfo.SmInfo | None:
-    """The subnet manager of another fabric that a port meets: the master, or one that stands by for it."""
+    """The subnet manager of another fabric that a port meets: the one that answers it, or one that stands by.
+
+    The one that answers counts in each state: of two that start at the same time, both may stand by for a while.
+    """
     elsewhere = bound.instance.known.elsewhere
-    if view.answer is not None and view.answer.is_master and view.answer.guid in elsewhere:
+    if view.answer is not None and view.answer.guid in elsewhere:
         return view.answer
     for record in view.managers or ():
         # The master keeps the record of a manager that has ended, until it next looks at all ports.

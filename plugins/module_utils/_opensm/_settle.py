@@ -7,6 +7,7 @@
 """After a subnet manager is started: wait until the fabric has exactly one master, and it is the one that inventory wants.
 
 Where this host alone can't bring that about (the old master still has to hand over), the run does not wait. It reports it and goes on.
+The fabrics of a host are waited for together: one that takes its time delays nothing on the others.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 INTERVAL_SECONDS = 0.5
+Settled = t.Tuple["View", str]
+"""The last view of a fabric, and what to report of it, in words."""
 # The part of the time to wait after which the master is told of an instance that it does not know, each time.
 PATIENCE = 0.15
 
@@ -71,10 +74,10 @@ def election(view: View, instance: Instance) -> Election:
     return Election(late=instance.role == MASTER)
 
 
-def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[int], None], new: bool = True) -> tuple[View, str]:
-    """Wait until the fabric of an instance has one master and the instance its place; the error tells what was seen last.
+def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[int], None], new: bool = True) -> t.Generator[None, None, Settled]:
+    """Look until the fabric of an instance has one master and the instance its place; the error tells what was seen last.
 
-    Returns that view of the fabric, and what to report of it, in words.
+    Yields between two looks. `together` waits then.
     `announce` tells the master of the instance, and takes how often it has done so. `new`: the instance did not run before.
     Raises Refused where the master is a stranger that was not allowed, Misplaced where it is one of another fabric.
     """
@@ -104,7 +107,28 @@ def settle(run: Runner, bound: Bound, *, timeout: float, announce: t.Callable[[i
                 "fabric %s is not managed as declared after %g s: %s (port %s, state %s, port GUID %s). Next: journalctl -u %s"
                 % (instance.fabric, timeout, wrong, port.name, view.state, port.port_guid, instance.unit)
             )
-        time.sleep(INTERVAL_SECONDS)
+        yield
+
+
+def together(waits: t.Sequence[t.Generator[None, None, Settled]]) -> list[Settled | RdmaError]:
+    """Run what `settle` returned for several fabrics side by side, until each has ended; in their order, with the error of those that failed.
+
+    Of two hosts whose cables are swapped, the one that is outranked on a fabric leaves it at once, whatever it still waits for on another.
+    """
+    ended: dict[int, Settled | RdmaError] = {}
+    while len(ended) < len(waits):
+        for place, wait in enumerate(waits):
+            if place in ended:
+                continue
+            try:
+                next(wait)
+            except StopIteration as end:
+                ended[place] = end.value
+            except RdmaError as exc:
+                ended[place] = exc
+        if len(ended) < len(waits):
+            time.sleep(INTERVAL_SECONDS)
+    return [ended[place] for place in range(len(waits))]
 
 
 def _note(run: Runner, bound: Bound, *, answer: SmInfo | None, found: Election) -> str:

@@ -225,6 +225,13 @@ def test_of_two_new_ones_that_meet_the_lower_gives_way_whichever_is_master(monke
         settle(monkeypatch, Fabric(BELOW), MASTER, met, GOOD, known=SWAPPED, new=False)
 
 
+def test_two_that_both_stand_by_meet_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each may take the other for the master, until it has polled it for a while."""
+    higher = THEM._replace(priority=15, state=2)
+    with pytest.raises(Misplaced, match="and sees the standby port GUID %s" % THEIRS):
+        settle(monkeypatch, Fabric(higher), MASTER, View("ACTIVE", "LinkUp", higher), known=SWAPPED)
+
+
 @pytest.mark.parametrize("alive", [True, False])
 def test_a_standby_of_another_fabric_counts_while_it_answers(alive: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     beneath = BELOW._replace(state=2)
@@ -240,7 +247,11 @@ def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, 
     """The views are what is seen one after the other; the last one stays."""
     left = list(views)
     monkeypatch.setattr(_settle, "see", lambda run, port: left.pop(0) if len(left) > 1 else left[0])
-    return _settle.settle(fabric, bound(known, instance), timeout=5, new=new, announce=lambda told: fabric.told.append("announced %d" % told))
+    waits = _settle.settle(fabric, bound(known, instance), timeout=5, new=new, announce=lambda told: fabric.told.append("announced %d" % told))
+    (ended,) = _settle.together([waits])
+    if isinstance(ended, RdmaError):
+        raise ended
+    return ended
 
 
 def test_it_waits_until_the_fabric_is_managed(monkeypatch: pytest.MonkeyPatch) -> None:
