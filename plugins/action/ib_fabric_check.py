@@ -83,6 +83,15 @@ def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared
     return "Not compared: there is no baseline %s; save=true saves it (playbook rdma.ofed.fabric: fabric_save_baseline=true)" % path if path else ""
 
 
+def _verdict(name: str, findings: t.Sequence[t.Mapping[str, t.Any]]) -> str:
+    """The first error, and how many more there are; "" without errors."""
+    errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
+    if not errors:
+        return ""
+    more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
+    return "fabric %s: %s: found %s, expected %s (%s)%s" % (name, *(errors[0][key] for key in ("object", "found", "expected", "code")), more)
+
+
 class ActionModule(ActionBase):
     """Looks on the host; pure code judges here, and files are those of the controller."""
 
@@ -125,17 +134,14 @@ class ActionModule(ActionBase):
             "totals": data["totals"],
             "problems": data["problems"],
             "table": table.split("\n"),
+            "verdict": _verdict(arguments["name"], findings),
         }
         report = _report(arguments, data, result, before=before) if arguments["report_dir"] and not self._task.check_mode else ""
         if arguments["show"]:
             # Callbacks print results as JSON, so the table is printed here.
             Display().display("\n%s\n%s" % (table, "\nReport: %s\n" % report if report else ""))
-        errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
-        if errors and arguments["fail"]:
-            worst = errors[0]
-            more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
-            msg = "fabric %s: %s: found %s, expected %s (%s)%s"
-            result.update(failed=True, msg=msg % (arguments["name"], worst["object"], worst["found"], worst["expected"], worst["code"], more))
+        if result["verdict"] and arguments["fail"]:
+            result.update(failed=True, msg=result["verdict"])
         return result
 
     def _save(self, path: str, picture: Picture) -> bool:

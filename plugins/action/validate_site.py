@@ -70,13 +70,11 @@ class ActionModule(ControllerAction):
         host = str(task_vars["inventory_hostname"])
         role = arguments["role"]
         facts = facts_of(task_vars)
-        if role:
-            names = ours(task_vars, (role + "_",), ())
-        else:
-            own, _faults = self._variables(task_vars, [OWN] if OWN in task_vars else [])
-            # What belongs to the site need not even be evaluated.
-            beside = PUBLISHED | own_names(own.get(OWN))
-            names = sorted(name for name in task_vars if concerns(name) and name not in beside)
+        own, _faults = self._variables(task_vars, [OWN] if OWN in task_vars else [])
+        # What belongs to the site need not even be evaluated.
+        beside = PUBLISHED | own_names(own.get(OWN))
+        chosen = ours(task_vars, (role + "_",), ()) if role else sorted(name for name in task_vars if concerns(name))
+        names = [name for name in chosen if name not in beside]
         variables, problems = self._variables(task_vars, names)
         result: dict[str, t.Any] = {}
         if role:

@@ -226,6 +226,11 @@ problems:
   type: list
   elements: dict
   sample: []
+verdict:
+  description: The first error in one sentence, and how many more there are. Empty without errors.
+  returned: always
+  type: str
+  sample: "fabric ib: node7: found not in the fabric, expected at leaf1 port 7 (node_lost)"
 table:
   description: The table, line by line.
   returned: always

@@ -20,9 +20,11 @@ description:
   - Register the result as C(rdma_site), as C(site.yml) does. The roles then skip their own validation.
 options:
   role:
-    description: The role whose variables to validate, as they are within it. The default is all roles, and the placement of the subnet managers.
+    description:
+      - The role whose variables to validate, as they are within it. V(fabric) are those of the playbook C(rdma.ofed.fabric). The default is all
+        roles, and the placement of the subnet managers.
     type: str
-    choices: [ofed]
+    choices: [ofed, fabric]
   foresee:
     description:
       - Whether to find out, too, what the roles would refuse to do on the node. It takes a look that M(rdma.ofed.rdma_facts) has kept.

@@ -199,7 +199,11 @@ def test_two_nodes_of_one_name(fabric: Fabric) -> None:
 
 @pytest.mark.parametrize(
     ("argument", "said"),
-    [("fabric_host=node99", "fabric_host is node99; allowed"), ("fabric_baseline=/nowhere/ib.json", "/nowhere/ib.json, and there is no such file")],
+    [
+        ("fabric_host=node99", "fabric_host is node99; allowed"),
+        ("fabric_baseline=/nowhere/ib.json", "/nowhere/ib.json, and there is no such file"),
+        ("fabric_basline=ib.json", "fabric_baseline"),
+    ],
 )
 def test_a_look_at_nothing_is_refused(fabric: Fabric, argument: str, said: str) -> None:
     """Ansible reports success for a play without hosts."""
@@ -216,6 +220,8 @@ def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> No
     with cabling(PULL[:1], ['ReLink "%s"[5]' % LEAF1])(fabric):
         run = fabric.cluster.play("fabric", *arguments)
     assert run.status == 2 and "link_lost" in run.output and INTER % (5, 5) in run.output, run.output
+    # The table is printed once, for people.
+    assert run.output.count("Next steps:") == 1 and '"findings"' not in run.output, run.output
     report = json.loads((fabric.folder / "ib-findings.json").read_text(encoding="utf-8"))
     assert [each["code"] for each in report["findings"]] == ["link_lost"]
     assert "fabric.link_lost" in (fabric.folder / "ib-findings.xml").read_text(encoding="utf-8")

@@ -83,12 +83,13 @@ def _is_explained(finding: Finding, changes: Changes, degraded: t.Collection[t.A
 
 
 def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[dict[str, t.Any]]:
-    """The worst first. `before` is the baseline, None without one."""
+    """The worst first, and of these what has changed since the baseline `before`, which is None without one."""
     changes = compare(before, picture_of(data)) if before else Changes()
     found = [*judge(data, expected), *changes.findings]
     degraded = {finding.ends for finding in found if finding.code == Code.LINK_DEGRADED}
     rows = [(finding, row(finding)) for finding in found if not _is_explained(finding, changes, degraded)]
-    rows.sort(key=lambda pair: (SEVERITIES.index(pair[0].severity), pair[0].code.value, natural(pair[1]["object"])))
+    new = set(map(id, changes.findings))
+    rows.sort(key=lambda pair: (SEVERITIES.index(pair[0].severity), id(pair[0]) not in new, pair[0].code.value, natural(pair[1]["object"])))
     return [shown for _finding, shown in rows]
 
 

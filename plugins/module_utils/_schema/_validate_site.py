@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "role": {"type": "str", "choices": ["ofed"]},
+    "role": {"type": "str", "choices": ["ofed", "fabric"]},
     "foresee": {"type": "bool", "default": False},
     "fail": {"type": "bool", "default": True},
 }

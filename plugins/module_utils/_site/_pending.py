@@ -37,8 +37,8 @@ def pending_of(entries: t.Any, variable: str = "rdma_pending") -> tuple[Pending,
 
 
 def merge(*lists: Iterable[Pending]) -> tuple[Pending, ...]:
-    """All entries, each change once. Of two entries for the same change, the later one counts: it knows better what the change needs."""
-    return tuple({(*entry.change.key(), entry.change.after): entry for entries in lists for entry in entries}.values())
+    """All entries, one for each property of an object. The later one counts: it knows better what is declared now, and what that needs."""
+    return tuple({entry.change.key(): entry for entries in lists for entry in entries}.values())
 
 
 def render(pending: Mapping[str, Iterable[Pending]]) -> str:

@@ -71,8 +71,8 @@ CONCERNS: tuple[Judge, ...] = (
 )
 
 
-# Roles whose variables are also validated on their own, before their first change, where no playbook has validated the site.
-ROLES: Mapping[str, Judge] = {"ofed": stack_problems}
+# Whose variables are also validated on their own: roles before their first change, where no playbook has validated the site, and the playbook fabric.
+ROLES: Mapping[str, Judge] = {"ofed": stack_problems, "fabric": lambda variables, _facts: [*unknown(variables), *value_problems(SITE, variables)]}
 
 
 class Placement(t.NamedTuple):
