@@ -54,6 +54,8 @@ class Kind(str, enum.Enum):
     """The name of a package; aspect `hold` for whether its version may change."""
     STACK = "stack"
     """The RDMA stack of a node; the aspect is what was declared of it."""
+    PROTECTION = "protection"
+    """What is kept from being replaced by packages of other repositories: the values are the stack."""
     DRIVER = "driver"
     """The loaded driver, as opposed to the installed one."""
     KERNEL = "kernel"

@@ -40,6 +40,7 @@ _SUBJECTS: t.Mapping[str, str] = {
     "initramfs": "initramfs {subject}",
     "package": "package {subject} {aspect}",
     "stack": "stack {subject} {aspect}",
+    "protection": "protected packages",
     "driver": "driver {subject} {aspect}",
     "kernel": "kernel {subject} {aspect}",
     "protocol": "upper-layer protocol {subject} {aspect}",

@@ -130,6 +130,15 @@ options:
     description: Whether the installer, or the package C(mlnx-fw-updater), may burn firmware.
     type: bool
     default: false
+  protect_packages:
+    description:
+      - Whether the packages of the stack are kept at their versions, so that an update of the system does not replace them by those of the
+        distribution, of EPEL or of CUDA. Packages of ready-made modules are not kept, because they change with the kernel.
+      - With apt, this is a file of preferences. With dnf, these are lines in the list of the plugin C(versionlock), after O(method=installer).
+        Without that plugin the module warns. What came from O(repository) needs none with dnf, because that has priority. zypper does
+        not change the vendor of a package by itself.
+    type: bool
+    default: true
   openib_conf:
     description:
       - Keys of C(/etc/infiniband/openib.conf) and their values. All other lines of the file are kept, and a copy of the file

@@ -151,7 +151,15 @@ ansible_facts:
           description: The RDMA software.
           returned: when V(stack) is in O(gather)
           type: dict
-          sample: {kind: inbox, version: "44.0", evidence: "package rdma-core 44.0-2", ofed_version: "", loaded: inbox, ulps: [srp], complete: true}
+          sample:
+            kind: inbox
+            version: "44.0"
+            evidence: "package rdma-core 44.0-2"
+            ofed_version: ""
+            loaded: inbox
+            ulps: [srp]
+            complete: true
+            protected: false
           contains:
             kind:
               description: V(inbox) (the distribution's own), V(mlnx_ofed), V(doca) or V(none).
@@ -182,6 +190,10 @@ ansible_facts:
               description:
                 - Whether the installation of a vendor's stack came to its end. MLNX_OFED that was installed by its installer says
                   C(OFED-internal) until then, and has no metapackage of a repository.
+              returned: success
+              type: bool
+            protected:
+              description: Whether the collection keeps the packages of an installer from being replaced by an update of the system.
               returned: success
               type: bool
         kernels:

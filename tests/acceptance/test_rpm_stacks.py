@@ -10,6 +10,7 @@ Debian has dnf. The packages are empty, with the dependencies of RHEL 9: its fir
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import json
 import subprocess
 import typing as t
@@ -23,11 +24,12 @@ PREFIX = "rdma-rpm"
 NODE = "node1"
 PREPARE = r"""
 set -e
-apt-get update -q && apt-get install -qq -y --no-install-recommends dnf createrepo-c rpm
+apt-get update -q && apt-get install -qq -y --no-install-recommends dnf dnf-plugins-core createrepo-c rpm
 printf 'ID=rocky\nVERSION_ID="9.3"\nID_LIKE="rhel centos fedora"\nPRETTY_NAME="Rocky Linux 9.3"\n' >/tmp/os-release
 rm /etc/os-release && mv /tmp/os-release /etc/os-release
 echo 9 >/etc/dnf/vars/releasever
-echo plugins=0 >>/etc/dnf/dnf.conf
+# Debian's plugin for a local repository fails where there is none.
+find /usr/lib/python3/dist-packages/dnf-plugins -name '*.py' ! -name versionlock.py -delete
 mkdir -p /etc/yum.repos.d
 printf '[baseos]\nname=BaseOS\nbaseurl=file:///srv/rpm/distribution\nenabled=1\ngpgcheck=0\n' >/etc/yum.repos.d/baseos.repo
 python3 /srv/repositories.py /srv/rpm
@@ -52,7 +54,8 @@ INSTALLED: Options = {
     "bundle": "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.3-x86_64",
     "installer_options": ["--skip-distro-check"],
 }
-# Stands for mlnxofedinstall of a bundle for RPM: its check of what it needs, with its own words, then its packages.
+# Stands for mlnxofedinstall of a bundle for RPM: its check of what it needs, with its own words, then its packages
+# in the place of the distribution's, which it erases whatever needs them.
 INSTALLER = r"""
 mkdir -p %(bundle)s && cd %(bundle)s
 echo 23.10-0.5.5.0 >.mlnx; echo x86_64 >.arch; echo rhel9.3 >distro
@@ -64,6 +67,7 @@ if ! rpm -q --quiet tk; then
     exit 1
 fi
 echo "options: $*"
+rpm -q rdma-core | grep -q mlnx || rpm -e --nodeps rdma-core libibverbs librdmacm libibumad infiniband-diags opensm || exit 1
 dnf -y --repofrompath=bundle,/srv/rpm/mlnx_ofed --setopt=bundle.gpgcheck=0 --setopt=bundle.priority=1 install mlnx-ofed-all || exit 1
 printf '#!/bin/sh\necho MLNX_OFED_LINUX-23.10-0.5.5.0:\n' >/usr/bin/ofed_info
 chmod +x /usr/bin/ofed_info
@@ -160,21 +164,28 @@ def test_a_version_that_the_repository_lacks_is_refused(node: Node) -> None:
     assert node.packages() == before
 
 
+@contextlib.contextmanager
+def updates(node: Node) -> collections.abc.Iterator[None]:
+    """Another repository, which has packages of the same names with higher versions."""
+    path = "/etc/yum.repos.d/updates.repo"
+    node.run("printf '[updates]\\nname=Updates\\nbaseurl=file:///srv/rpm/updates\\nenabled=1\\ngpgcheck=0\\n' >%s" % path)
+    try:
+        yield
+    finally:
+        node.run("rm %s" % path)
+
+
 @pytest.mark.parametrize("wish", [MLNX_OFED, DOCA], ids=["mlnx_ofed", "doca"])
 def test_an_update_of_the_system_replaces_nothing_of_the_stack(node: Node, wish: Options) -> None:
     """Other repositories have packages of the same names with higher versions."""
     assert not node.stack(**wish)["failed"]
     before = node.packages()
-    path = "/etc/yum.repos.d/updates.repo"
-    node.run("printf '[updates]\\nname=Updates\\nbaseurl=file:///srv/rpm/updates\\nenabled=1\\ngpgcheck=0\\n' >%s" % path)
-    try:
+    with updates(node):
         node.run("dnf -y upgrade")
         assert node.packages() == before
         # This is so by the order of the repositories alone.
         shown = node.cluster.shell(NODE, "dnf --assumeno --setopt=rdma-ofed.priority=99 upgrade").stdout
         assert "9948.0-1.el9" in shown, shown
-    finally:
-        node.run("rm %s" % path)
 
 
 @pytest.mark.parametrize("wish", [MLNX_OFED, DOCA], ids=["mlnx_ofed", "doca"])
@@ -212,4 +223,28 @@ def test_what_the_installer_lacks_of_the_distribution_is_installed(node: Node) -
     assert {"tk", "mlnx-ofed-all"} <= set(node.packages())
     again = node.stack(**INSTALLED)
     assert (again["failed"], again["changes"]) == (False, [])
+
+
+def test_an_update_of_the_system_replaces_nothing_that_the_installer_has_installed(node: Node) -> None:
+    """The packages are of no repository. Without a protection, those of higher versions would take their place."""
+    locks = "/etc/dnf/plugins/versionlock.list"
+    assert not node.stack(**ABSENT)["failed"]
+    # That of DOCA is left by the tests before: its release is told by ofed_info, which the empty packages do not have.
+    node.run("dnf -y remove --noautoremove ucx || true")
+    node.run("dnf -y versionlock add tk")
+    node.run(INSTALLER % INSTALLED)
+    assert not node.stack(**INSTALLED)["failed"]
+    before = node.packages()
+    with updates(node):
+        node.run("dnf -y upgrade")
+        assert node.packages() == before
+        for off in ({"protect_packages": False}, {"state": "absent"}):
+            foreseen, done = node.stack("--check", **INSTALLED, **off), node.stack(**INSTALLED, **off)
+            assert not done["failed"], done["msg"]
+            assert done["changes"] == foreseen["changes"]
+            # What the site has locked itself stays so.
+            assert [line.split("-")[0] for line in node.run("cat " + locks).splitlines() if line and not line.startswith("#")] == ["tk"]
+            if off == {"protect_packages": False}:
+                assert "9948.0-1.el9" in node.cluster.shell(NODE, "dnf --assumeno upgrade").stdout
     node.run("rm -r %(bundle)s" % INSTALLED)
+    node.run("dnf versionlock clear")

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import typing as t
 
@@ -16,6 +17,8 @@ from stacks import DOCA, HERE, MANIFEST, NEW, OLD, PROJECT, STATE, THERE, Host, 
 testinfra_hosts = ["ansible://node1"]
 
 GPU_UNIT = "rdma-ofed-gpudirect.service"
+PREFERENCES = "/etc/apt/preferences.d/rdma-ofed-installed.pref"
+HIGHER = ("Package: libibverbs1", "Version: 9999.0-1", "Architecture: all", "Maintainer: site", "Filename: ./x.deb", "Size: 1", "SHA256: " + 64 * "0")
 
 
 class Leg(t.NamedTuple):
@@ -118,6 +121,22 @@ def test_the_declared_stack_is_there_and_whole(host: Host, walked: Walked) -> No
     # Installed stacks know what they were asked for; of what brought them, nothing is left.
     left = host.check_output("find %s -mindepth 1 -maxdepth 1 -printf '%%f '" % STATE).split()
     assert sorted(left) == (["jobs"] if walked.leg.name == "inbox" else ["jobs", "stack.json"])
+
+
+def test_an_update_of_the_system_replaces_nothing_of_the_stack(host: Host, walked: Walked) -> None:
+    """Another repository has a higher version of a package that the distribution has as well."""
+    if walked.leg.name == "inbox":
+        assert not host.file(PREFERENCES).exists
+        return
+    host.check_output("mkdir -p /srv/higher && printf '%%s\\n' %s >/srv/higher/Packages" % " ".join(map(shlex.quote, HIGHER)))
+    host.check_output("echo 'deb [trusted=yes] file:/srv/higher ./' >/etc/apt/sources.list.d/higher.list && apt-get update -q")
+    try:
+        candidate = "apt-cache %s policy libibverbs1 | grep 'Candidate: 9999'"
+        assert host.run(candidate % "").rc == 1
+        # This is so by the preferences alone.
+        assert host.run(candidate % "-o Dir::Etc::PreferencesParts=/nowhere").rc == 0
+    finally:
+        host.check_output("rm -r /srv/higher /etc/apt/sources.list.d/higher.list && apt-get update -q")
 
 
 def test_the_way_to_gpu_memory_follows_the_stack(host: Host, walked: Walked) -> None:

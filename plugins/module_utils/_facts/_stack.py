@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ofed_info
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 DOCA = ("doca-ofed", "doca-all", "doca-networking", "doca-roce", "doca-host-basic")
@@ -70,6 +71,8 @@ class Stack(t.NamedTuple):
     """The upper-layer protocols that the collection has turned on."""
     complete: bool = True
     """Whether the installation of a vendor's stack came to its end."""
+    protected: bool = False
+    """Whether the collection keeps packages from being replaced by an update of the system, or did so for a stack that has gone since."""
 
     @property
     def words(self) -> str:
@@ -159,12 +162,17 @@ def connected_refused(stack: Stack) -> str:
     return "the OFED drivers %s are datagram only: releases from 23.07 on reject connected mode on every device" % (stack.ofed_version or "of DOCA")
 
 
+def _is_protected(family: Family | None, root: str) -> bool:
+    if family is None or not family.manager.protection_path:
+        return False
+    return family.manager.is_protected(read_text(root.rstrip("/") + family.manager.protection_path))
+
+
 def read_stack(run: Runner, root: str = "/") -> Stack:
     """The stack; at most two short processes."""
     modules = os.path.join(root, "sys/module")
     loaded = "ofed" if os.path.exists(modules + "/mlx_compat") else "inbox" if os.path.exists(modules + "/ib_core") else ""
-    packages = installed_packages(run, by_name(read_os(root).family), PACKAGES, root=root) or parse_pacman_names(
-        entries(root, "var/lib/pacman/local"), PACKAGES
-    )
+    family = by_name(read_os(root).family)
+    packages = installed_packages(run, family, PACKAGES, root=root) or parse_pacman_names(entries(root, "var/lib/pacman/local"), PACKAGES)
     found = decide_stack(packages, _ofed_info.read(run), loaded, record=read_selection(root))
-    return found._replace(ulps=tuple(sorted(read_record(root).protocols)))
+    return found._replace(ulps=tuple(sorted(read_record(root).protocols)), protected=_is_protected(family, root))

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
@@ -18,13 +17,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import K
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, words
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._packages import DRIVERS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import vendors
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 
 # What building modules takes, besides the headers. Packages of all distributions have these names.
 TOOLS = ("gcc", "make", "perl")
-_FOR_ONE_KERNEL = re.compile(r"[.+-]kver\.")
-_MODULES = re.compile(r"^kmod-|-kmp-|-modules\Z")
 
 
 class Found(t.NamedTuple):
@@ -95,9 +90,3 @@ def unsigned(found: Found) -> str:
     if not has_driver(found) or lacking(found) or not found.target or not found.untrusted:
         return ""
     return "the driver for kernel %s would not load: %s" % (found.target, words(found.untrusted))
-
-
-def prebuilt(installed: t.Mapping[str, Package], release: str) -> dict[str, str]:
-    """The vendor's packages of ready-made modules, of all that are installed: `mlnx-ofed-kernel-modules`, `kmod-mlnx-ofa_kernel`."""
-    names = vendors(installed, release)
-    return {name: installed[name].version for name in names if _FOR_ONE_KERNEL.search(installed[name].version) or _MODULES.search(name)}

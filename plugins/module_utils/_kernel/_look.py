@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import unt
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _found as kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import DOCA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -52,7 +53,7 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
         can_lock=family.manager.can_lock(root),
         stack=stack,
         record=read_selection(root),
-        prebuilt=kernels.prebuilt(installed, stack.ofed_version),
+        prebuilt=prebuilt(installed, stack.ofed_version),
         tools=frozenset(tool for tool in TOOLS if run.has(tool)),
         doca_tool=os.path.exists(os.path.join(root, DOCA_TOOL.lstrip("/"))),
     )

@@ -25,7 +25,8 @@ def _pin(found: Found) -> KernelPlan:
     if not loose or not has_driver(found):
         return KernelPlan()
     if not found.can_lock:
-        raise Unsupported(found.distribution.manager.lock_hint)
+        package = found.distribution.manager.lock_package
+        raise Unsupported("kernels can't be held without the plugin versionlock of dnf: install %s" % package)
     changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
     return KernelPlan(Plan(changes), (Step("holding the kernels", (*found.distribution.manager.hold, *loose)),))
 

@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._packages._services import forbidden
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
@@ -85,7 +86,9 @@ class _Impossible(RdmaError):
 
 
 def _preview(run: Runner, manager: Manager, argv: tuple[str, ...]) -> Transaction:
-    output = run(manager.preview_argv(argv), ok=None, timeout=_PREVIEW_SECONDS)
+    # The protection that is left of a stack goes before the packages of the distribution come.
+    lifted = bool(manager.protection_path) and manager.is_protected(read_text(manager.protection_path))
+    output = run(manager.preview_argv(argv, lifted=lifted), ok=None, timeout=_PREVIEW_SECONDS)
     failed = manager.preview_failure(output)
     found = manager.foreseen(output.stdout)
     if not failed and output.rc and not (found.installed or found.removed):

@@ -27,6 +27,7 @@ OPTIONS: dict[str, t.Any] = {
     "keep": {"type": "list", "elements": "str", "default": []},
     "keep_purposes": {"type": "list", "elements": "str", "default": []},
     "firmware_update": {"type": "bool", "default": False},
+    "protect_packages": {"type": "bool", "default": True},
     "openib_conf": {"type": "dict", "default": {}},
     "ulps": {"type": "list", "elements": "str", "default": []},
     "timeout": {"type": "int", "default": 7200},

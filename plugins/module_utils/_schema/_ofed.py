@@ -26,6 +26,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "ofed_repository_trusted": {"type": "bool", "default": False},
     "ofed_allow_removal": {"type": "list", "default": []},
     "ofed_firmware_update": {"type": "bool", "default": False},
+    "ofed_protect_packages": {"type": "bool", "default": True},
     "ofed_openib_conf": {"type": "dict", "default": {}},
     "ofed_ulps": {"type": "list", "choices": ["ibacm", "srp", "iser", "nfsrdma", "nvmf", "rds"], "default": []},
     "ofed_reload": {"type": "str", "choices": ["never", "if_idle", "reboot", "force"], "default": "if_idle"},

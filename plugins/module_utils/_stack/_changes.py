@@ -56,7 +56,8 @@ def _selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     return changes_of(*(_stack_change(_words(record.get(name)), _words(mine[name]), needs=needs, aspect=name) for name in names))
 
 
-def _same_release(wanted: Wanted, found: Found) -> bool:
+def same_release(wanted: Wanted, found: Found) -> bool:
+    """Whether the wanted release is installed, whole or not."""
     if found.stack.kind != wanted.source:
         return False
     if wanted.source == "doca":
@@ -78,7 +79,7 @@ def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     if is_installed(wanted, found) and not selection:
         return ()
     needs = "" if wanted.has_no_modules else NEEDS
-    changes = () if _same_release(wanted, found) else changes_of(_stack_change(found.words, wanted.words, needs=needs))
+    changes = () if same_release(wanted, found) else changes_of(_stack_change(found.words, wanted.words, needs=needs))
     changes += _metapackage_changes(wanted, found, needs) if is_doca else selection
     if changes:
         return changes

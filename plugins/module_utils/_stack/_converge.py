@@ -13,6 +13,7 @@ import json
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import RECORD
@@ -32,6 +33,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import REBUILD_STAGE, StackPlan, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import is_unprotected, lift, protects, renew
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
@@ -43,6 +45,9 @@ if t.TYPE_CHECKING:
 
 # In a job that an earlier release of the collection began, the stacks before and after it are not recorded.
 _NOT_RECORDED = {"kind": "", "version": ""}
+# What changes no package.
+_SETTINGS = (Kind.OPENIB_CONF, Kind.PROTECTION)
+_SETTING_FILES = (openibd.PATH, *(family.manager.protection_path for family in FAMILIES))
 
 
 def _version(found: Found) -> dict[str, str]:
@@ -69,11 +74,11 @@ def _result(
 ) -> dict[str, t.Any]:
     """The result of the module. `keys` are those of openib.conf that the change of the whole file stands for, `waiting` is what takes consent."""
     made = Plan(tuple(changes))
-    is_conf = [change.is_about(Kind.OPENIB_CONF) or change.is_about(Kind.FILE, openibd.PATH) for change in made.changes]
+    settings = [change.kind in _SETTINGS or (change.is_about(Kind.FILE) and change.subject in _SETTING_FILES) for change in made.changes]
     return {
         **made.result((*waiting, *made.late, *(Pending(change) for change in keys if change.needs))),
         "stack": {"before": dict(before), "after": dict(after), "replaced": bool(made.about(Kind.STACK, "")), "withheld": bool(waiting)},
-        "packages_changed": not all(is_conf),
+        "packages_changed": not all(settings),
         **({} if job is None else {"job": job.result()}),
     }
 
@@ -121,7 +126,7 @@ def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.rename(temporary, path)
 
 
-def _conclude(run: Runner, job: State, root: str) -> Found:
+def _conclude(module: AnsibleModule, run: Runner, job: State, *, root: str) -> Found:
     """Record what a job has done, and look again. Raises CommandFailed where it failed."""
     if job.interrupted:
         words = "%s was interrupted. The next run repairs what it left and continues; all output is in %s"
@@ -136,7 +141,12 @@ def _conclude(run: Runner, job: State, root: str) -> Found:
     else:
         _write(path, job.memo["record"])
     places.forget(root)
-    return look(run, root)
+    found = look(run, root)
+    # In a job that an earlier release of the collection began, nothing is said of it.
+    for change in renew(found) if job.memo.get("protects") else ():
+        apply_file(module, change, root=root)
+        found = found._replace(protection=change.after)
+    return found
 
 
 def _finish(module: AnsibleModule, job: State, *, found: Found, left: StackPlan, root: str) -> dict[str, t.Any]:
@@ -165,6 +175,7 @@ def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, to
         "after": _expected(wanted, found, todo),
         "bundle": places.shown(parameters["bundle"] or ""),
         "tree": place.tree,
+        "protects": protects(wanted, found),
     }
 
 
@@ -208,7 +219,7 @@ def _apply(
     """Write the repository files, and run the job to its end or for as long as the module may wait."""
     parameters, before = module.params, _version(found)
     places.prepare(place)
-    for change in todo.about(Kind.FILE):
+    for change in (*todo.about(Kind.FILE), *(lift(found) if todo.about(Kind.PROTECTION) else ())):
         apply_file(module, change, root=root)
     if not todo.steps:
         _configure(module, root)
@@ -219,7 +230,7 @@ def _apply(
     job = jobs.wait(JOB, parameters["poll"], root)
     if job.running:
         return _running(job, root)
-    found = _conclude(run, job, root)
+    found = _conclude(module, run, job, root=root)
     return _finish(module, job, found=found, left=plan(wanted, found), root=root)
 
 
@@ -242,11 +253,14 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     job = _earlier(module, root)
     if job is not None and job.running:
         return _running(job, root)
-    found = look(run, root) if job is None else _conclude(run, job, root)
+    found = look(run, root) if job is None else _conclude(module, run, job, root=root)
     wrong = problems(role_variables(parameters), {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}})
     if wrong:
         raise InvalidInput(wrong)
     wanted = wanted_of(parameters, found, root)
+    if is_unprotected(wanted, found):
+        package = found.manager.lock_package
+        module.warn("updates of the system may replace packages of MLNX_OFED: install %s, or set ofed_protect_packages: false" % package)
     todo = plan(wanted, found)
     # A job that an earlier run began for something else was only waited for.
     if job is not None and (not todo or job.memo["wanted"] == wanted.purpose()):

@@ -59,6 +59,8 @@ def look(run: Runner, root: str = "/") -> Found:
         record=read_selection(root),
         interrupted=interruption(job),
         begun=job.memo.get("wanted", {}) if job is not None else {},
+        protection=read_text(root.rstrip("/") + family.manager.protection_path) if family.manager.protection_path else "",
+        can_protect=family.manager.can_lock(root),
         files={path: read_text(root.rstrip("/") + path) for path in family.manager.repository_files},
     )
 
@@ -73,7 +75,7 @@ def with_alternatives(run: Runner, wanted: Wanted, found: Found) -> Found:
     names = sorted({*found.vendors, *(known_names(found.packages) if address else ())})
     if not names:
         return found
-    offers = found.manager.offers(run, names, address)
+    offers = found.manager.offers(run, names, address, lifted=found.protected)
     release = found.stack.ofed_version
     if address:
         return found._replace(alternatives={name: versions[0] for name, versions in offers.items() if versions})

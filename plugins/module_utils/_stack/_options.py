@@ -69,6 +69,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         allow_upgrade=parameters["allow_upgrade"],
         allow_removal=tuple(parameters["allow_removal"] or ()),
         firmware_update=parameters["firmware_update"],
+        protect=parameters["protect_packages"],
         keep=tuple(names_of(by_name(found.os.family) or FAMILIES[0], parameters["keep_purposes"] or (), parameters["keep"] or ())),
     )
     if not by_repository:

@@ -58,6 +58,8 @@ _VENDOR_NAMES = re.compile(
 )
 # 2310mlnx47-1.2310055, 2.1.10.1.mlnx-OFED.51258, 1.0-0.49.MLNX20200216.g4ea049f.50100: marks that no distribution makes.
 _VENDOR_VERSION = re.compile(r"mlnx|OFED", re.IGNORECASE)
+_FOR_ONE_KERNEL = re.compile(r"[.+-]kver\.")
+_MODULES = re.compile(r"^kmod-|-kmp-|-modules\Z")
 # Distributions name a library for the version of its interface; t64 is that of 2024, with a wider time.
 _WIDE_TIME = "t64"
 
@@ -79,6 +81,12 @@ def is_vendors(name: str, version: str, release: str = "") -> bool:
 def vendors(packages: t.Mapping[str, Package], release: str = "") -> list[str]:
     """The vendor's packages among the installed ones."""
     return sorted(name for name, package in packages.items() if is_vendors(name.split(":")[0], package.version, release))
+
+
+def prebuilt(installed: t.Mapping[str, Package], release: str) -> dict[str, str]:
+    """The vendor's packages of ready-made modules, of all that are installed: `mlnx-ofed-kernel-modules`, `kmod-mlnx-ofa_kernel`."""
+    names = vendors(installed, release)
+    return {name: installed[name].version for name in names if _FOR_ONE_KERNEL.search(installed[name].version) or _MODULES.search(name)}
 
 
 def known_names(installed: t.Iterable[str]) -> list[str]:

@@ -25,6 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import lift, protect, protects, to_come
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
@@ -100,7 +101,7 @@ def _removal(found: Found, keep: t.Sequence[str] = ()) -> StackPlan:
     if not gone and not stay:
         return StackPlan(steps=_LEFTOVERS)
     argv = found.manager.replace_argv(stay, gone)
-    return StackPlan((), (Step(_REMOVE_STAGE, argv), *_LEFTOVERS), tuple(gone), (found.manager.preview_argv(argv),))
+    return StackPlan((), (Step(_REMOVE_STAGE, argv), *_LEFTOVERS), tuple(gone), (found.manager.preview_argv(argv, lifted=found.protected),))
 
 
 def _former(wanted: Wanted, found: Found) -> StackPlan:
@@ -122,7 +123,7 @@ def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str], *, stays: 
     also = found.manager.install_words(wanted.metapackage, release, more)
     versions = {} if stays else {name: version for name, version in found.alternatives.items() if name not in (wanted.metapackage, *more)}
     argv = found.manager.replace_argv(versions, gone, also=also, repository=address)
-    return StackPlan(removes=tuple(gone), simulate=(found.manager.preview_argv(argv, address),)), argv
+    return StackPlan(removes=tuple(gone), simulate=(found.manager.preview_argv(argv, address, lifted=found.protected),)), argv
 
 
 def _mend(found: Found) -> tuple[Step, ...]:
@@ -235,8 +236,21 @@ def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
     return StackPlan(changes, (*_recovery(found, broken), *removal.steps), removal.removes, removal.simulate)
 
 
+def _protected(wanted: Wanted, found: Found, todo: StackPlan) -> StackPlan:
+    """The plan, and the protection of packages from updates of the system. A job renews it at its end, and where the stack changes lifts it first."""
+    if not protects(wanted, found):
+        return todo._replace(changes=lift(found) + todo.changes)
+    if not todo.steps:
+        return todo._replace(changes=protect(found) + todo.changes)
+    return todo._replace(changes=todo.changes + to_come(wanted, found))
+
+
 def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: bool = False) -> StackPlan:
     """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
+    return _protected(wanted, found, _plan_stack(wanted, found, place=place, force=force))
+
+
+def _plan_stack(wanted: Wanted, found: Found, *, place: Place | None, force: bool) -> StackPlan:
     if wanted.state == "absent":
         return _plan_absent(wanted, found)
     if wanted.source == "doca" or wanted.method == "repository":

@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_library, is_vendors, taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import lift
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import KERNEL_ONLY, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
@@ -82,7 +83,8 @@ def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: S
     """What a repository that is not declared yet makes apt remove. Raises Refused where it does not have the version."""
     if wanted.repository is None or not todo.steps or not found.manager.simulates:
         return {}
-    files = {**found.files, **{change.subject: change.after for change in todo.about(Kind.FILE)}}
+    lifted = lift(found) if todo.about(Kind.STACK) else ()
+    files = {**found.files, **{change.subject: change.after for change in (*todo.about(Kind.FILE), *lifted)}}
     # With a former stack that goes first, or with packages to be repaired, it is not known what apt will do then.
     argv = () if todo.simulate or packages.broken(found.packages) else todo.steps[-1].argv
     offered, seen = preview(run, files, name=wanted.metapackage, argv=argv, address=wanted.repository.address, root=root)

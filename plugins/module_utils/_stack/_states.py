@@ -53,6 +53,8 @@ class Wanted(t.NamedTuple):
     """Packages that stay in the distribution's version where the vendor's stack is removed."""
     distro: str = ""
     """The distribution to name to the installer, "" where the installer finds it out."""
+    protect: bool = True
+    """Whether the packages of the stack are kept from being replaced by those of other repositories."""
     also: tuple[tuple[str, ...], ...] = ()
     """Packages to install along with the stack, each with others that do as well."""
 
@@ -102,6 +104,10 @@ class Found(t.NamedTuple):
     """The purpose of the last job, as of `Wanted.purpose`."""
     files: t.Mapping[str, str] = {}
     """Contents of the repository files."""
+    protection: str = ""
+    """Content of the file that keeps packages from being replaced."""
+    can_protect: bool = True
+    """Whether the package manager has what that takes."""
     alternatives: t.Mapping[str, str] = {}
     """The versions that the stack to come has of installed packages."""
     users: tuple[User, ...] = ()
@@ -111,6 +117,11 @@ class Found(t.NamedTuple):
     def manager(self) -> Manager:
         """The package manager."""
         return (by_name(self.os.family) or FAMILIES[0]).manager
+
+    @property
+    def protected(self) -> bool:
+        """Whether packages are kept at their versions by the collection."""
+        return bool(self.manager.protection_path) and self.manager.is_protected(self.protection)
 
     @property
     def vendors(self) -> list[str]:

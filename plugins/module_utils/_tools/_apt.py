@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, apt_files
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, PROTECTION, apt_files, apt_protection, parse_apt_protection
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
 
 # apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
+_WITHOUT_PROTECTION = ("-o", "Dir::Ignore-Files-Silently::=^%s$" % re.escape(os.path.basename(PROTECTION)))
 _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]\n]*)\])?(?: \((\S+))?", re.MULTILINE)
 
@@ -75,6 +76,8 @@ class Apt(Manager):
     lists_age = True
     lists = ("var/lib/apt/periodic/update-success-stamp", "var/lib/apt/lists")
     starts_services = True
+    # A flat repository need not tell its origin, by which apt would rank it.
+    ranks_repositories = False
     repository_files = APT_FILES
     update = (*_APT, "update")
     install = (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install")
@@ -85,6 +88,7 @@ class Apt(Manager):
     uninstall = (*_APT, "remove")
     erase = ("dpkg", "--purge")
     hold = ("apt-mark", "hold")
+    protection_path = PROTECTION
 
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
         return dpkg.parse_dpkg_database(read_text(os.path.join(root, dpkg.STATUS)), names, remnants)
@@ -93,8 +97,9 @@ class Apt(Manager):
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["%s-" % name for name in sorted(gone)]
         return (*self.remove, *words, *also)
 
-    def preview_argv(self, argv: tuple[str, ...], repository: str = "") -> tuple[str, ...]:
-        return simulate(argv)
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
+        simulated = simulate(argv)
+        return (simulated[0], *_WITHOUT_PROTECTION, *simulated[1:]) if lifted else simulated
 
     def parse_preview(self, stdout: str) -> dict[str, str]:
         return dict(parse_simulation(stdout).removed)
@@ -105,7 +110,7 @@ class Apt(Manager):
     def preview_failure(self, output: Output) -> str:
         return (output.stderr or output.stdout).strip() if output.rc else ""
 
-    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
         return parse_madison(run(["apt-cache", "madison", *names], ok=None, timeout=120).stdout)
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
@@ -114,6 +119,12 @@ class Apt(Manager):
     def files_of(self, repository: Repository | None) -> dict[str, str]:
         files = apt_files(repository) if repository else {}
         return {path: files.get(path, "") for path in self.repository_files}
+
+    def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
+        return apt_protection(versions)
+
+    def kept(self, text: str) -> dict[str, str]:
+        return parse_apt_protection(text)
 
     def removal_script(self, names: t.Sequence[str]) -> str:
         return "LC_ALL=C " + " ".join(map(shlex.quote, ("dpkg", "--simulate", "--remove", *names)))

@@ -13,6 +13,7 @@ import re
 import shlex
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._host._block import split_block, with_block
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY, rpm_uri
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager
@@ -32,6 +33,9 @@ _AVAILABLE = "Available Packages"
 _PREVIEW = "rdma-ofed-preview"
 # The shell of dnf makes one transaction of several wishes. It goes on after an error, and ends with 0.
 _TRANSACTION = "printf '%s\\n' \"$@\" | {} shell /dev/stdin 2>&1 | awk '{{print; fflush()}} /^Error: /{{bad = 1}} END{{exit bad}}'"
+# A line of ours in the list of locks: NAME-VERSION-RELEASE.*
+_KEPT = re.compile(r"^(\S+)-([^\s-]+-[^\s-]+)\.\*$")
+_UNLOCKED = "--disableplugin=versionlock"
 _LOCK_PLUGIN = "etc/dnf/plugins/versionlock.conf"
 
 
@@ -74,7 +78,8 @@ class Dnf(RpmManager):
     lock_list = "etc/dnf/plugins/versionlock.list"
     # NAME-EPOCH:VERSION-RELEASE.*, where the epoch may be missing.
     lock_pattern = r"^%s-(\d+:)?\d[^-\n]*-[^-\n]*$"
-    lock_hint = "kernels can't be held without the plugin versionlock of dnf: install python3-dnf-plugin-versionlock"
+    lock_package = "python3-dnf-plugin-versionlock"
+    protection_path = "/" + lock_list
 
     update = ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache")
     install = ("dnf", "--assumeyes", "install")
@@ -93,8 +98,8 @@ class Dnf(RpmManager):
         command = "dnf --assumeyes --allowerasing --setopt=clean_requirements_on_remove=0%s" % options
         return ("sh", "-c", _TRANSACTION.format(command), "dnf", *lines, "run")
 
-    def preview_argv(self, argv: tuple[str, ...], repository: str = "") -> tuple[str, ...]:
-        options = "--assumeno"
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
+        options = "--assumeno" + (" " + _UNLOCKED if lifted else "")
         if repository:
             options += " '--disablerepo=rdma-ofed*' --repofrompath=%s" % shlex.quote("%s,%s" % (_PREVIEW, rpm_uri(repository)))
             options += " --setopt=%s.priority=10 --setopt=%s.gpgcheck=0" % (_PREVIEW, _PREVIEW)
@@ -114,10 +119,11 @@ class Dnf(RpmManager):
         lines = (output.stdout + "\n" + output.stderr).splitlines()
         return " ".join(line for line in lines if line.startswith(("Error: ", " Problem")) and line != _DECLINED)
 
-    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
         where = ["--disablerepo=rdma-ofed*"]
         if repository:
             where = ["--disablerepo=*", "--repofrompath=%s,%s" % (_PREVIEW, rpm_uri(repository)), "--enablerepo=" + _PREVIEW]
+        where += [_UNLOCKED] if lifted else []
         found = parse_available(run(["dnf", "--quiet", *where, "list", "--showduplicates", "--available", *names], ok=None, timeout=300).stdout)
         rest = [name for name in names if name not in found]
         if repository and rest:
@@ -125,6 +131,14 @@ class Dnf(RpmManager):
             output = run(["dnf", "--assumeno", *where, "reinstall", *rest], ok=None, timeout=300)
             found.update((name, [version]) for name, version in parse_transaction(output.stdout, ("Reinstalling",)).items() if version)
         return found
+
+    def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
+        # The plugin fails where it has no list, so an empty one stays.
+        return with_block(split_block(text)[0], ["%s-%s.*\n" % pair for pair in sorted(versions.items())]) or (text and "\n")
+
+    def kept(self, text: str) -> dict[str, str]:
+        lines = (_KEPT.match(line) for line in split_block(text)[1].splitlines())
+        return {match.group(1): match.group(2) for match in lines if match}
 
     def can_lock(self, root: str = "/") -> bool:
         return os.path.exists(os.path.join(root, _LOCK_PLUGIN))

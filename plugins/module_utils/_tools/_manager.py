@@ -33,10 +33,14 @@ class Manager(abc.ABC):
     """Where they age: paths below the root directory, of which the youngest counts."""
     starts_services: bool = False
     """Whether packages start their services as they are installed."""
+    ranks_repositories: bool = True
+    """Whether the site's repository can have priority over others as a whole, so that what came from it is not replaced."""
     repository_files: Argv
     """Every file that an earlier run may have written for the site's repository."""
-    lock_hint: str = ""
+    lock_package: str = ""
     """The package to install where `can_lock` is false."""
+    protection_path: str = ""
+    """The file that makes it leave packages alone for which another repository has a higher version; "" where it does so by itself."""
 
     # Command lines; most go on with the names of packages.
     update: Argv
@@ -77,8 +81,11 @@ class Manager(abc.ABC):
         """
 
     @abc.abstractmethod
-    def preview_argv(self, argv: Argv, repository: str = "") -> Argv:
-        """The same transaction without any change. A repository at that address counts, whether it is declared yet or not."""
+    def preview_argv(self, argv: Argv, repository: str = "", *, lifted: bool = False) -> Argv:
+        """The same transaction without any change. A repository at that address counts, whether it is declared yet or not.
+
+        `lifted`: our protection of packages is there now, and will be lifted before the transaction.
+        """
 
     @abc.abstractmethod
     def parse_preview(self, stdout: str) -> dict[str, str]:
@@ -89,8 +96,11 @@ class Manager(abc.ABC):
         """Why the transaction of `preview_argv` is not possible, as the manager tells it; "" where it is."""
 
     @abc.abstractmethod
-    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
-        """The versions of the packages, best first, that the repository at that address has, or without one all others."""
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
+        """The versions of the packages, best first, that the repository at that address has, or without one all others.
+
+        `lifted`: as of `preview_argv`.
+        """
 
     @abc.abstractmethod
     def foreseen(self, stdout: str) -> Transaction:
@@ -103,6 +113,18 @@ class Manager(abc.ABC):
     def trust_argv(self, repository: Repository) -> Argv:
         """What makes it trust the declared key of a repository, and no other; empty where the file of the repository does."""
         return ()
+
+    def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
+        """The content `text` of `protection_path` with these packages kept at their versions, and no others of ours; "" for no file."""
+        return text
+
+    def kept(self, text: str) -> dict[str, str]:
+        """The packages that `protection` has put into `text`, with the versions at which they are kept."""
+        return {}
+
+    def is_protected(self, text: str) -> bool:
+        """Whether the content `text` of `protection_path` keeps packages at their versions for us."""
+        return self.protection(text, {}) != text
 
     def can_lock(self, root: str = "/") -> bool:
         """Whether it can keep packages at their versions."""

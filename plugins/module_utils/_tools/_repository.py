@@ -17,10 +17,13 @@ NAME = "rdma-ofed"
 _ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _APT_SOURCES = "/etc/apt/sources.list.d/rdma-ofed.sources"
 _APT_PIN = "/etc/apt/preferences.d/rdma-ofed.pref"
+PROTECTION = "/etc/apt/preferences.d/rdma-ofed-installed.pref"
+"""The file of `apt_protection`."""
 # apt tells the two forms of a key apart by the ending of its name.
 _APT_KEY = "/etc/apt/keyrings/rdma-ofed"
 RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
 APT_FILES = (_APT_KEY + ".asc", _APT_KEY + ".gpg", _APT_SOURCES, _APT_PIN)
+_APT_KEPT = re.compile(r"^Package: (.*)\nPin: version (\S+)$", re.MULTILINE)
 
 
 class Repository(t.NamedTuple):
@@ -70,6 +73,23 @@ def apt_files(repository: Repository) -> dict[str, str]:
             "([0-9]+:)?" + re.escape(repository.version),
         )
     return files
+
+
+def apt_protection(versions: t.Mapping[str, str]) -> str:
+    """A file of preferences that keeps installed packages at their versions, which no repository has; "" without packages.
+
+    It does not keep them from being removed, and then means nothing.
+    """
+    names: dict[str, list[str]] = {}
+    for name, version in sorted(versions.items()):
+        names.setdefault(version, []).append(name)
+    pins = ["Package: %s\nPin: version %s\nPin-Priority: 1001\n" % (" ".join(some), version) for version, some in sorted(names.items())]
+    return HEADER + "\n".join(pins) if pins else ""
+
+
+def parse_apt_protection(text: str) -> dict[str, str]:
+    """Names and versions in a file of `apt_protection`."""
+    return {name: version for names, version in _APT_KEPT.findall(text) for name in names.split()}
 
 
 def rpm_files(repository: Repository, path: str, extra: str) -> dict[str, str]:

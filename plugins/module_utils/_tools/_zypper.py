@@ -54,7 +54,7 @@ class Zypper(RpmManager):
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["!" + name for name in sorted(gone)]
         return (*self.install, "--oldpackage", "--force-resolution", *also, *words)
 
-    def preview_argv(self, argv: tuple[str, ...], repository: str = "") -> tuple[str, ...]:
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
         # Nothing of the repository is installed here, so that its signature does not count yet.
         more = ("--no-gpg-checks", "--plus-repo", rpm_uri(repository)) if repository else ()
         return (*argv[:2], "--xmlout", *more, argv[2], self.trial, *argv[3:])
@@ -76,7 +76,7 @@ class Zypper(RpmManager):
     def preview_failure(self, output: Output) -> str:
         return " ".join(_ERROR.findall(output.stdout)) or (output.stderr or "zypper failed").strip() if output.rc not in self.done else ""
 
-    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "") -> dict[str, list[str]]:
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
         more = ("--no-gpg-checks", "--plus-repo", rpm_uri(repository)) if repository else ()
         search = ("search", "--details", "--match-exact", "--type", "package")
         rows = parse_solvables(run(["zypper", "--non-interactive", "--xmlout", *more, *search, *names], ok=None, timeout=300).stdout)

@@ -45,6 +45,7 @@ DEFAULTS: dict[str, t.Any] = {
     "allow_removal": [],
     "allow_upgrade": False,
     "firmware_update": False,
+    "protect_packages": True,
     "openib_conf": {},
     "ulps": [],
     "keep": [],

@@ -103,6 +103,10 @@ def test_from_any_stack_to_any_other(node: Node, first: str, second: str) -> Non
     assert ask(node, **wishes(node)[second])["stack"]["after"]["kind"] == kinds[second]
 
 
+PROTECTED = "protected packages: none -> mlnx_ofed 23.10-0.5.5.0"
+INSTALLED = ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0", PROTECTED]
+
+
 def test_a_first_installation_in_words(node: Node) -> None:
     assert ask(node, check=True, **wishes(node)["new"])["stack"] == {
         "before": {"kind": "inbox", "version": "44.0"},
@@ -110,7 +114,7 @@ def test_a_first_installation_in_words(node: Node) -> None:
         "replaced": True,
         "withheld": False,
     }
-    assert converge(node, "new") == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    assert converge(node, "new") == INSTALLED
     stages = [argv[0] if "/" not in argv[0] else argv[0].rsplit("/", 1)[1] for argv in node.steps]
     assert stages == ["grep", "mlnxofedinstall"]
     assert node.steps[1][1:] == ["--all", "--distro", "debian12.1", "--without-fw-update", "--force"]
@@ -233,7 +237,7 @@ def test_foreign_packages_end_the_run_before_anything_is_changed(node: Node) -> 
     assert node.steps == []
     wish = installer(node, allow_removal=["tcpdump", "libpcap0.8"])
     foretold = ask(node, True, **wish)["changes"]
-    assert foretold[1:] == ["package libpcap0.8: 1.10 -> none", "package tcpdump: 4.99 -> none"]
+    assert foretold[2:] == ["package libpcap0.8: 1.10 -> none", "package tcpdump: 4.99 -> none"]
     assert ask(node, **wish)["changes"] == foretold
     assert node.steps[-1][-1] == "--force"
     assert ask(node, **wish)["changes"] == []
@@ -256,7 +260,9 @@ def test_an_upgrade_that_failed_is_done_again_even_if_the_release_looks_right(no
     with pytest.raises(CommandFailed):
         ask(node, **installer(node))
     node.faults, node.ofed_info = {}, "OFED-internal-23.10-0.5.5"
-    assert converge(node, "new") == ["stack: mlnx_ofed 23.10-0.5.5.0, failed while installing MLNX_OFED 23.10-0.5.5.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    stack = "stack: mlnx_ofed 23.10-0.5.5.0, failed while installing MLNX_OFED 23.10-0.5.5.0 -> mlnx_ofed 23.10-0.5.5.0"
+    # The packages were no longer protected when the installer began.
+    assert converge(node, "new") == [stack, PROTECTED]
 
 
 @pytest.mark.parametrize("stack", ["new", "repository", "doca"])
@@ -307,7 +313,7 @@ def test_packages_of_upper_layer_protocols_come_along_and_later(node: Node) -> N
     node.offers = {**offers("doca"), **dict.fromkeys(("mlnx-nvme-dkms", "nvme-cli", "ibacm"), offers("doca")["doca-ofed"])}
     wish = {**wishes(node)["doca"], "ulps": ["nvmf"]}
     foreseen = ask(node, check=True, **wish)["changes"]
-    assert foreseen[-2:] == ["package mlnx-nvme-dkms: none -> installed", "package nvme-cli: none -> installed"]
+    assert foreseen[-3:-1] == ["package mlnx-nvme-dkms: none -> installed", "package nvme-cli: none -> installed"]
     assert ask(node, **wish)["changes"] == foreseen
     assert ask(node, **wish)["changed"] is False
     wish["ulps"] = ["ibacm", "nvmf"]
@@ -409,7 +415,7 @@ def test_a_bundle_is_downloaded_only_to_be_installed(node: Node) -> None:
     assert node.packages == INBOX
     node.served = path.read_bytes()
     answer = ask(node, **wish)
-    assert answer["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    assert answer["changes"] == INSTALLED
     assert ask(node, **wish)["changes"] == []
     assert len(node.asked) == 2
     assert (node.steps[-1][0], kept(node)) == ("rm", [])
@@ -441,7 +447,7 @@ def test_a_file_system_that_fills_while_a_bundle_is_unpacked(node: Node) -> None
         assert node.steps[-1][3].endswith(".part")
         assert node.packages == INBOX
     node.faults = {}
-    assert ask(node, bundle=str(path))["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    assert ask(node, bundle=str(path))["changes"] == INSTALLED
 
 
 def test_a_file_that_is_here_is_not_downloaded_again_and_another_one_is(node: Node) -> None:
@@ -482,14 +488,14 @@ def test_a_run_that_ended_while_downloading_left_nothing_half_installed(node: No
     node.faults = {"download.py": (-9, "")}
     with pytest.raises(CommandFailed, match="downloading the bundle was interrupted"):
         ask(node, **wish)
-    assert ask(node, True, **wish)["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    assert ask(node, True, **wish)["changes"] == INSTALLED
 
 
 def test_a_bundle_from_the_controller_is_asked_for_and_taken_over(node: Node) -> None:
     path, checksum = archive(node)
     wish = {"bundle": "/controller/%s.tgz" % BUNDLE, "bundle_on": "controller"}
     foreseen = ask(node, True, **wish)
-    assert foreseen["changes"] == ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
+    assert foreseen["changes"] == INSTALLED
     # The file can be looked into on the controller.
     assert (foreseen["bundle_needed"], foreseen["bundle_release"], foreseen["bundle_architecture"]) == ("checksum", "23.10-0.5.5.0", os.uname().machine)
     assert ask(node, **wish)["bundle_needed"] == "checksum"
@@ -614,7 +620,7 @@ def test_configuration_of_openibd(node: Node) -> None:
     conf.write_text("# ours\nONBOOT=yes\nIPOIB_LOAD=yes\n", encoding="utf-8")
     wish = installer(node, openib_conf={"IPOIB_LOAD": False, "ONBOOT": "yes", "POST_START_DELAY": 3})
     foretold = ask(node, check=True, **wish)["changes"]
-    assert foretold[1:] == ["openib.conf IPOIB_LOAD: yes -> no", "openib.conf POST_START_DELAY: none -> 3"]
+    assert foretold[2:] == ["openib.conf IPOIB_LOAD: yes -> no", "openib.conf POST_START_DELAY: none -> 3"]
     assert ask(node, **wish)["changes"] == foretold
     assert conf.read_text(encoding="utf-8") == "# ours\nONBOOT=yes\nIPOIB_LOAD=no\nPOST_START_DELAY=3\n"
     assert ask(node, **wish)["changes"] == []

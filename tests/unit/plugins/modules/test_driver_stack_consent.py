@@ -134,7 +134,10 @@ def test_half_a_stack_that_somebody_else_left_is_named_and_mended(node: Node) ->
 def test_half_a_stack_of_another_release(node: Node) -> None:
     ask(node, **bundle(node, OLD_BUNDLE))
     node.ofed_info = "OFED-internal-5.8-1.0.1"
-    assert ask(node, True, **bundle(node))["changes"] == ["stack: mlnx_ofed 5.8-1.0.1, half installed -> mlnx_ofed 23.10-0.5.5.0"]
+    assert ask(node, True, **bundle(node))["changes"] == [
+        "stack: mlnx_ofed 5.8-1.0.1, half installed -> mlnx_ofed 23.10-0.5.5.0",
+        "protected packages: mlnx_ofed 5.8-1.0.1 -> mlnx_ofed 23.10-0.5.5.0",
+    ]
 
 
 def test_doca_without_its_profile_is_neither_torn_down_nor_rebuilt(node: Node) -> None:
@@ -149,7 +152,9 @@ def test_doca_without_its_profile_is_neither_torn_down_nor_rebuilt(node: Node) -
     node.packages.update({"doca-ofed-userspace": "2.9.1-0.1.4", "doca-kernel": "24.10"})
     del node.packages["doca-ofed"]
     node.save()
-    assert ask(node, **DOCA)["changes"] == [], "the profile in two parts"
+    # The profile in two parts is whole. What is no longer installed needs no protection.
+    assert ask(node, **DOCA)["changes"] == ["edit file /etc/apt/preferences.d/rdma-ofed-installed.pref"]
+    assert ask(node, **DOCA)["changes"] == []
 
 
 def test_an_upgrade_that_was_interrupted_is_completed_by_a_run_without_consent(node: Node) -> None:

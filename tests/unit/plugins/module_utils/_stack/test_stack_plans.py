@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import interruption
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import protects, renew
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
@@ -160,8 +161,8 @@ def test_what_packages_leave_behind_goes_with_them(system: t.Any, tmp_path: path
 
 def test_the_user_space_alone_needs_no_other_driver() -> None:
     wanted = Wanted(version=RELEASE, packages="user-space-only")
-    assert [change.needs for change in plan(wanted, node(DEBIAN), place=Place("/b")).changes] == [""]
-    assert [change.needs for change in plan(wanted._replace(packages="all"), node(DEBIAN), place=Place("/b")).changes] == ["driver_reload"]
+    assert [change.needs for change in plan(wanted, node(DEBIAN), place=Place("/b")).changes] == ["", ""]
+    assert [change.needs for change in plan(wanted._replace(packages="all"), node(DEBIAN), place=Place("/b")).changes] == ["driver_reload", ""]
 
 
 def test_what_was_cut_off_while_files_were_replaced_is_dropped_first() -> None:
@@ -209,6 +210,11 @@ WANTED = st.one_of(
 )
 
 
+def concluded(wanted: Wanted, found: Found) -> Found:
+    """The node after the end of the job."""
+    return found._replace(protection="".join(change.after for change in renew(found))) if protects(wanted, found) else found
+
+
 def carried_out(wanted: Wanted, found: Found) -> Found:
     """The node after the plan, as packages and files would be."""
     packages = {name: package._replace(state="installed") for name, package in found.packages.items()}
@@ -218,10 +224,11 @@ def carried_out(wanted: Wanted, found: Found) -> Found:
         return found._replace(stack=Stack("inbox", "44.0"), packages=packages, files=files, interrupted="")
     if wanted.source == "doca":
         packages[wanted.metapackage] = Package((wanted.version or "3.0.0") + "-1")
-        return found._replace(stack=Stack("doca", wanted.version or "3.0.0", ofed_version="24.10-1.1.4"), packages=packages, files=files, interrupted="")
+        stack = Stack("doca", wanted.version or "3.0.0", ofed_version="24.10-1.1.4")
+        return concluded(wanted, found._replace(stack=stack, packages=packages, files=files, interrupted=""))
     packages[wanted.metapackage] = Package(wanted.version or RELEASE)
     stack = Stack("mlnx_ofed", RELEASE, ofed_version=RELEASE)
-    return found._replace(stack=stack, packages=packages, files=files, interrupted="", record=wanted.selection())
+    return concluded(wanted, found._replace(stack=stack, packages=packages, files=files, interrupted="", record=wanted.selection()))
 
 
 @given(WANTED, PACKAGES, st.sampled_from(["inbox", "mlnx_ofed", "doca"]), st.sampled_from(["", "interrupted while installing MLNX_OFED"]))

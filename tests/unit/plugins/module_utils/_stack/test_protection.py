@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The protection of packages from updates of the system: when it is written and lifted, and what the files say."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._host._block import BEGIN, END
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import is_unprotected
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+
+RELEASE, NEXT = "23.10-0.5.5.0", "24.10-1.1.4.0"
+WANTED = Wanted(version=RELEASE, packages="all")
+# The packages of modules change with the kernel; bash is not of the stack.
+PACKAGES = {
+    "bash": Package("5.2-1"),
+    "kmod-mlnx-ofa_kernel": Package("23.10-OFED.23.10.0.5.5.1"),
+    "libibverbs1:amd64": Package("2310mlnx47-1.2310055"),
+    "mlnx-tools": Package("23.10-0.2310055"),
+    "mstflint": Package("4.16.1-2.2310055"),
+    "rdma-core": Package("2310mlnx47-1.2310055"),
+}
+DEBIAN = OperatingSystem("Debian", "debian", "12", "Debian 12")
+ROCKY = OperatingSystem("RedHat", "rocky", "9.3", "Rocky Linux 9.3")
+SLES = OperatingSystem("Suse", "sles", "15.5", "SLES 15 SP5")
+APT = "/etc/apt/preferences.d/rdma-ofed-installed.pref"
+DNF = "/etc/dnf/plugins/versionlock.list"
+PINS = """Package: mlnx-tools
+Pin: version 23.10-0.2310055
+Pin-Priority: 1001
+
+Package: libibverbs1 rdma-core
+Pin: version 2310mlnx47-1.2310055
+Pin-Priority: 1001
+
+Package: mstflint
+Pin: version 4.16.1-2.2310055
+Pin-Priority: 1001
+"""
+LOCKS = BEGIN + "mlnx-tools-23.10-0.2310055.*\nmstflint-4.16.1-2.2310055.*\nrdma-core-2310mlnx47-1.2310055.*\n" + END
+FOREIGN = "# Added lock on Mon Jan  5 2026\nkernel-5.14.0-362.el9.*\n"
+
+
+def node(system: OperatingSystem, protection: str = "") -> Found:
+    packages = PACKAGES if system == DEBIAN else {name: package for name, package in PACKAGES.items() if ":" not in name}
+    return Found(os=system, stack=Stack("mlnx_ofed", RELEASE, ofed_version=RELEASE), packages=packages, protection=protection)
+
+
+def rows(wanted: Wanted, found: Found) -> list[tuple[str, str, str, str]]:
+    """Kind, subject, before and after of each change."""
+    return [(change.kind.value, change.subject, change.before, change.after) for change in plan(wanted, found, place=Place("/b")).changes]
+
+
+@pytest.mark.parametrize(
+    ("system", "path", "before", "after"),
+    [(DEBIAN, APT, "", HEADER + PINS), (ROCKY, DNF, FOREIGN, FOREIGN + LOCKS), (ROCKY, DNF, "mine", "mine\n" + LOCKS)],
+)
+def test_all_but_the_modules_is_protected(system: OperatingSystem, path: str, before: str, after: str) -> None:
+    assert rows(WANTED, node(system, before)) == [("file", path, before, after)]
+    assert rows(WANTED, node(system, after)) == []
+
+
+@pytest.mark.parametrize(("system", "protection", "left"), [(DEBIAN, HEADER + PINS, ""), (ROCKY, FOREIGN + LOCKS, FOREIGN), (ROCKY, LOCKS, "\n")])
+def test_it_is_lifted_with_the_stack_and_where_it_is_not_wanted(system: OperatingSystem, protection: str, left: str) -> None:
+    path = APT if system == DEBIAN else DNF
+    lifted = ("file", path, protection, left)
+    found = node(system, protection)
+    assert lifted in rows(Wanted(state="absent"), found)
+    assert rows(WANTED._replace(protect=False), found) == [lifted]
+    # It was removed by other means.
+    assert rows(Wanted(state="absent"), found._replace(stack=Stack("inbox", "48.0"), packages={"rdma-core": Package("48.0-1")})) == [lifted]
+
+
+@pytest.mark.parametrize(("system", "protection"), [(DEBIAN, HEADER + PINS), (ROCKY, LOCKS)])
+def test_an_upgrade_takes_it_along(system: OperatingSystem, protection: str) -> None:
+    assert rows(WANTED._replace(version=NEXT), node(system, protection))[-1] == ("protection", "", "mlnx_ofed " + RELEASE, "mlnx_ofed " + NEXT)
+    assert rows(WANTED._replace(version=NEXT), node(system))[-1] == ("protection", "", "", "mlnx_ofed " + NEXT)
+
+
+def test_a_manager_that_keeps_vendors_apart_needs_none() -> None:
+    assert rows(WANTED, node(SLES)) == []
+    assert not is_unprotected(WANTED, node(SLES)._replace(can_protect=False))
+
+
+def test_where_it_takes_a_plugin_that_is_told() -> None:
+    found = node(ROCKY)._replace(can_protect=False)
+    assert rows(WANTED, found) == []
+    assert is_unprotected(WANTED, found)
+    assert not is_unprotected(WANTED._replace(protect=False), found)
+    assert not is_unprotected(WANTED._replace(state="absent"), found)
+    assert not is_unprotected(WANTED._replace(method="repository"), found)
+
+
+def test_what_is_simulated_is_what_comes_once_it_is_lifted() -> None:
+    """Locks would hide the packages of the distribution, and pins the versions of another stack."""
+    absent = Wanted(state="absent")
+    for system, protection, option in ((DEBIAN, HEADER + PINS, r"Dir::Ignore-Files-Silently::=^rdma\-ofed\-installed\.pref$"), (ROCKY, LOCKS, "versionlock")):
+        for text in ("", protection):
+            todo = plan(absent, node(system, text)._replace(alternatives={"rdma-core": "48.0-1"}))
+            assert [option in " ".join(argv) for argv in todo.simulate] == [bool(text)]
+            # The transaction itself needs nothing of the kind.
+            assert not [step for step in todo.steps if option in " ".join(step.argv)]
+
+
+def test_repositories_are_ranked_but_by_apt() -> None:
+    site = WANTED._replace(method="repository")
+    assert rows(site, node(ROCKY))[-1][0] != "protection"
+    assert [row[:2] for row in rows(site, node(DEBIAN)) if row[1] == APT or row[0] == "protection"]
