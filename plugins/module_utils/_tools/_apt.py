@@ -26,7 +26,6 @@ if t.TYPE_CHECKING:
 
 # apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
-_WITHOUT_PROTECTION = ("-o", "Dir::Ignore-Files-Silently::=^%s$" % re.escape(os.path.basename(PROTECTION)))
 _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]\n]*)\])?(?: \((\S+))?", re.MULTILINE)
 
@@ -98,8 +97,8 @@ class Apt(Manager):
         return (*self.remove, *words, *also)
 
     def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
-        simulated = simulate(argv)
-        return (simulated[0], *_WITHOUT_PROTECTION, *simulated[1:]) if lifted else simulated
+        # A pin counts for nothing where the version is named, and none is left for what is not installed.
+        return simulate(argv)
 
     def parse_preview(self, stdout: str) -> dict[str, str]:
         return dict(parse_simulation(stdout).removed)
