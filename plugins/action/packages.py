@@ -70,7 +70,9 @@ class ActionModule(ActionBase):
         if names:
             answer = {"failed": True}
             try:
-                answer = self._execute_module(module_args={**arguments, "foreseen": foreseen._asdict()}, task_vars=task_vars)
+                answer = self._execute_module(
+                    module_args={**arguments, "foreseen": {"installed": foreseen.installed, "removed": foreseen.removed}}, task_vars=task_vars
+                )
             finally:
                 if not self._task.check_mode and (answer.get("changed") or answer.get("failed")):
                     _looks.forget(host, self._task.delegate_to)

@@ -76,6 +76,12 @@ options:
         type: list
         elements: str
         default: []
+  lifted:
+    description: >-
+      Whether an earlier task of a run in check mode would have lifted the protection of packages that M(rdma.ofed.driver_stack) left. The
+      preview counts with it. It is without effect outside of check mode.
+    type: bool
+    default: false
   remembered:
     description: >-
       Whether later tasks of a run in check mode count with what this one would do. It is not so where a playbook only asks beforehand what

@@ -193,7 +193,9 @@ ansible_facts:
               returned: success
               type: bool
             protected:
-              description: Whether the collection keeps the packages of an installer from being replaced by an update of the system.
+              description:
+                - Whether the collection keeps the packages of a vendor's stack from being replaced by an update of the system, or did so for a stack
+                  that has gone since.
               returned: success
               type: bool
         kernels:

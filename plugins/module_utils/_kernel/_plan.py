@@ -26,7 +26,7 @@ def _pin(found: Found) -> KernelPlan:
         return KernelPlan()
     if not found.can_lock:
         package = found.distribution.manager.lock_package
-        raise Unsupported("kernels can't be held without the plugin versionlock of dnf: install %s" % package)
+        raise Unsupported("kernels can't be held without the plugin versionlock of dnf and its list: install %s, and leave it turned on" % package)
     changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
     return KernelPlan(Plan(changes), (Step("holding the kernels", (*found.distribution.manager.hold, *loose)),))
 

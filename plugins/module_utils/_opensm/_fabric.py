@@ -22,6 +22,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 
+_STATES = {"MASTER": "master", "STANDBY": "standby"}
 TOOLS = ("sminfo", "saquery", "smpquery")
 
 
@@ -123,7 +124,7 @@ def misplaced(run: Runner, bound: Bound, met: _sminfo.SmInfo) -> Misplaced:
     return Misplaced(
         "port %s (port GUID %s) is declared on fabric %s, and sees the %s %s, which is declared on another fabric: "
         "a cable is in the wrong switch, or rdma_fabrics has the wrong port. No subnet manager is left running here that was not running before"
-        % (bound.port.name, bound.port.port_guid, bound.instance.fabric, "master" if met.is_master else "standby", manager),
+        % (bound.port.name, bound.port.port_guid, bound.instance.fabric, _STATES.get(met.state_name, "subnet manager"), manager),
         master=manager.details(),
     )
 

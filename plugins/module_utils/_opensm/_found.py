@@ -12,7 +12,7 @@ import posixpath
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._block import BEGIN, END
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import outline_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import DECLARED, PUBLIC, SETTINGS, SYSTEMD

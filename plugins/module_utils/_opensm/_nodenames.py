@@ -20,12 +20,14 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._block import split_block, with_block
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, rows_of
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
 VARIABLE = "opensm_node_names"
+
+BEGIN = "# BEGIN rdma.ofed: lines up to END are overwritten\n"
+END = "# END rdma.ofed\n"
 
 _LINE = 255
 # A number in C notation, and what may come after it.
@@ -96,6 +98,16 @@ def parse(text: str) -> dict[str, str]:
     return found
 
 
+def _sections(text: str) -> tuple[str, str]:
+    """The foreign lines, and ours without their frame."""
+    before, begin, rest = text.partition(BEGIN)
+    if not begin:
+        return text, ""
+    ours, end, after = rest.partition(END)
+    # Without its end, the rest may be the administrator's, and is kept.
+    return (before + after, ours) if end else (before + rest, "")
+
+
 def broken_lines(text: str) -> list[str]:
     """Foreign lines for which the tools drop the whole file, with their numbers."""
     return [
@@ -132,7 +144,7 @@ def render(found: str, hosts: t.Mapping[str, Hcas | None], declared: t.Mapping[s
 
     Names of hosts that are None, which have no facts in this run, stay, so that a run with --limit does not remove them.
     """
-    foreign, ours = split_block(found)
+    foreign, ours = _sections(found)
     names = wanted(hosts, declared)
     silent = {host for host, hcas in hosts.items() if hcas is None}
     for guid, name in parse(ours).items():
@@ -141,4 +153,6 @@ def render(found: str, hosts: t.Mapping[str, Hcas | None], declared: t.Mapping[s
             names[guid] = name
     taken = parse(foreign)
     lines = [_line(guid, name) for guid, name in sorted(names.items(), key=lambda item: (item[1], item[0])) if guid not in taken]
-    return with_block(foreign, lines)
+    if foreign and not foreign.endswith("\n"):
+        foreign += "\n"
+    return foreign + BEGIN + "".join(lines) + END if lines else foreign

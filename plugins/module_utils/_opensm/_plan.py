@@ -16,14 +16,13 @@ import posixpath
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._block import BEGIN
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER as _HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import gone, names_rule, parse_partitions, regrouped

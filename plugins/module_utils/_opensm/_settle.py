@@ -7,7 +7,7 @@
 """After a subnet manager is started: wait until the fabric has exactly one master, and it is the one that inventory wants.
 
 Where this host alone can't bring that about (the old master still has to hand over), the run does not wait. It reports it and goes on.
-The fabrics of a host are waited for together: one that takes its time delays nothing on the others.
+The fabrics of a host are waited for together, so that none is left alone until another one is settled.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._packages._services import forbidden
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
@@ -60,6 +59,8 @@ class Foreseen(t.NamedTuple):
     installed: t.Mapping[str, str] = {}
     """Names and versions."""
     removed: t.Collection[str] = ()
+    lifted: bool = False
+    """Whether the packages of a vendor's stack would no longer be kept at their versions."""
 
     def rest(self, transaction: Transaction) -> Transaction:
         """What is left to do of a transaction that the package manager previewed without knowing of those tasks."""
@@ -69,7 +70,7 @@ class Foreseen(t.NamedTuple):
 
 def _foreseen(options: t.Mapping[str, t.Any]) -> Foreseen:
     given = options["foreseen"] or {}
-    return Foreseen(given.get("installed") or {}, given.get("removed") or ())
+    return Foreseen(given.get("installed") or {}, given.get("removed") or (), bool(options["lifted"]))
 
 
 def lists_are_old(manager: Manager, now: float, root: str = "/") -> bool:
@@ -85,9 +86,7 @@ class _Impossible(RdmaError):
     """The package manager can't do it."""
 
 
-def _preview(run: Runner, manager: Manager, argv: tuple[str, ...]) -> Transaction:
-    # The protection that is left of a stack goes before the packages of the distribution come.
-    lifted = bool(manager.protection_path) and manager.is_protected(read_text(manager.protection_path))
+def _preview(run: Runner, manager: Manager, argv: tuple[str, ...], *, lifted: bool) -> Transaction:
     output = run(manager.preview_argv(argv, lifted=lifted), ok=None, timeout=_PREVIEW_SECONDS)
     failed = manager.preview_failure(output)
     found = manager.foreseen(output.stdout)
@@ -143,7 +142,7 @@ class _Node(t.NamedTuple):
                 run(manager.recover, ok=None, timeout=_SECONDS)
             trouble = _refresh(run, manager) if old and not self.check_mode else ""
             try:
-                todo = _preview(run, manager, argv)
+                todo = _preview(run, manager, argv, lifted=self.foreseen.lifted)
             except _Impossible as exc:
                 if self.check_mode and (old or packages.broken(found)):
                     # The run refreshes the lists, and finishes what was interrupted.
@@ -170,7 +169,7 @@ class _Node(t.NamedTuple):
         if not gone:
             return _Done()
         try:
-            todo = _preview(run, manager, (*manager.uninstall, *gone, *before))
+            todo = _preview(run, manager, (*manager.uninstall, *gone, *before), lifted=self.foreseen.lifted)
         except _Impossible as exc:
             raise RdmaError("%s can't be removed, and nothing was changed. %s" % (", ".join(gone), exc.msg)) from exc
         others = sorted(set(todo.removed).difference(gone, before))

@@ -20,6 +20,7 @@ OPTIONS: dict[str, t.Any] = {
         "default": {},
         "options": {"installed": {"type": "dict", "default": {}}, "removed": {"type": "list", "elements": "str", "default": []}},
     },
+    "lifted": {"type": "bool", "default": False},
     "remembered": {"type": "bool", "default": True},
     "trust_look": {"type": "bool", "default": True},
     "unsupported": {"type": "str", "default": ""},

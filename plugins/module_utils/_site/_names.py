@@ -180,5 +180,20 @@ def unknown(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         near = meant(name)
         allowed = near or " or ".join(_nearest(name))
         if allowed:
-            found.append(Problem(name, _UNKNOWN, allowed, "this collection has no variable %s; if it is your own, list it in %s" % (name, OWN)))
+            found.append(_slip(name, allowed))
     return found
+
+
+def misspelt(variables: t.Mapping[str, t.Any], prefix: str) -> list[Problem]:
+    """The variables that begin with `prefix` and are nearly those of a playbook: its names are those of a site as well, so others are none of ours."""
+    own = own_names(variables.get(OWN))
+    rests = sorted(name[len(prefix) :] for name in PLAIN if name.startswith(prefix))
+    found = []
+    for name in sorted(variables):
+        if name.startswith(prefix) and name not in own and not is_known(name):
+            found += [_slip(name, prefix + near) for near in difflib.get_close_matches(name[len(prefix) :], rests, n=1, cutoff=_ALIKE)]
+    return found
+
+
+def _slip(name: str, allowed: str) -> Problem:
+    return Problem(name, _UNKNOWN, allowed, "this collection has no variable %s; if it is your own, list it in %s" % (name, OWN))

@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._site import VARIABLES as SITE
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import own_problems, unknown
+from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt, own_problems, unknown
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import problems as soft_rdma_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems as stack_problems
 
@@ -71,8 +71,13 @@ CONCERNS: tuple[Judge, ...] = (
 )
 
 
+def _fabric_problems(variables: Mapping[str, t.Any], _facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    found = {problem.variable: problem for problem in (*misspelt(variables, "fabric_"), *unknown(variables))}
+    return [*found.values(), *value_problems(SITE, variables)]
+
+
 # Whose variables are also validated on their own: roles before their first change, where no playbook has validated the site, and the playbook fabric.
-ROLES: Mapping[str, Judge] = {"ofed": stack_problems, "fabric": lambda variables, _facts: [*unknown(variables), *value_problems(SITE, variables)]}
+ROLES: Mapping[str, Judge] = {"ofed": stack_problems, "fabric": _fabric_problems}
 
 
 class Placement(t.NamedTuple):

@@ -33,7 +33,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import REBUILD_STAGE, StackPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import is_unprotected, lift, protects, renew
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import is_unprotected, lift, protect, protects, renew
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
@@ -126,7 +126,7 @@ def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.rename(temporary, path)
 
 
-def _conclude(module: AnsibleModule, run: Runner, job: State, *, root: str) -> Found:
+def _conclude(run: Runner, job: State, root: str) -> Found:
     """Record what a job has done, and look again. Raises CommandFailed where it failed."""
     if job.interrupted:
         words = "%s was interrupted. The next run repairs what it left and continues; all output is in %s"
@@ -141,16 +141,16 @@ def _conclude(module: AnsibleModule, run: Runner, job: State, *, root: str) -> F
     else:
         _write(path, job.memo["record"])
     places.forget(root)
-    found = look(run, root)
-    # In a job that an earlier release of the collection began, nothing is said of it.
-    for change in renew(found) if job.memo.get("protects") else ():
+    return look(run, root)
+
+
+def _finish(module: AnsibleModule, job: State, *, wanted: Wanted, found: Found, root: str) -> dict[str, t.Any]:
+    """The result of a job that did what this run wants. Only now it is known what there is to protect."""
+    replaced = any(change.kind == Kind.STACK for change in _recorded(job))
+    for change in (renew if replaced else protect)(found) if protects(wanted, found) else lift(found):
         apply_file(module, change, root=root)
         found = found._replace(protection=change.after)
-    return found
-
-
-def _finish(module: AnsibleModule, job: State, *, found: Found, left: StackPlan, root: str) -> dict[str, t.Any]:
-    """The result of a job that did what this run wants."""
+    left = plan(wanted, found)
     if left:
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
@@ -175,7 +175,6 @@ def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, to
         "after": _expected(wanted, found, todo),
         "bundle": places.shown(parameters["bundle"] or ""),
         "tree": place.tree,
-        "protects": protects(wanted, found),
     }
 
 
@@ -219,7 +218,7 @@ def _apply(
     """Write the repository files, and run the job to its end or for as long as the module may wait."""
     parameters, before = module.params, _version(found)
     places.prepare(place)
-    for change in (*todo.about(Kind.FILE), *(lift(found) if todo.about(Kind.PROTECTION) else ())):
+    for change in (*todo.about(Kind.FILE), *(lift(found) if todo.about(Kind.STACK) else ())):
         apply_file(module, change, root=root)
     if not todo.steps:
         _configure(module, root)
@@ -230,8 +229,8 @@ def _apply(
     job = jobs.wait(JOB, parameters["poll"], root)
     if job.running:
         return _running(job, root)
-    found = _conclude(module, run, job, root=root)
-    return _finish(module, job, found=found, left=plan(wanted, found), root=root)
+    found = _conclude(run, job, root)
+    return _finish(module, job, wanted=wanted, found=found, root=root)
 
 
 def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> dict[str, t.Any] | None:
@@ -253,18 +252,18 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     job = _earlier(module, root)
     if job is not None and job.running:
         return _running(job, root)
-    found = look(run, root) if job is None else _conclude(module, run, job, root=root)
+    found = look(run, root) if job is None else _conclude(run, job, root)
     wrong = problems(role_variables(parameters), {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}})
     if wrong:
         raise InvalidInput(wrong)
     wanted = wanted_of(parameters, found, root)
     if is_unprotected(wanted, found):
         package = found.manager.lock_package
-        module.warn("updates of the system may replace packages of MLNX_OFED: install %s, or set ofed_protect_packages: false" % package)
+        module.warn("updates of the system may replace packages of MLNX_OFED: install %s and leave it turned on, or set ofed_protect_packages: false" % package)
     todo = plan(wanted, found)
     # A job that an earlier run began for something else was only waited for.
     if job is not None and (not todo or job.memo["wanted"] == wanted.purpose()):
-        return _finish(module, job, found=found, left=todo, root=root)
+        return _finish(module, job, wanted=wanted, found=found, root=root)
     before = _version(found)
     if not todo:
         keys = _keys(module, root)

@@ -41,7 +41,10 @@ def lift(found: Found) -> tuple[Change, ...]:
 
 
 def protect(found: Found) -> tuple[Change, ...]:
-    """Protect the packages, where that is not done, or where they have changed since. Those that other roles have added do without."""
+    """Protect the packages, where that is not done, or where those that are protected have changed.
+
+    Packages that were added are not protected until the next change of the stack: other roles add some later in the same run.
+    """
     kept, installed = found.manager.kept(found.protection), _versions(found, found.packages)
     return () if kept and all(installed.get(name) == version for name, version in kept.items()) else renew(found)
 
@@ -56,7 +59,7 @@ def to_come(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """The protection of a stack that is about to be installed: the versions of its packages are not known yet."""
     if found.protected and same_release(wanted, found):
         return ()
-    before = "%s %s" % (found.stack.kind, found.stack.version) if found.protected else ""
+    before = "%s %s" % (found.stack.kind, found.stack.version) if found.protected and found.is_vendors else ""
     return (Change(Kind.PROTECTION, "", "", before, wanted.words),)
 
 

@@ -83,8 +83,8 @@ def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: S
     """What a repository that is not declared yet makes apt remove. Raises Refused where it does not have the version."""
     if wanted.repository is None or not todo.steps or not found.manager.simulates:
         return {}
-    lifted = lift(found) if todo.about(Kind.STACK) else ()
-    files = {**found.files, **{change.subject: change.after for change in (*todo.about(Kind.FILE), *lifted)}}
+    # Without the protection, what it would keep from being installed is seen, and refused with its reason.
+    files = {**found.files, **{change.subject: change.after for change in (*todo.about(Kind.FILE), *lift(found))}}
     # With a former stack that goes first, or with packages to be repaired, it is not known what apt will do then.
     argv = () if todo.simulate or packages.broken(found.packages) else todo.steps[-1].argv
     offered, seen = preview(run, files, name=wanted.metapackage, argv=argv, address=wanted.repository.address, root=root)

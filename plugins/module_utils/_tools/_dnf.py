@@ -13,7 +13,7 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._block import split_block, with_block
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY, rpm_uri
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager
@@ -33,9 +33,14 @@ _AVAILABLE = "Available Packages"
 _PREVIEW = "rdma-ofed-preview"
 # The shell of dnf makes one transaction of several wishes. It goes on after an error, and ends with 0.
 _TRANSACTION = "printf '%s\\n' \"$@\" | {} shell /dev/stdin 2>&1 | awk '{{print; fflush()}} /^Error: /{{bad = 1}} END{{exit bad}}'"
-# A line of ours in the list of locks: NAME-VERSION-RELEASE.*
-_KEPT = re.compile(r"^(\S+)-([^\s-]+-[^\s-]+)\.\*$")
+# The plugin drops comments when it rewrites its list, so the lines themselves tell that they are ours: by the pattern of the architecture,
+# which means the same as the `*` of the plugin.
+_LOCK = "%s-%s.?*\n"
+_KEPT = re.compile(r"^(\S+)-([^\s-]+-[^\s-]+)\.\?\*\s*$")
+_TITLE = "# Packages of the vendor's RDMA stack. Managed by the Ansible collection rdma.ofed.\n"
 _UNLOCKED = "--disableplugin=versionlock"
+_MAIN = "etc/dnf/dnf.conf"
+_OFF = ("0", "no", "false", "off")
 _LOCK_PLUGIN = "etc/dnf/plugins/versionlock.conf"
 
 
@@ -65,6 +70,12 @@ def parse_available(stdout: str) -> dict[str, list[str]]:
     for name, version in zip(words[::3], words[1::3]):
         found.setdefault(name.rpartition(".")[0], []).insert(0, version)
     return found
+
+
+def _setting(text: str, key: str) -> str:
+    """The value of a key in a file of settings, "" where it has none. The last one counts."""
+    pairs = [line.partition("=") for line in text.splitlines()]
+    return ([value.strip() for name, _equals, value in pairs if name.strip() == key] or [""])[-1]
 
 
 class Dnf(RpmManager):
@@ -133,15 +144,21 @@ class Dnf(RpmManager):
         return found
 
     def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
-        # The plugin fails where it has no list, so an empty one stays.
-        return with_block(split_block(text)[0], ["%s-%s.*\n" % pair for pair in sorted(versions.items())]) or (text and "\n")
+        foreign = "".join(line for line in text.splitlines(keepends=True) if not _KEPT.match(line) and line.strip() != _TITLE.strip())
+        if not versions:
+            # The plugin fails where it has no list, so an empty one stays.
+            return foreign or (text and "\n")
+        foreign += "\n" if foreign and not foreign.endswith("\n") else ""
+        return foreign + _TITLE + "".join(_LOCK % pair for pair in sorted(versions.items()))
 
     def kept(self, text: str) -> dict[str, str]:
-        lines = (_KEPT.match(line) for line in split_block(text)[1].splitlines())
+        lines = (_KEPT.match(line) for line in text.splitlines())
         return {match.group(1): match.group(2) for match in lines if match}
 
     def can_lock(self, root: str = "/") -> bool:
-        return os.path.exists(os.path.join(root, _LOCK_PLUGIN))
+        plugin, main = (read_text(os.path.join(root, path)) for path in (_LOCK_PLUGIN, _MAIN))
+        is_on = _setting(plugin, "enabled").lower() not in _OFF and _setting(main, "plugins").lower() not in _OFF
+        return bool(plugin) and is_on and _setting(plugin, "locklist") in ("", "/" + self.lock_list)
 
     def unavailable(self, run: Runner, names: t.Sequence[str]) -> list[str]:
         return [name for name in names if run(["dnf", "--quiet", "list", name], ok=None, timeout=300).rc]

@@ -38,7 +38,7 @@ class Manager(abc.ABC):
     repository_files: Argv
     """Every file that an earlier run may have written for the site's repository."""
     lock_package: str = ""
-    """The package to install where `can_lock` is false."""
+    """The package to install, and to leave turned on, where `can_lock` is false."""
     protection_path: str = ""
     """The file that makes it leave packages alone for which another repository has a higher version; "" where it does so by itself."""
 
@@ -84,7 +84,7 @@ class Manager(abc.ABC):
     def preview_argv(self, argv: Argv, repository: str = "", *, lifted: bool = False) -> Argv:
         """The same transaction without any change. A repository at that address counts, whether it is declared yet or not.
 
-        `lifted`: our protection of packages is there now, and will be lifted before the transaction.
+        `lifted`: our protection of packages is there now, and will be lifted before the transaction. To apt it makes no difference.
         """
 
     @abc.abstractmethod

@@ -76,7 +76,7 @@ def apt_files(repository: Repository) -> dict[str, str]:
 
 
 def apt_protection(versions: t.Mapping[str, str]) -> str:
-    """A file of preferences that keeps installed packages at their versions, which no repository has; "" without packages.
+    """A file of preferences that keeps installed packages at their versions, whatever repositories have; "" without packages.
 
     It does not keep them from being removed, and then means nothing.
     """

@@ -587,6 +587,18 @@ def test_a_job_that_an_earlier_release_began_is_followed_to_its_end(node: Node, 
     assert ask(node, **wish, poll=0)["changes"] == words
 
 
+@pytest.mark.parametrize("protected", [True, False])
+def test_the_protection_at_the_end_of_a_job_is_what_this_run_declares(node: Node, protected: bool) -> None:
+    """The run that began the job declared otherwise, and did not see its end."""
+    wish = installer(node, protect_packages=not protected)
+    job = ask(node, **wish)["job"]["id"]
+    path = node.root / "etc/apt/preferences.d/rdma-ofed-installed.pref"
+    assert path.exists() is not protected
+    ask(node, **{**wish, "protect_packages": protected}, attach=job)
+    assert path.exists() is protected
+    assert ask(node, **{**wish, "protect_packages": protected})["changes"] == []
+
+
 def test_a_job_for_something_else_is_only_waited_for(node: Node) -> None:
     node.offers = offers("doca")
     job = ask(node, **wishes(node)["doca"])["job"]["id"]

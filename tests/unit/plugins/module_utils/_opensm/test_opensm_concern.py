@@ -7,9 +7,9 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._host._block import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, TEMPLATE
 
 DEFAULTS: dict[str, t.Any] = {"state": "present", "instances": None, "wait_timeout": 60}

@@ -7,8 +7,9 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._host._block import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import (
+    BEGIN,
+    END,
     broken_lines,
     node_guids,
     parse,

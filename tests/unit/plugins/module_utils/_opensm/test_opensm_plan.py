@@ -11,8 +11,8 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.rdma.ofed.plugins.module_utils._host._block import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, RECORD, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import NodeNames, Wanted

@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems, placement, serial_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, host_problems, placement, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -282,3 +282,26 @@ def test_ports_need_an_infiniband_link_layer() -> None:
     assert [str(problem) for problem in port_problems("rdma_ports", ["mlx5_1/1"], roce)] == [
         "rdma_ports[0] is 'mlx5_1/1'; allowed: an InfiniBand port (its link layer is Ethernet)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("fabric_basline", "fabric_baseline"),
+        ("fabric_baselines", "fabric_baseline"),
+        ("fabric_save_baselin", "fabric_save_baseline"),
+        ("fabric_reportdir", "fabric_report_dir"),
+        ("fabric_adapter", "fabric_adapters"),
+        ("fabric_check_cable", "fabric_check_cables"),
+    ],
+)
+def test_misspelt_variables_of_the_playbook_fabric(name: str, meant: str) -> None:
+    (problem,) = ROLES["fabric"]({name: "x"}, None)
+    assert problem.variable == name
+    assert meant in problem.allowed
+    assert ROLES["fabric"]({name: "x", "rdma_own_variables": [name]}, None) == []
+
+
+def test_what_is_not_like_a_variable_of_the_playbook_fabric_is_of_the_site() -> None:
+    assert ROLES["fabric"]({"fabric_name": "x", "fabric_vendor": "x", "fabric_baseline": "ib.json", "fabric_check_fail": True}, None) == []
+    assert [problem.variable for problem in ROLES["fabric"]({"fabric_save_baseline": "perhaps"}, None)] == ["fabric_save_baseline"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._host._block import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan
@@ -45,7 +44,11 @@ Package: mstflint
 Pin: version 4.16.1-2.2310055
 Pin-Priority: 1001
 """
-LOCKS = BEGIN + "mlnx-tools-23.10-0.2310055.*\nmstflint-4.16.1-2.2310055.*\nrdma-core-2310mlnx47-1.2310055.*\n" + END
+LOCKS = """# Packages of the vendor's RDMA stack. Managed by the Ansible collection rdma.ofed.
+mlnx-tools-23.10-0.2310055.?*
+mstflint-4.16.1-2.2310055.?*
+rdma-core-2310mlnx47-1.2310055.?*
+"""
 FOREIGN = "# Added lock on Mon Jan  5 2026\nkernel-5.14.0-362.el9.*\n"
 
 
