@@ -123,7 +123,9 @@ class Apt(Manager):
         return apt_protection(versions)
 
     def kept(self, text: str) -> dict[str, str]:
-        return parse_apt_protection(text)
+        # A file that was edited keeps nothing as it should be kept.
+        found = parse_apt_protection(text)
+        return found if apt_protection(found) == text else {}
 
     def removal_script(self, names: t.Sequence[str]) -> str:
         return "LC_ALL=C " + " ".join(map(shlex.quote, ("dpkg", "--simulate", "--remove", *names)))

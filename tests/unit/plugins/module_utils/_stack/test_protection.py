@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
@@ -14,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Pl
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import is_unprotected
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 
 RELEASE, NEXT = "23.10-0.5.5.0", "24.10-1.1.4.0"
@@ -123,3 +126,56 @@ def test_repositories_are_ranked_but_by_apt() -> None:
     site = WANTED._replace(method="repository")
     assert rows(site, node(ROCKY))[-1][0] != "protection"
     assert [row[:2] for row in rows(site, node(DEBIAN)) if row[1] == APT or row[0] == "protection"]
+
+
+@pytest.mark.parametrize(("system", "protection"), [(DEBIAN, HEADER + PINS), (ROCKY, FOREIGN + LOCKS)])
+def test_it_follows_the_packages_but_not_those_that_are_added(system: OperatingSystem, protection: str) -> None:
+    """Another role may add a package of the vendor's after this one: the next run would change something again."""
+    found = node(system, protection)
+    assert rows(WANTED, found._replace(packages={**found.packages, "opensm": Package("5.17.0.MLNX2310-0.1.2310055")})) == []
+    for packages in ({**found.packages, "mstflint": Package("4.26.0-1")}, {name: found.packages[name] for name in found.packages if name != "mstflint"}):
+        (change,) = rows(WANTED, found._replace(packages=packages))
+        assert "mstflint" in change[2]
+        assert "mstflint" not in change[3]
+
+
+@pytest.mark.parametrize("text", [FOREIGN + LOCKS, LOCKS + FOREIGN, LOCKS.replace("\n", "\r\n") + FOREIGN, LOCKS + LOCKS + FOREIGN, LOCKS[:-1]])
+@pytest.mark.parametrize("comments", [True, False])
+def test_locks_of_ours_are_known_without_the_comments(text: str, comments: bool) -> None:
+    """The plugin drops all comments when a lock is deleted. A lock that stays behind would keep the distribution's packages away."""
+    shown = text if comments else "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
+    found = node(ROCKY, shown)
+    assert found.protected
+    assert rows(WANTED, found) == []
+    (lifted,) = rows(WANTED._replace(protect=False), found)
+    assert [line for line in lifted[3].splitlines() if line and not line.startswith("#")] == (["kernel-5.14.0-362.el9.*"] if FOREIGN in text else [])
+    assert not found._replace(protection=lifted[3]).protected
+
+
+@pytest.mark.parametrize(
+    ("plugin", "main", "able"),
+    [
+        ("", "", False),
+        ("[main]\nenabled = 1\nlocklist = /etc/dnf/plugins/versionlock.list\n", "[main]\nbest=True\n", True),
+        ("[main]\nenabled=0\n", "", False),
+        ("[main]\nenabled=1\n", "[main]\nplugins = False\n", False),
+        ("[main]\nenabled=1\nlocklist=/etc/site.list\n", "", False),
+        ("[main]\n", "", True),
+    ],
+)
+def test_the_plugin_must_be_on_and_read_that_list(plugin: str, main: str, able: bool, tmp_path: pathlib.Path) -> None:
+    for path, text in (("plugins/versionlock.conf", plugin), ("dnf.conf", main)):
+        (tmp_path / "etc/dnf" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "etc/dnf" / path).write_text(text, encoding="utf-8")
+    assert Dnf().can_lock(str(tmp_path)) is able
+
+
+def test_what_is_gone_is_not_called_protected() -> None:
+    found = node(ROCKY, LOCKS)._replace(stack=Stack("inbox", "48.0"))
+    assert rows(WANTED, found)[-1] == ("protection", "", "", "mlnx_ofed " + RELEASE)
+
+
+@pytest.mark.parametrize("edit", [("1001", "500"), ("Pin-Priority: 1001\n\n", "Pin-Priority: 1001\n\n\n"), ("mstflint", "mstflint foreign")])
+def test_an_edited_file_of_preferences_is_written_again(edit: tuple[str, str]) -> None:
+    edited = (HEADER + PINS).replace(*edit)
+    assert rows(WANTED, node(DEBIAN, edited)) == [("file", APT, edited, HEADER + PINS)]
