@@ -85,12 +85,11 @@ def _is_explained(finding: Finding, changes: Changes, degraded: t.Collection[t.A
 def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[dict[str, t.Any]]:
     """The worst first, and of these what has changed since the baseline `before`, which is None without one."""
     changes = compare(before, picture_of(data)) if before else Changes()
-    found = [*judge(data, expected), *changes.findings]
-    degraded = {finding.ends for finding in found if finding.code == Code.LINK_DEGRADED}
-    rows = [(finding, row(finding)) for finding in found if not _is_explained(finding, changes, degraded)]
-    new = set(map(id, changes.findings))
-    rows.sort(key=lambda pair: (SEVERITIES.index(pair[0].severity), id(pair[0]) not in new, pair[0].code.value, natural(pair[1]["object"])))
-    return [shown for _finding, shown in rows]
+    new, state = [(finding, True) for finding in changes.findings], [(finding, False) for finding in judge(data, expected)]
+    degraded = {finding.ends for finding, _new in new + state if finding.code == Code.LINK_DEGRADED}
+    rows = [(finding, row(finding), is_new) for finding, is_new in new + state if not _is_explained(finding, changes, degraded)]
+    rows.sort(key=lambda each: (SEVERITIES.index(each[0].severity), not each[2], each[0].code.value, natural(each[1]["object"])))
+    return [shown for _finding, shown, _new in rows]
 
 
 def _few(objects: t.Sequence[str]) -> str:

@@ -328,3 +328,8 @@ def test_speeds_and_widths_have_an_order(one: str, other: str) -> None:
 
 def test_severities_have_an_order() -> None:
     assert [severity.value for severity in Severity] == ["error", "warning", "notice"]
+
+
+def test_of_equal_severity_what_has_changed_since_the_baseline_comes_first() -> None:
+    """A host that is declared and was never there is known; the link that went is the news."""
+    assert [code for code, _object in found(without("spine"), CLEAN, hosts=("nowhere",))] == ["node_lost", "host_absent"]
