@@ -36,7 +36,8 @@ class ActionModule(ControllerAction):
         names = {group: [str(host) for host in groups[group]] for group in order}
         found = batches(due, order=order, groups=names, members=members, serial=serial)
         lines = ["batch %d of %d (%s): %s" % (number, len(found), batch.label, fold(batch.hosts)) for number, batch in enumerate(found, 1)]
-        lines.append("nothing to do on %d of %d hosts" % (len(hosts) - len(due), len(hosts)))
+        if len(due) < len(hosts):
+            lines.append("nothing to do on %d of %d hosts" % (len(hosts) - len(due), len(hosts)))
         Display().display("\n%s\n" % "\n".join(lines))
         return {
             "batches": [{"number": number, "of": len(found), "label": batch.label, "hosts": list(batch.hosts)} for number, batch in enumerate(found, 1)],

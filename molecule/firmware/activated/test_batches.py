@@ -67,6 +67,16 @@ def test_a_reset_that_would_be_refused_is_refused_before_the_node_is_drained(hos
         assert service(manager) == []
 
 
+def test_the_node_of_the_subnet_manager_comes_last_and_keeps_no_other_from_its_reset(host: Host, dense: list[Host]) -> None:
+    manager, other = dense
+    for done in run(dense, configure(pci=card(manager, CONNECTX7), parameters={"MAX_ACC_OUT_READ": 16})):
+        assert done[0]["changed"] is True
+    status, output = play(host, "--limit", "node3,node4", hca_firmware_config=[])
+    assert status != 0
+    assert "batch 2 of 2 (subnet manager): node3" in output and "opensm runs on this node" in output, output
+    assert [service(manager), service(other)] == [[], ["drained", "back"]], output
+
+
 def test_what_is_pending_and_not_declared_is_told_and_keeps_the_node_from_coming_back(host: Host) -> None:
     pci = card(host, CONNECTX5)
     ((done,),) = run([host], configure(psid=CONNECTX5, parameters={"NUM_OF_VFS": 2}))
