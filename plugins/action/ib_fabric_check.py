@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import 
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._history import extended, parse_history, run_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import explanations, page
 
+_SAVE = "fabric_save_baseline=true of the playbook rdma.ofed.fabric, or save=true of this module"
 _LOOK = ("port", "node_name_map", "sa_key", "gather")
 
 
@@ -38,7 +39,7 @@ def _read(path: str) -> Picture | None:
         raise RdmaError("the baseline %s can't be read: %s" % (path, exc.strerror)) from exc
     picture = parse_baseline(text)
     if picture is None:
-        raise RdmaError("%s is no baseline that this version of the collection can read: save it again, with save=true" % path)
+        raise RdmaError("%s is no baseline that this version of the collection can read: save it again, with %s" % (path, _SAVE))
     return picture
 
 
@@ -80,7 +81,7 @@ def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared
         return "Baseline: %s %s" % ("unchanged in" if not changed else "would be saved in" if check else "saved in", path)
     if compared:
         return "Compared with the baseline %s" % path
-    return "Not compared: there is no baseline %s; save=true saves it (playbook rdma.ofed.fabric: fabric_save_baseline=true)" % path if path else ""
+    return "Not compared: there is no baseline %s; it is saved with %s" % (path, _SAVE) if path else ""
 
 
 def _verdict(name: str, findings: t.Sequence[t.Mapping[str, t.Any]]) -> str:

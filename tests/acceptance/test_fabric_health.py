@@ -203,12 +203,14 @@ def test_two_nodes_of_one_name(fabric: Fabric) -> None:
         ("fabric_host=node99", "fabric_host is node99; allowed"),
         ("fabric_baseline=/nowhere/ib.json", "/nowhere/ib.json, and there is no such file"),
         ("fabric_basline=ib.json", "fabric_baseline"),
+        ("fabric_save_baseline=perhaps", "fabric_save_baseline is 'perhaps'; allowed: true or false"),
     ],
 )
 def test_a_look_at_nothing_is_refused(fabric: Fabric, argument: str, said: str) -> None:
     """Ansible reports success for a play without hosts."""
     run = fabric.cluster.play("fabric", "-e", argument)
     assert run.status != 0 and said in " ".join(run.output.split()), run.output
+    assert "PLAY [Judge the fabric]" not in run.output, run.output
 
 
 def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> None:
