@@ -47,7 +47,7 @@ _OWN = frozenset(
         "config",
     )
 )
-# No run of ours may have them: RESERVED in _options_input.py says why.
+# No run of ours may have them: RESERVED in _input.py says why.
 _NEVER = frozenset(("ignore_other_sm", "sm_inactive", UNKNOWN))
 
 
