@@ -155,7 +155,7 @@ def test_what_is_declared_and_what_is_empty_have_no_problems() -> None:
 
 
 @given(st.dictionaries(st.sampled_from([*EVERYTHING]), any_option))
-def test_any_value_is_answered_with_problems_at_most(variables: dict[str, t.Any]) -> None:
+def test_any_value_of_an_option_is_answered_with_problems_at_most(variables: dict[str, t.Any]) -> None:
     for problem in problems(variables):
         assert problem.variable.startswith("opensm_")
         assert str(problem)
