@@ -21,8 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions impo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER, RESTING
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._addresses import claims_of
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, takes_part
+from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, claims_of, takes_part
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import arguments as given
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""One look at a fabric as metrics, and what is kept between two looks. Pure, and linear in the number of links."""
+"""One look at a fabric as metrics, in the text format of Prometheus, and what is kept between two looks. Pure, and linear in the number of links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import LANE_GBPS, lanes, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import Labels, Metric, Samples, labels
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
 
 if t.TYPE_CHECKING:
@@ -30,6 +29,46 @@ _ACTIVE = "Active"
 _WAIT = "PortXmitWait"
 # Without these, what was read is less than the fabric.
 _FAILURES = frozenset((Code.FAILED, Code.NOT_INSTALLED, Code.NO_PORT, Code.NO_LINK))
+
+Labels = t.Tuple[t.Tuple[str, str], ...]
+Samples = t.Dict[Labels, float]
+"""A series each: node_exporter drops a file with two values of one."""
+
+# Names of nodes come from the fabric and may have any character.
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+class Metric(t.NamedTuple):
+    """A name of the format. That of a counter ends in `_total`."""
+
+    kind: str
+    """`gauge` or `counter`."""
+    help: str
+
+
+def labels(**values: object) -> Labels:
+    return tuple((name, str(value)) for name, value in values.items())
+
+
+def _value(number: float) -> str:
+    return "%d" % number if number % 1 == 0 else repr(round(number, 3))
+
+
+def _series(name: str, pairs: Labels, number: float) -> str:
+    inside = ",".join('%s="%s"' % (label, value.translate(_ESCAPES)) for label, value in pairs)
+    return "%s{%s} %s\n" % (name, inside, _value(number))
+
+
+def render(metrics: t.Mapping[str, Metric], samples: t.Mapping[str, Samples]) -> str:
+    """Those that have samples, in the order of `metrics`."""
+    parts = []
+    for name, metric in metrics.items():
+        found = samples.get(name)
+        if found:
+            parts.append("# HELP %s %s\n# TYPE %s %s\n" % (name, metric.help, name, metric.kind))
+            parts += [_series(name, pairs, number) for pairs, number in found.items()]
+    return "".join(parts)
+
 
 GAUGE, COUNTER = "gauge", "counter"
 METRICS: t.Mapping[str, Metric] = {

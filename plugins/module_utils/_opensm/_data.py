@@ -16,9 +16,9 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed, declared_keys
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas, node_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, outline, port_guids, render
 
 # The variables by which a host declares what its subnet manager does.

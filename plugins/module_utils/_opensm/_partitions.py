@@ -19,7 +19,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, definition
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
     DEFAULT_PKEY,
     KEYWORDS,
@@ -29,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry
     entry_problems,
     read_entry,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, definition
 
 # Many hosts each, which need to talk to each other. Switches and routers do not.
 _MANY = ("ALL", "ALL_CAS")

@@ -15,10 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, recall
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import regrouped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, recall, regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 
 SYSTEMD = "/etc/systemd/system"

@@ -15,9 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, declared_keys, is_set, port_problems, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import known_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 
 if t.TYPE_CHECKING:

@@ -16,8 +16,7 @@ import typing as t
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, gap
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import render
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, samples_of
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, render, samples_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 ROLE = ROOT / "roles/fabric_monitor"

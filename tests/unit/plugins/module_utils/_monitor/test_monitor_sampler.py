@@ -20,8 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, PlainRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _sampler, _settings
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import Metric, labels, render
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, parse_states, written
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, Metric, State, labels, parse_states, render, written
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "_fabric"))
 
