@@ -34,12 +34,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._monitor._plan import (
     is_ours,
     plan,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 
 # sd_booted(3): the command exists in containers and chroots as well.
 _SYSTEMD = "run/systemd/system"

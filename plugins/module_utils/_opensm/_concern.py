@@ -18,17 +18,15 @@ from types import MappingProxyType
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, without_secrets
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted, read_wanted
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Place
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
 

@@ -33,16 +33,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle, together
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind, read_wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled, settle, together
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._words import subject
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 # Subnet managers and diagnostics send management datagrams through ib_umad.

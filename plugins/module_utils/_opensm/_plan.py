@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
@@ -29,7 +29,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file 
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 
 # Aspects of a unit.

@@ -19,16 +19,21 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, same, values
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, parse_template, problems, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, names_rule, parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, DECLARED, MASTER_PRIORITY, PARTITIONS, SETTINGS, conf_path
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, Rule, names_rule, parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
+    ADOPTED_PARTITIONS,
+    DECLARED,
+    MASTER_PRIORITY,
+    PARTITIONS,
+    SETTINGS,
+    Instance,
+    conf_path,
+)
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Rule
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 
 # The role decides these by the inventory, or they are about the host and not about the fabric.

@@ -16,10 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, designate
 
 STANDBY = "subnet manager, standby"
 DESIGNATED = "subnet manager"
