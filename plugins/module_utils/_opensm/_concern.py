@@ -59,15 +59,15 @@ def foreseen(
     if variables.get("opensm_state", "present") != "present" or not (found.predecessors or found.fabrics or found.unmaskable):
         return []
 
-    def bound(fabric: str) -> str:
-        return next(iter(guids.get(fabric, ())), "")
-
-    def beyond(fabric: str) -> frozenset[str]:
-        return frozenset(guid for other, own in guids.items() if other != fabric for guid in own)
-
     site = declared()
+
+    def instance(fabric: str) -> Instance:
+        elsewhere = frozenset(guid for other, own in guids.items() if other != fabric for guid in own)
+        port = next(iter(guids.get(fabric, ())), "")
+        return Instance(fabric, port, 0, partitions=site["partitions"].get(fabric, ""), known=Known(elsewhere=elsewhere))
+
     wanted = Wanted(
-        tuple(Instance(fabric, bound(fabric), 0, partitions=site["partitions"].get(fabric, ""), known=Known(elsewhere=beyond(fabric))) for fabric in manages),
+        tuple(map(instance, manages)),
         declared=frozenset(site["keys"]),
         partitions="\n".join(site["partitions"].values()),
         give_up=frozenset(variables.get("opensm_give_up") or ()),

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import T
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import (
     announce,
     bound_to,
+    can_ask,
     hand_over,
     joining,
     masters,
@@ -92,7 +93,7 @@ def _foresee(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
         if master is not None and bound.instance.role == MASTER:
             reasons.append("the master of fabric %s is %s now (%s)" % (bound.instance.fabric, master.name, master))
 
-    _each(bounds if run.has("sminfo") and run.has("saquery") else (), look_ahead)
+    _each(bounds if can_ask(run) else (), look_ahead)
     return reasons
 
 
@@ -163,7 +164,6 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     # A host without a subnet manager may have no port, and needs none.
     ports = read_ports()
     bounds = bind(wanted.instances, ports)
-    wanted = wanted._replace(instances=tuple(bound.instance for bound in bounds))
     # The run itself sees what was replaced: after a restart in between, such as by a reboot, no other one is needed.
     found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds), manages=bool(bounds))
     found.require_maskable()

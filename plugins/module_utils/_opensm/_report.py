@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CON
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, is_alive, missing, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, below, look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import fabric_of, file_path, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
     strays = [Unit("", active="active", main_pid=pid) for pid in found.strays]
     rows = []
     for unit in (*(shown.get(name, Unit(name)) for name in names), *strays):
-        conf = parse_conf(found.files.get(conf_path(fabric_of(unit.name)), ""))
+        conf = parse_conf(found.files.get(file_path(fabric_of(unit.name)), ""))
         rows.append(
             {
                 "unit": unit.name,

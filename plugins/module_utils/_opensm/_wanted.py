@@ -138,28 +138,24 @@ def _instance(item: Options, options: Options) -> Instance:
 
 def read_wanted(options: Options) -> Wanted:
     """The wanted state. Raises InvalidInput with everything that is wrong, by the names of the role's variables."""
+    common = Wanted(
+        wait_timeout=options["wait_timeout"],
+        allow_removal=bool(options.get("allow_removal")),
+        package_installed=bool(options.get("package_installed")),
+    )
     if options["state"] == "absent":
-        return Wanted(
-            present=False,
-            wait_timeout=options["wait_timeout"],
-            allow_removal=bool(options.get("allow_removal")),
-            package_installed=bool(options.get("package_installed")),
-        )
+        return common._replace(present=False)
     wrong = _problems(options)
     if wrong:
         raise InvalidInput(wrong)
-    instances = tuple(_instance(item, options) for item in options["instances"])
     names = options.get("node_names")
-    return Wanted(
-        instances,
-        NodeNames(names["hosts"], names["names"]) if names is not None else None,
-        wait_timeout=options["wait_timeout"],
+    return common._replace(
+        instances=tuple(_instance(item, options) for item in options["instances"]),
+        node_names=NodeNames(names["hosts"], names["names"]) if names is not None else None,
         declared=_declared(options),
         partitions="\n".join((options.get("partitions") or {}).values()),
         give_up=frozenset(options.get("give_up") or ()),
         adopt=bool(options.get("adopt")),
-        allow_removal=bool(options.get("allow_removal")),
-        package_installed=bool(options.get("package_installed")),
     )
 
 
