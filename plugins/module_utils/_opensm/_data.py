@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, outline, port_guids, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars
 
 # The variables by which a host declares what its subnet manager does.
 _DECLARING = (
@@ -31,10 +32,6 @@ _DECLARING = (
     "opensm_partitions",
     "opensm_fabrics",
 )
-
-Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
-Groups = t.Mapping[str, t.Sequence[str]]
-
 
 Facts = t.Callable[[str], t.Optional[t.Mapping[str, t.Any]]]
 """The `rdma` facts of a host; None where this run has gathered none."""

@@ -23,10 +23,11 @@ GROUP = "opensm"
 ALL = "rdma"
 
 
-MASTER = "master"
-STANDBY = "standby"
-RESTING = "resting"
+MASTER, STANDBY, RESTING = "master", "standby", "resting"
 ROLES = (MASTER, STANDBY)
+
+Groups = t.Mapping[str, t.Sequence[str]]
+Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
 
 
 class Member(t.NamedTuple):
@@ -152,9 +153,7 @@ def outsiders(designated: t.Mapping[str, str], hosts: t.Collection[str], group: 
     ]
 
 
-def read_members(
-    groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], spoken: t.Collection[str] = ()
-) -> tuple[list[Member], list[Problem]]:
+def read_members(groups: Groups, hostvars: Hostvars, spoken: t.Collection[str] = ()) -> tuple[list[Member], list[Problem]]:
     """The hosts of group `opensm`, and what is wrong with their variables, except for the `spoken`, which report it themselves.
 
     It reads only this group and the variables of its hosts: it runs for every host of a play, and the names alone of 10,000 hosts
@@ -177,9 +176,7 @@ def read_members(
     return members, problems
 
 
-def members_for(
-    fabrics: t.Collection[str], groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], *, host: str
-) -> list[Member]:
+def members_for(fabrics: t.Collection[str], groups: Groups, hostvars: Hostvars, *, host: str) -> list[Member]:
     """All members, where each of `fabrics`, which are those of `host`, has exactly one designated host. Raises InvalidInput."""
     members, found = read_members(groups, hostvars)
     found += conflicts([member for member in members if member.fabric in fabrics])

@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, designate
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Member, designate
 
 STANDBY = "subnet manager, standby"
 DESIGNATED = "subnet manager"
@@ -56,9 +56,7 @@ def _cut(label: str, hosts: t.Sequence[str], serial: t.Any) -> list[Batch]:
     return [Batch(label, tuple(itertools.islice(left, size))) for size in sizes(serial, len(hosts))]
 
 
-def batches(
-    hosts: t.Sequence[str], *, order: t.Sequence[str], groups: t.Mapping[str, t.Sequence[str]], members: t.Sequence[Member], serial: t.Any
-) -> tuple[Batch, ...]:
+def batches(hosts: t.Sequence[str], *, order: t.Sequence[str], groups: Groups, members: t.Sequence[Member], serial: t.Any) -> tuple[Batch, ...]:
     """The batches of `hosts`. `order` has names of groups: a host belongs to the first that has it. Without names, all are one group."""
     standby, designated = managers(members)
     left = dict.fromkeys(hosts)
@@ -78,7 +76,7 @@ def batches(
     return (*found, *last)
 
 
-def problems(order: t.Any, *, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Sequence[str], members: t.Sequence[Member]) -> list[Problem]:
+def problems(order: t.Any, *, groups: Groups, hosts: t.Sequence[str], members: t.Sequence[Member]) -> list[Problem]:
     """What keeps `order`, the value of `rdma_upgrade_groups`, from being a list of groups that has every host."""
     name = "rdma_upgrade_groups"
     if not isinstance(order, (list, tuple)) or not all(isinstance(group, str) for group in order):
