@@ -100,8 +100,8 @@ def _partition_changes(found: Found, instances: t.Iterable[_unit.Instance], file
         before, after = found.files.get(path, ""), files[path]
         lost += [Change(Kind.PARTITION, rule.name, instance.fabric, "0x%04x" % rule.pkey, "") for rule in gone(before, after)]
         for rule, flag, *codes in regrouped(before, after) if instance.unit in found.running else ():
-            shown = (_UNITS.get(flag, {}).get(code, code) or "default" for code in codes)
-            regroupings.append(Change(Kind.BROADCAST_GROUP, "%s/%s" % (instance.fabric, rule.name), flag, *shown, needs="restart"))
+            old, new = (_UNITS.get(flag, {}).get(code, code) or "default" for code in codes)
+            regroupings.append(Change(Kind.BROADCAST_GROUP, "%s/%s" % (instance.fabric, rule.name), flag, old, new, needs="restart"))
     return lost + regroupings
 
 

@@ -45,7 +45,7 @@ _TABLES: t.Mapping[str, types.ModuleType] = {
 }
 _PREFIXES = tuple(_TABLES)
 # The facts are no variables to set, but no misspellings either.
-_NAMES = frozenset(("rdma_pending", *(name for table in _TABLES.values() for name in table.VARIABLES)))
+_NAMES: frozenset[str] = frozenset(("rdma_pending", *(name for table in _TABLES.values() for name in table.VARIABLES)))
 KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] for name in _NAMES if name.startswith(prefix)) for prefix in _PREFIXES}
 # Those of a prefix that names of others may have, too.
 PLAIN = frozenset(name for name in _NAMES if not name.startswith(_PREFIXES))
