@@ -142,12 +142,6 @@ def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None
             module.warn(text % (instance.fabric, _some(instance.missing_hosts)))
 
 
-def _warn_of_misfits(module: AnsibleModule, fabric: str, misfits: t.Mapping[str, str]) -> None:
-    if misfits:
-        text = "fabric %s: the installed opensm does not take settings of the subnet manager before it, so opensm_adopt can't keep them: %s"
-        module.warn(text % (fabric, "; ".join("%s: %s" % pair for pair in misfits.items())))
-
-
 def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
     found = look(run, manages=False)
     planned = plan(wanted, found)
@@ -174,7 +168,9 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     wanted = inherit(wanted._replace(instances=tuple(bound.instance for bound in bounds)), found)
     fitted = [fit(instance, found.template) for instance in wanted.instances]
     for instance, misfits in fitted:
-        _warn_of_misfits(module, instance.fabric, misfits)
+        if misfits:
+            text = "fabric %s: the installed opensm does not take settings of the subnet manager before it, so opensm_adopt can't keep them: %s"
+            module.warn(text % (instance.fabric, "; ".join("%s: %s" % pair for pair in misfits.items())))
     wanted = wanted._replace(instances=tuple(instance for instance, _misfits in fitted))
     require_consent(wanted, found)
     bounds = [bound._replace(instance=instance) for bound, instance in zip(bounds, wanted.instances)]

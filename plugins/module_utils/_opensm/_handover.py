@@ -206,10 +206,6 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequenc
             _comes_about(functools.partial(_has_moved, run, port), patience)
 
 
-def _own_priority(unit: str) -> int:
-    return decimal(parse_conf(read_text(file_path(fabric_of(unit)))).get("sm_priority", ""), 0)
-
-
 def _is_taken(run: Runner, port: Port, priority: int) -> bool:
     """Whether the fabric of `port` has a master on another port that would hand over to this priority. Where it can't be asked, it has none."""
     answer = _answer(run, port)
@@ -230,7 +226,8 @@ def joining(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[
     would stand by until they have polled each other in vain.
     """
     lowered = _lowest_priority(unit) if fabric_of(unit) else None
-    taken = [port for port in ports if _is_taken(run, port, _own_priority(unit))] if lowered is not None and can_ask(run) else []
+    priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0
+    taken = [port for port in ports if _is_taken(run, port, priority)] if lowered is not None and can_ask(run) else []
     if lowered is None or not taken:
         yield
         return

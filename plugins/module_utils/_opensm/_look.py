@@ -77,15 +77,11 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _maps_replaced(text: str) -> bool:
-    names = (line.rpartition("/")[2] for line in text.splitlines() if line.endswith(_DELETED))
-    return any(name.startswith(_LIBRARIES) and ".so" in name for name in names)
-
-
 def _runs_replaced(pid: int, root: str) -> bool:
     """Whether the program of a process, or one of its libraries of the RDMA stack, has been removed from the disk."""
     place = below(root, "/proc/%d" % pid)
-    return link_name(place, "exe").endswith(_DELETED) or _maps_replaced(attribute(place, "maps"))
+    names = (line.rpartition("/")[2] for line in attribute(place, "maps").splitlines() if line.endswith(_DELETED))
+    return link_name(place, "exe").endswith(_DELETED) or any(name.startswith(_LIBRARIES) and ".so" in name for name in names)
 
 
 def _read_template(run: Runner) -> str:

@@ -265,12 +265,12 @@ def _head(partition: Partition) -> str:
     return ",".join(["%s=0x%04x" % (partition.name, partition.pkey), *flags])
 
 
-def _definition(partition: Partition, resolved: Resolved) -> str:
-    """One definition."""
+def _definition(partition: Partition, inventory: Inventory) -> str:
+    keywords, ports = resolve(partition, inventory)
+    lines = [(name, membership, "") for name, membership in keywords]
     # The last one wins. SELF comes last, even where its port is named, too.
-    general = [(name, membership, "") for name, membership in resolved.keywords if name != "SELF"]
-    own = [(name, membership, "") for name, membership in resolved.keywords if name == "SELF"]
-    return definition(_head(partition), [*general, *resolved.ports, *own])
+    own = [lines.pop()] if lines and lines[-1][0] == "SELF" else []
+    return definition(_head(partition), [*lines, *ports, *own])
 
 
 def _outlined(partition: Partition) -> str:
@@ -290,7 +290,7 @@ def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qo
     if wrong:
         raise InvalidInput(wrong)
     entries = [read_entry(entry) for entry in declared or ()]
-    return "\n".join([HEADER, *(_definition(entry, resolve(entry, inventory)) for entry in entries)]) if entries else ""
+    return "\n".join([HEADER, *(_definition(entry, inventory) for entry in entries)]) if entries else ""
 
 
 def absentees(declared: t.Any, inventory: Inventory) -> list[Absentee]:

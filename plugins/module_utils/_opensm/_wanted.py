@@ -86,17 +86,6 @@ def _problems(options: Options) -> list[Problem]:
     return found
 
 
-def _root_guids_text(guids: t.Iterable[str]) -> str:
-    """The file of checked GUIDs, one a line; "" (no file) without any."""
-    unique = sorted({normal_guid(guid) for guid in guids})
-    return HEADER + "".join(guid + "\n" for guid in unique) if unique else ""
-
-
-def _qos_policy_text(policy: str) -> str:
-    """The file of a policy; "" (no file) without one."""
-    return HEADER + policy.rstrip() + "\n" if policy.strip() else ""
-
-
 def _keys(options: Options) -> dict[str, t.Any]:
     """The declared keys of opensm.conf."""
     own = {key: options[key] for key in FIRST_CLASS if is_set(options.get(key))}
@@ -108,6 +97,8 @@ def _declared(options: Options) -> frozenset[str]:
 
 
 def _instance(item: Options, options: Options) -> Instance:
+    roots = sorted({normal_guid(guid) for guid in options.get("root_guids") or ()})
+    policy = (options.get("qos_policy") or "").rstrip()
     return Instance(
         fabric=item["fabric"],
         guid=item["port_guid"] or "",
@@ -125,8 +116,8 @@ def _instance(item: Options, options: Options) -> Instance:
             for member in options.get("absent_members") or ()
             if member["fabric"] == item["fabric"]
         ),
-        root_guids=_root_guids_text(options.get("root_guids") or ()),
-        qos_policy=_qos_policy_text(options.get("qos_policy") or ""),
+        root_guids=HEADER + "".join(guid + "\n" for guid in roots) if roots else "",
+        qos_policy=HEADER + policy + "\n" if policy else "",
         known=known_of(options)._replace(
             guids=frozenset(item["peer_guids"]),
             anyone=options["allow_foreign_master"],
