@@ -128,7 +128,7 @@ def _named(wanted: Wanted, found: Found, stays: bool) -> str:
         return found.node_names if stays or BEGIN not in found.node_names else render_names(found.node_names, {})
     if wanted.node_names is None:
         return found.node_names
-    return render_names(found.node_names, wanted.node_names.hosts, wanted.node_names.names)
+    return render_names(found.node_names, *wanted.node_names)
 
 
 def _state(found: Found, instance: _unit.Instance, files: t.Mapping[str, str]) -> str:

@@ -30,20 +30,14 @@ _CHECKED = ("wait_timeout", "options", "qos_policy", "root_guids", "secret_optio
 _CHECKED_PER_INSTANCE = ("port", "port_guid", "priority", "log_file")
 
 
-class NodeNames(t.NamedTuple):
-    """Names of nodes by node GUID."""
-
-    hosts: t.Mapping[str, Hcas | None]
-    """None for a host that this run knows nothing of: its names stay."""
-    names: t.Mapping[str, str]
-
-
 class Wanted(t.NamedTuple):
     """What shall run on a node."""
 
     instances: tuple[Instance, ...] = ()
-    node_names: NodeNames | None = None
-    """None where the file stays as it is."""
+    node_names: tuple[t.Mapping[str, Hcas | None], t.Mapping[str, str]] | None = None
+    """The HCAs of hosts, None for one that this run knows nothing of, whose names stay; and the declared names by node GUID. None where the file
+    stays as it is.
+    """
     present: bool = True
     """False where nothing of ours shall be left."""
     wait_timeout: float = 60
@@ -142,7 +136,7 @@ def read_wanted(options: Options) -> Wanted:
     names = options.get("node_names")
     return common._replace(
         instances=tuple(_instance(item, options) for item in options["instances"]),
-        node_names=NodeNames(names["hosts"], names["names"]) if names is not None else None,
+        node_names=(names["hosts"], names["names"]) if names is not None else None,
         declared=_declared(options),
         partitions="\n".join((options.get("partitions") or {}).values()),
         give_up=frozenset(options.get("give_up") or ()),

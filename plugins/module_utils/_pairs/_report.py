@@ -14,7 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, End, Finding, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import GBPS, LATENCY, PING, STREAM, TESTS, Figure, unit
 
 Ends = t.Mapping[str, t.Mapping[str, t.Any]]
@@ -238,9 +238,6 @@ def render(results: t.Sequence[Result], findings: t.Sequence[t.Mapping[str, t.An
 def notes_of(ends: Ends, absent: t.Mapping[str, str], planned: t.Sequence[str]) -> list[str]:
     """Hosts without a part, by host why, tests that hosts leave out, and in check mode the pairs that would be measured."""
     lines = ["Not measured: %s: %s" % (host, why) for host, why in absent.items()]
-    left_out: dict[str, list[str]] = {}
-    for host, end in ends.items():
-        for test, why in end["left_out"].items():
-            left_out.setdefault("%s: %s" % (test, why), []).append(host)
+    left_out = sharing({host: ["%s: %s" % each for each in end["left_out"].items()] for host, end in ends.items()})
     lines += ["Left out: %s (%s)" % (what, fold(hosts)) for what, hosts in left_out.items()]
     return [*lines, *("Would be measured: " + pair for pair in planned)]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, sharing
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as IpoibFound
@@ -67,11 +67,7 @@ def message(refused: t.Mapping[str, t.Sequence[str]]) -> str:
 
 def grouped(found: t.Mapping[str, t.Sequence[str]]) -> list[str]:
     """What was found by host, each once, with its hosts."""
-    hosts: dict[str, list[str]] = {}
-    for host, texts in found.items():
-        for text in texts:
-            hosts.setdefault(text, []).append(host)
-    return ["%s: %s" % (fold(names), text) for text, names in hosts.items()]
+    return ["%s: %s" % (fold(names), text) for text, names in sharing(found).items()]
 
 
 _LINK_LOCAL = "fe80:"
