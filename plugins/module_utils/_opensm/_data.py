@@ -56,17 +56,11 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Fac
     declared = settings["partitions"] if own else variables.get("opensm_partitions")
     if not declared:
         return "", []
-    guids: dict[str, tuple[str, ...]] = {}
-    elsewhere = []
-    for host in groups.get("all", ()):
-        fabrics = fabrics_of(hostvars[host])
-        if fabric not in fabrics:
-            elsewhere.append(str(host))
-        else:
-            guids[str(host)] = port_guids(hostvars[host], facts(host), fabrics[fabric])
+    fabrics = {str(host): fabrics_of(hostvars[host]) for host in groups.get("all", ())}
+    guids = {host: port_guids(hostvars[host], facts(host), own_fabrics[fabric]) for host, own_fabrics in fabrics.items() if fabric in own_fabrics}
     named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
     where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
-    inventory = Inventory(named, guids, frozenset(elsewhere))
+    inventory = Inventory(named, guids, frozenset(fabrics) - frozenset(guids))
     text = render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
     return text, absentees(declared, inventory)
 

@@ -229,15 +229,6 @@ def _members(block: str) -> list[Line]:
     return [(match[1], match[2], match[3] or "") for match in map(_MEMBER.fullmatch, block.splitlines()) if match]
 
 
-def _guids_of(text: str) -> dict[str, set[str]]:
-    """The port GUIDs of each host in a text of ours."""
-    found: dict[str, set[str]] = {}
-    for who, _membership, host in _members(text):
-        if host and is_guid(who):
-            found.setdefault(host, set()).add(normal_guid(who))
-    return found
-
-
 def _placed(member: Line) -> tuple[int, str]:
     """Keywords, ports by GUID, and SELF, as they are rendered."""
     who = member[0]
@@ -249,7 +240,11 @@ def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.
 
     `owned`: GUIDs that are known in this run. A port that moved to another host, or is a member by itself, stays as it is.
     """
-    known = {host: guids - set(owned) for host, guids in _guids_of(before).items()}
+    elsewhere = frozenset(owned)
+    known: dict[str, set[str]] = {}
+    for who, _membership, host in _members(before):
+        if host and is_guid(who) and normal_guid(who) not in elsewhere:
+            known.setdefault(host, set()).add(normal_guid(who))
     blocks = []
     for block in text.rstrip("\n").split("\n\n"):
         head = _HEAD.match(block)

@@ -59,12 +59,10 @@ def _cut(label: str, hosts: t.Sequence[str], serial: t.Any) -> list[Batch]:
 def batches(hosts: t.Sequence[str], *, order: t.Sequence[str], groups: Groups, members: t.Sequence[Member], serial: t.Any) -> tuple[Batch, ...]:
     """The batches of `hosts`. `order` has names of groups: a host belongs to the first that has it. Without names, all are one group."""
     standby, designated = managers(members)
-    left = dict.fromkeys(hosts)
-    last: list[Batch] = []
-    for label, names in ((STANDBY, standby), (DESIGNATED, designated)):
-        last += [Batch(label, (name,)) for name in names if name in left]
-        for name in names:
-            left.pop(name, None)
+    managing = {*standby, *designated}
+    left = dict.fromkeys(host for host in hosts if host not in managing)
+    due = managing.intersection(hosts)
+    last = [Batch(label, (name,)) for label, names in ((STANDBY, standby), (DESIGNATED, designated)) for name in names if name in due]
     found: list[Batch] = []
     for group in order:
         own = [host for host in groups.get(group, ()) if host in left]
