@@ -40,7 +40,7 @@ _value:
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_FABRIC
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, designate, members_for
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, elect, members_for
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
@@ -48,7 +48,7 @@ def designated_sm(groups: Groups, hostvars: Hostvars, fabric: str = DEFAULT_FABR
     """The designated host of `fabric`; a fabric without one, or with two, is an error."""
     if not isinstance(fabric, str):
         raise InvalidInput([Problem("fabric", fabric, "the name of a fabric")])
-    return designate(members_for([fabric], groups, hostvars, host="this host"))[fabric]
+    return elect(members_for([fabric], groups, hostvars, host="this host")).designated[fabric]
 
 
 FilterModule = module_of(designated_sm)

@@ -55,7 +55,8 @@ def _first_line(path: str) -> str:
 def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
     """`textfile` is the declared one; that of an earlier run is in its settings."""
     texts = {path: read_text(os.path.join(root, path.lstrip("/"))) for path in FILES}
-    before = _settings_of(texts[places.SAMPLE_CONF])
+    settings = places.parse_sample_settings(texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
+    before = settings.textfile if settings else ""
     written = {path: _first_line(os.path.join(root, path.lstrip("/"))) for path in (textfile, before) if path}
     left = {path: line for path, line in written.items() if is_ours(line)}
     for path in (places.STATES, places.DRAINED):
@@ -64,12 +65,6 @@ def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found
     timer = show_units(run, [places.TIMER])[places.TIMER] if systemd else None
     active = timer is not None and timer.active == "active"
     return Found({path: text for path, text in texts.items() if text}, left, timer is not None and timer.enabled == "enabled", active)
-
-
-def _settings_of(text: str) -> str:
-    """The textfile of an earlier run; "" for none."""
-    settings = places.parse_sample_settings(text) if is_ours(text) else None
-    return settings.textfile if settings else ""
 
 
 def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str, t.Any]:

@@ -57,11 +57,6 @@ def priority_at(settings: Settings, position: int) -> int:
     return settings.priority - position
 
 
-def designate(members: t.Iterable[Member]) -> dict[str, str]:
-    """The designated host of each fabric: the lowest rank, else the first of the group. `conflicts` finds ties."""
-    return {fabric: line[0].host for fabric, line in lines_of(members).items()}
-
-
 class Election(t.NamedTuple):
     """Who manages the fabrics of a site. Hosts that rest are not in it, so it is small however many the group has."""
 
@@ -82,7 +77,7 @@ class Election(t.NamedTuple):
 
 
 def elect(members: t.Iterable[Member]) -> Election:
-    """Who manages the fabrics that have `members`."""
+    """Who manages the fabrics that have `members`: the lowest rank, else the first of the group. `conflicts` finds ties."""
     lines = lines_of(members)
     return Election(
         {fabric: {member.host: position for position, member in enumerate(line) if position == 0 or member.standby} for fabric, line in lines.items()}

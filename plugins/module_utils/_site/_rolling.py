@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Member, designate
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Member, elect
 
 STANDBY = "subnet manager, standby"
 DESIGNATED = "subnet manager"
@@ -45,7 +45,7 @@ def sizes(serial: t.Any, count: int) -> list[int]:
 
 def managers(members: t.Sequence[Member]) -> tuple[list[str], list[str]]:
     """The hosts that may run a subnet manager: those that are not designated, and those that are."""
-    designated = set(designate(members).values())
+    designated = set(elect(members).designated.values())
     # A host on two fabrics is two members.
     hosts = list(dict.fromkeys(member.host for member in members))
     return [host for host in hosts if host not in designated], [host for host in hosts if host in designated]
