@@ -91,13 +91,9 @@ def _rank(membership: str) -> int:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    pairs = []
     # Lines of multicast groups have no comma between them.
-    for word in re.split(r"[,\s]+", "=".join(part.strip() for part in text.split("="))):
-        if word:
-            key, _sign, value = word.partition("=")
-            pairs.append((key, value))
-    return pairs
+    words = re.split(r"[,\s]+", "=".join(part.strip() for part in text.split("=")))
+    return [(key, value) for key, _sign, value in (word.partition("=") for word in words if word)]
 
 
 def _normal(value: str) -> str:

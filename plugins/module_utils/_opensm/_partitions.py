@@ -251,9 +251,8 @@ def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both:
         if inventory is None:
             found += _talk_problems(where, entry, Inventory({}))
             continue
-        missing: list[Problem] = []
-        for at, member in enumerate(entry.members):
-            missing += _lookup("%s.members[%d]" % (where, at), member, inventory, everybody=everybody)
+        places = [("%s.members[%d]" % (where, at), member) for at, member in enumerate(entry.members)]
+        missing = [problem for place, member in places for problem in _lookup(place, member, inventory, everybody=everybody)]
         found += missing or [*_overlaps(where, entry, inventory), *_talk_problems(where, entry, inventory)]
     return found
 

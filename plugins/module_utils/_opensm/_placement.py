@@ -25,6 +25,7 @@ ALL = "rdma"
 
 MASTER, STANDBY, RESTING = "master", "standby", "resting"
 ROLES = (MASTER, STANDBY)
+_RANK = "a whole number of 0 or more"
 
 Groups = t.Mapping[str, t.Sequence[str]]
 Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
@@ -187,15 +188,11 @@ def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     if rank is None or read_int(rank) is not None:
         return []
     if not isinstance(rank, t.Mapping):
-        return [Problem("opensm_rank", rank, "a whole number of 0 or more", "a host on several fabrics may have one for each: {ib: 1, storage: 2}")]
+        return [Problem("opensm_rank", rank, _RANK, "a host on several fabrics may have one for each: {ib: 1, storage: 2}")]
     fabrics = fabrics_of(variables)
-    found = []
-    for fabric, number in rank.items():
-        if fabric not in fabrics:
-            found.append(Problem("opensm_rank.%s" % (fabric,), number, "a fabric of this host: %s" % ", ".join(fabrics)))
-        elif read_int(number) is None:
-            found.append(Problem("opensm_rank.%s" % (fabric,), number, "a whole number of 0 or more"))
-    return found
+    wrong = {fabric: number for fabric, number in rank.items() if fabric not in fabrics or read_int(number) is None}
+    known = "a fabric of this host: %s" % ", ".join(fabrics)
+    return [Problem("opensm_rank.%s" % (fabric,), number, _RANK if fabric in fabrics else known) for fabric, number in wrong.items()]
 
 
 class Place(t.NamedTuple):
