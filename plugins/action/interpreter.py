@@ -52,9 +52,9 @@ class ActionModule(ActionBase):
         declared = self._declared(task_vars)
         oldest = _interpreter.oldest_for(__version__)
         found, silent = self._look(declared)
-        result.update(changed=False, declared=declared)
+        result.update(changed=False, declared=declared, interpreter="", version="", wrong=[])
         if silent:
-            result.update(interpreter="", version="", wrong=[silent], **({"failed": True, "msg": silent} if arguments["install"] else {}))
+            result.update(wrong=[silent], **({"failed": True, "msg": silent} if arguments["install"] else {}))
             return result
         if arguments["install"] and not _interpreter.choose(found.pythons, oldest=oldest):
             failure, package = self._install(found, host=str(task_vars.get("inventory_hostname", "")), oldest=oldest)
@@ -63,16 +63,13 @@ class ActionModule(ActionBase):
                 return result
             result.update(changed=True, package=package)
             if self._task.check_mode:
-                result.update(interpreter="", version="", wrong=[])
                 return result
             found, _silent = self._look(declared)
         chosen = _interpreter.choose(found.pythons, "" if arguments["install"] else declared, oldest)
         wrong = _interpreter.refusal(found.pythons, declared, oldest)
-        result.update(
-            interpreter=chosen.path if chosen else "",
-            version=".".join(map(str, chosen.version)) if chosen else "",
-            wrong=[wrong] if wrong else [],
-        )
+        result["wrong"] = [wrong] if wrong else []
+        if chosen:
+            result.update(interpreter=chosen.path, version=".".join(map(str, chosen.version)))
         if chosen is None and arguments["install"]:
             result.update(failed=True, msg=wrong)
         elif chosen and not declared:

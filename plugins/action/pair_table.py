@@ -12,9 +12,7 @@ import typing as t
 
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Severity
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._judge import judge, limits_of
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import notes_of, render, results_of, rows
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import judge, limits_of, notes_of, render, results_of, rows
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pair_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
@@ -29,12 +27,7 @@ class ActionModule(ControllerAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        try:
-            return self._answer(plain(dict(arguments)), task_vars)
-        except RdmaError as exc:
-            return {"failed": True, "msg": exc.msg}
-
-    def _answer(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        arguments = plain(dict(arguments))
         limits = limits_of(arguments)
         ends = arguments["ends"]
         # Hosts that failed in between have measured until then.

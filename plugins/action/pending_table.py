@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.errors import AnsibleActionFail
 from ansible.utils.display import Display
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
@@ -28,10 +26,7 @@ class ActionModule(ControllerAction):
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         # It ends the playbooks of the collection. Others that follow in the same run may change the nodes by any means.
         _looks.forget(*hosts)
-        try:
-            pending = {host: pending_of(plain(task_vars["hostvars"][host].get("rdma_pending") or []), "rdma_pending of " + host) for host in hosts}
-        except InvalidInput as exc:
-            raise AnsibleActionFail(exc.msg) from exc
+        pending = {host: pending_of(plain(task_vars["hostvars"][host].get("rdma_pending") or []), "rdma_pending of " + host) for host in hosts}
         table = render(pending)
         if table:
             Display().display("\n%s\n" % table)

@@ -10,8 +10,7 @@ import typing as t
 
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._refusal_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._addresses import Claim, shared
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import grouped, message
+from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import Claim, grouped, message, shared
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction

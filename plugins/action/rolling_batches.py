@@ -31,7 +31,7 @@ class ActionModule(ControllerAction):
         members, _faults = read_members(groups, hostvars)
         wrong = problems(order, groups=groups, hosts=hosts, members=members) + serial_problems({"rdma_serial": serial})
         if wrong:
-            return {"failed": True, "msg": InvalidInput(wrong).msg}
+            raise InvalidInput(wrong)
         due = [host for host in hosts if hostvars[host].get(arguments["due"])]
         names = {group: [str(host) for host in groups[group]] for group in order}
         found = batches(due, order=order, groups=names, members=members, serial=serial)

@@ -12,6 +12,7 @@ import time
 import typing as t
 
 from ansible.utils.display import Display
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._support_archive import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 from ansible_collections.rdma.ofed.plugins.plugin_utils._support_join import join
@@ -35,10 +36,8 @@ class ActionModule(ControllerAction):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             join(path, name, parts={host: part for host, part in there.items() if host not in missing}, missing=missing)
         except OSError as exc:
-            return {
-                "failed": True,
-                "msg": "%s can't be written: %s. Next: set support_bundle_dir to a folder that you can write to" % (path, exc.strerror or exc),
-            }
+            words = "%s can't be written: %s. Next: set support_bundle_dir to a folder that you can write to"
+            raise RdmaError(words % (path, exc.strerror or exc)) from exc
         finally:
             shutil.rmtree(parts, ignore_errors=True)
         size = os.path.getsize(path) / 1e6

@@ -21,11 +21,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions impo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER, RESTING
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._addresses import claims_of
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, takes_part
+from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, claims_of, takes_part
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import arguments as given
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, unknown_distribution
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _election, _looks
@@ -73,8 +72,7 @@ class ActionModule(ControllerAction):
         own, _faults = self._variables(task_vars, [OWN] if OWN in task_vars else [])
         # What belongs to the site need not even be evaluated.
         beside = PUBLISHED | own_names(own.get(OWN))
-        chosen = ours(task_vars, (role + "_",), ()) if role else sorted(name for name in task_vars if concerns(name))
-        names = [name for name in chosen if name not in beside]
+        names = [name for name in sorted(task_vars) if (name.startswith(role + "_") if role else concerns(name)) and name not in beside]
         variables, problems = self._variables(task_vars, names)
         result: dict[str, t.Any] = {}
         if role:

@@ -38,30 +38,17 @@ _value:
   type: str
 """
 
-import typing as t
-
-from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_FABRIC
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate, members_for
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, elect, members_for
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
-def designated_sm(
-    groups: t.Mapping[str, t.Sequence[str]],
-    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
-    fabric: str = DEFAULT_FABRIC,
-) -> str:
+def designated_sm(groups: Groups, hostvars: Hostvars, fabric: str = DEFAULT_FABRIC) -> str:
     """The designated host of `fabric`; a fabric without one, or with two, is an error."""
     if not isinstance(fabric, str):
-        raise AnsibleFilterError("fabric is %r; allowed: the name of a fabric" % (fabric,))
-    try:
-        return designate(members_for([fabric], groups, hostvars, host="this host"))[fabric]
-    except InvalidInput as exc:
-        raise AnsibleFilterError(exc.msg) from exc
+        raise InvalidInput([Problem("fabric", fabric, "the name of a fabric")])
+    return elect(members_for([fabric], groups, hostvars, host="this host")).designated[fabric]
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"designated_sm": designated_sm}
+FilterModule = module_of(designated_sm)

@@ -45,22 +45,19 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import Endpoint, table
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._perftest import bandwidth
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def gpudirect_bandwidth(output: t.Any, ends: t.Any, size: t.Any) -> dict[str, t.Any]:
     """Average and table."""
     gbps = bandwidth(str(output))
     if gbps is None:
-        raise AnsibleFilterError("ib_write_bw ended without a result. It said: %s" % " | ".join(str(output).split("\n")[-6:]))
+        raise RdmaError("ib_write_bw ended without a result. It said: %s" % " | ".join(str(output).split("\n")[-6:]))
     rows = [(str(end["host"]), Endpoint(**{key: end["endpoint"][key] for key in Endpoint._fields})) for end in ends]
     return {"gbps": gbps, "table": table(rows, gbps, int(size))}
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"gpudirect_bandwidth": gpudirect_bandwidth}
+FilterModule = module_of(gpudirect_bandwidth)

@@ -53,21 +53,18 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import endpoint
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def gpudirect_endpoint(facts: t.Any, help_text: t.Any, gpu: t.Any = 0, device: t.Any = "", way: t.Any = "auto") -> dict[str, t.Any]:
     """A host's part, as plain data."""
     if not isinstance(facts, t.Mapping):
-        raise AnsibleFilterError("the facts are %r; allowed: the fact rdma of a host" % (facts,))
+        raise RdmaError("the facts are %r; allowed: the fact rdma of a host" % (facts,))
     found: dict[str, t.Any] = as_data(endpoint(facts, str(help_text), number=int(gpu), device=str(device), way=str(way)))
     return found
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"gpudirect_endpoint": gpudirect_endpoint}
+FilterModule = module_of(gpudirect_endpoint)

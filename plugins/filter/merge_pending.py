@@ -43,22 +43,14 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import merge, pending_of
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def merge_pending(entries: t.Any, *more: t.Any) -> list[dict[str, t.Any]]:
     """The entries of all lists."""
-    try:
-        return [entry.result() for entry in merge(*(pending_of(plain(one)) for one in (entries, *more)))]
-    except InvalidInput as exc:
-        raise AnsibleFilterError(exc.msg) from exc
+    return [entry.result() for entry in merge(*(pending_of(plain(one)) for one in (entries, *more)))]
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"merge_pending": merge_pending}
+FilterModule = module_of(merge_pending)

@@ -36,11 +36,13 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import of_this_run
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _facts_of_run
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
-class FilterModule:
-    """Registers the filter."""
+def of_this_run(facts: t.Any) -> dict[str, t.Any]:
+    """The facts; an empty mapping where they are of another run."""
+    return _facts_of_run.of_this_run(facts) or {}
 
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"of_this_run": lambda facts: of_this_run(facts) or {}}
+
+FilterModule = module_of(of_this_run)

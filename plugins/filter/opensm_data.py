@@ -51,27 +51,18 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import names_of, partitions_of, port_guids_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
-def opensm_data(
-    groups: t.Mapping[str, t.Sequence[str]],
-    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
-    fabrics: t.Sequence[str],
-    hosts: t.Sequence[str],
-    variables: t.Mapping[str, t.Any],
-) -> dict[str, t.Any]:
+def opensm_data(groups: Groups, hostvars: Hostvars, fabrics: t.Sequence[str], hosts: t.Sequence[str], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     """Partitions and names for the subnet managers of `fabrics`; invalid partitions are an error."""
     facts = facts_by_host(hostvars)
     own = plain(dict(variables))
-    try:
-        found = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, facts=facts, variables=own) for fabric in fabrics}
-    except RdmaError as exc:
-        raise AnsibleFilterError(exc.msg) from exc
+    found = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, facts=facts, variables=own) for fabric in fabrics}
     return {
         "partitions": {fabric: text for fabric, (text, _absentees) in found.items()},
         "absent_members": [{"fabric": fabric, **absentee._asdict()} for fabric, (_text, absentees) in found.items() for absentee in absentees],
@@ -80,8 +71,4 @@ def opensm_data(
     }
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"opensm_data": opensm_data}
+FilterModule = module_of(opensm_data)

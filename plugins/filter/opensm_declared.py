@@ -45,24 +45,16 @@ _value:
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate, read_members
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, elect, read_members
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
-def opensm_declared(
-    groups: t.Mapping[str, t.Sequence[str]],
-    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
-    host: str,
-    designated: t.Mapping[str, str] | None = None,
-) -> dict[str, t.Any]:
+def opensm_declared(groups: Groups, hostvars: Hostvars, host: str, designated: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
     """The keys and partitions that are declared for the fabrics of `host`."""
-    known = designate(read_members(groups, hostvars)[0]) if designated is None else designated
+    known = elect(read_members(groups, hostvars)[0]).designated if designated is None else designated
     found: dict[str, t.Any] = plain(declared_for(host, hostvars, known))
     return found
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"opensm_declared": opensm_declared}
+FilterModule = module_of(opensm_declared)

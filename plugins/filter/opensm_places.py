@@ -49,46 +49,33 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _placement
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, elect, instances_of, members_for, part_of, places_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
 
 
-def opensm_places(
-    groups: t.Mapping[str, t.Sequence[str]],
-    hostvars: t.Mapping[str, t.Mapping[str, t.Any]],
-    host: str,
-    variables: t.Mapping[str, t.Any] | None = None,
-) -> dict[str, t.Any]:
+def opensm_places(groups: _placement.Groups, hostvars: _placement.Hostvars, host: str, variables: t.Mapping[str, t.Any] | None = None) -> dict[str, t.Any]:
     """What `host` is in its fabrics; a fabric without a designated host, or with two, is an error."""
     own = {name: hostvars[host][name] for name in OWN if name in hostvars[host]} if variables is None else dict(variables)
-    try:
-        members = members_for(fabrics_of(own), groups, hostvars, host=host)
-    except InvalidInput as exc:
-        raise AnsibleFilterError(exc.msg) from exc
+    members = _placement.members_for(fabrics_of(own), groups, hostvars, host=host)
     # A role may be given what the variables of the host do not have.
     standby = is_true(own.get("opensm_standby", False))
-    places = places_of(host, elect(member._replace(standby=standby) if member.host == host else member for member in members), own)
-    manages = part_of(places) != RESTING
+    places = _placement.places_of(host, _placement.elect(member._replace(standby=standby) if member.host == host else member for member in members), own)
+    manages = _placement.part_of(places) != _placement.RESTING
     facts = facts_by_host(hostvars)
     peers = {place.fabric: [member.host for member in members if member.fabric == place.fabric and member.host != host] for place in places if manages}
     guids = {fabric: {peer: guids_of(fabric, peer, hostvars, facts=facts) for peer in names} for fabric, names in peers.items()}
     own_guids = {place.fabric: guids_of(place.fabric, host, hostvars, facts=facts) for place in places if manages and place.ports}
     return {
-        "part": part_of(places),
+        "part": _placement.part_of(places),
         "designated": {place.fabric: place.designated for place in places},
-        "instances": instances_of(places, own, guids, own_guids=own_guids),
+        "instances": _placement.instances_of(places, own, guids, own_guids=own_guids),
     }
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"opensm_places": opensm_places}
+FilterModule = module_of(opensm_places)

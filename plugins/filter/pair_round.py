@@ -47,15 +47,16 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._rounds import SCOPES, pairs_of, rounds
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def pair_round(ends: t.Any, number: t.Any = 0, scope: t.Any = "auto") -> dict[str, t.Any]:
     """The round, as plain data."""
     if not isinstance(ends, t.Mapping) or scope not in SCOPES:
-        raise AnsibleFilterError("the scope is %r; allowed: %s, for a mapping of hosts" % (scope, ", ".join(SCOPES)))
+        raise RdmaError("the scope is %r; allowed: %s, for a mapping of hosts" % (scope, ", ".join(SCOPES)))
     fabrics: dict[str, list[str]] = {}
     for host in sorted(ends, key=natural):
         fabrics.setdefault(str(ends[host]["fabric"]), []).append(str(host))
@@ -67,8 +68,4 @@ def pair_round(ends: t.Any, number: t.Any = 0, scope: t.Any = "auto") -> dict[st
     return {"rounds": rounds(fabrics, str(scope)), "parts": parts}
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"pair_round": pair_round}
+FilterModule = module_of(pair_round)

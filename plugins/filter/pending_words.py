@@ -38,22 +38,14 @@ _value:
 
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def pending_words(entries: t.Any) -> list[str]:
     """One line for each entry."""
-    try:
-        return [entry.words() for entry in pending_of(plain(entries))]
-    except InvalidInput as exc:
-        raise AnsibleFilterError(exc.msg) from exc
+    return [entry.words() for entry in pending_of(plain(entries))]
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"pending_words": pending_words}
+FilterModule = module_of(pending_words)

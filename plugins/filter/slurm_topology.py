@@ -53,26 +53,22 @@ _value:
 import json
 import typing as t
 
-from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import describe
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _fabric_hosts
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def slurm_topology(baseline: str | t.Mapping[str, t.Any], hosts: t.Sequence[str] | None = None, root: str = "fabric") -> str:
     """The text of the file; what is no baseline is an error."""
     picture = parse_baseline(baseline if isinstance(baseline, str) else json.dumps(baseline, default=str))
     if picture is None:
-        raise AnsibleFilterError(
+        raise RdmaError(
             "this is no baseline of a fabric. Next: pass the content of the file that ansible-playbook rdma.ofed.fabric -e fabric_save_baseline=true saves"
         )
     if hosts is not None and (isinstance(hosts, str) or not all(isinstance(host, str) for host in hosts)):
-        raise AnsibleFilterError("hosts is %s; allowed: a list of names of hosts" % describe(hosts))
+        raise RdmaError("hosts is %s; allowed: a list of names of hosts" % describe(hosts))
     return _fabric_hosts.slurm_topology(picture, hosts, root=root)
 
 
-class FilterModule:
-    """Registers the filter."""
-
-    def filters(self) -> dict[str, t.Callable[..., t.Any]]:
-        return {"slurm_topology": slurm_topology}
+FilterModule = module_of(slurm_topology)

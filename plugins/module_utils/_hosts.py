@@ -9,9 +9,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import typing as t
+from collections.abc import Iterable, Mapping
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+
+T = t.TypeVar("T")
 
 _LAST_NUMBER = re.compile(r"^(.*?)([0-9]{1,18})([^0-9]*)$")
 
@@ -48,3 +51,12 @@ def fold(names: Iterable[str]) -> str:
     for (prefix, suffix, _counts), numbers in families.items():
         words.append(prefix + (numbers[0] if len(numbers) == 1 else "[%s]" % _spans(numbers)) + suffix)
     return " ".join(words)
+
+
+def sharing(found: Mapping[str, Iterable[T]]) -> dict[T, list[str]]:
+    """What was found by host, each once, with its hosts."""
+    hosts: dict[T, list[str]] = {}
+    for host, own in found.items():
+        for each in own:
+            hosts.setdefault(each, []).append(host)
+    return hosts

@@ -11,35 +11,22 @@ below the temporary folder of the run.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-
-from ansible import constants
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_json
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
 _FOLDER = "rdma-ofed-elected"
 
 
-def _path(key: str) -> str:
-    return os.path.join(constants.DEFAULT_LOCAL_TMP, _FOLDER, hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest())
-
-
 def keep(key: str, election: Election) -> None:
     """Keep it for the other hosts of the task. `key` is of the task and of the hosts that it runs for."""
-    path = _path(key)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = "%s.%d" % (path, os.getpid())
-    with open(temporary, "w", encoding="utf-8") as stream:
-        json.dump(election, stream)
-    os.replace(temporary, path)
+    _looks.write(_looks.path_of(_FOLDER, key), election)
 
 
 def recall(key: str) -> Election | None:
     """What was kept; None where nothing is."""
     try:
-        with open(_path(key), encoding="utf-8") as stream:
+        with open(_looks.path_of(_FOLDER, key), encoding="utf-8") as stream:
             found = read_json(stream.read())
     except FileNotFoundError:
         return None

@@ -26,25 +26,29 @@ _FOLDER = "rdma-ofed-looks"
 _MAX_AGE = 3600
 
 
-def _path(host: str) -> str:
-    name = hashlib.sha256(host.encode("utf-8", "surrogateescape")).hexdigest()
-    return os.path.join(constants.DEFAULT_LOCAL_TMP, _FOLDER, name)
+def path_of(folder: str, key: str) -> str:
+    """Below the temporary folder of the run."""
+    return os.path.join(constants.DEFAULT_LOCAL_TMP, folder, hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest())
+
+
+def write(path: str, data: t.Any) -> None:
+    """At once, for other workers of the run."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    temporary = "%s.%d" % (path, os.getpid())
+    with open(temporary, "w", encoding="utf-8") as stream:
+        json.dump(data, stream)
+    os.replace(temporary, path)
 
 
 def keep(host: str, looks: t.Mapping[str, t.Any]) -> None:
     """Keep what the look found on a host, by concern, in place of what was kept before."""
-    path = _path(host)
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = "%s.%d" % (path, os.getpid())
-    with open(temporary, "w", encoding="utf-8") as stream:
-        json.dump(looks, stream)
-    os.replace(temporary, path)
+    write(path_of(_FOLDER, host), looks)
 
 
 def recall(host: str, concern: str, *, ages: bool = True) -> t.Any:
     """What the look found of a concern, as the module returned it; None where nothing is kept, or, where that `ages`, only an old look."""
     try:
-        with open(_path(host), encoding="utf-8") as stream:
+        with open(path_of(_FOLDER, host), encoding="utf-8") as stream:
             fresh = not ages or time.time() - os.fstat(stream.fileno()).st_mtime < _MAX_AGE
             return read_table(stream.read()).get(concern) if fresh else None
     except FileNotFoundError:
@@ -56,4 +60,4 @@ def forget(*hosts: str | None) -> None:
     for host in hosts:
         if host:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(_path(host))
+                os.unlink(path_of(_FOLDER, host))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible.plugins.action import ActionBase
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _shared
 
 _shared.load_filters()
@@ -27,9 +28,13 @@ class ControllerAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(self.options)
-        result.update(changed=False, **self.answer(arguments, task_vars or {}))
+        try:
+            answer = self.answer(arguments, task_vars or {})
+        except RdmaError as exc:
+            answer = {"failed": True, "msg": exc.msg}
+        result.update(changed=False, **answer)
         return result
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """The result of the task."""
+        """The result of the task. An RdmaError makes it fail."""
         raise NotImplementedError

@@ -34,12 +34,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._monitor._plan import (
     is_ours,
     plan,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 
 # sd_booted(3): the command exists in containers and chroots as well.
 _SYSTEMD = "run/systemd/system"
@@ -56,7 +55,8 @@ def _first_line(path: str) -> str:
 def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
     """`textfile` is the declared one; that of an earlier run is in its settings."""
     texts = {path: read_text(os.path.join(root, path.lstrip("/"))) for path in FILES}
-    before = _settings_of(texts[places.SAMPLE_CONF])
+    settings = places.parse_sample_settings(texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
+    before = settings.textfile if settings else ""
     written = {path: _first_line(os.path.join(root, path.lstrip("/"))) for path in (textfile, before) if path}
     left = {path: line for path, line in written.items() if is_ours(line)}
     for path in (places.STATES, places.DRAINED):
@@ -65,12 +65,6 @@ def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found
     timer = show_units(run, [places.TIMER])[places.TIMER] if systemd else None
     active = timer is not None and timer.active == "active"
     return Found({path: text for path, text in texts.items() if text}, left, timer is not None and timer.enabled == "enabled", active)
-
-
-def _settings_of(text: str) -> str:
-    """The textfile of an earlier run; "" for none."""
-    settings = places.parse_sample_settings(text) if is_ours(text) else None
-    return settings.textfile if settings else ""
 
 
 def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str, t.Any]:

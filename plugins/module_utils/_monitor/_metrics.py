@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""One look at a fabric as metrics, and what is kept between two looks. Pure, and linear in the number of links."""
+"""One look at a fabric as metrics, in the text format of Prometheus, and what is kept between two looks. Pure, and linear in the number of links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import LANE_GBPS, lanes, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import Labels, Metric, Samples, labels
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
 
 if t.TYPE_CHECKING:
@@ -31,32 +30,69 @@ _WAIT = "PortXmitWait"
 # Without these, what was read is less than the fabric.
 _FAILURES = frozenset((Code.FAILED, Code.NOT_INSTALLED, Code.NO_PORT, Code.NO_LINK))
 
-GAUGE, COUNTER = "gauge", "counter"
-METRICS: t.Mapping[str, Metric] = {
-    "rdma_fabric_sample_success": Metric(GAUGE, "Whether all tools answered at the last sample."),
-    "rdma_fabric_sample_timestamp_seconds": Metric(GAUGE, "When the last sample ended, in seconds since 1970."),
-    "rdma_fabric_sample_success_timestamp_seconds": Metric(GAUGE, "When the last sample ended that succeeded, in seconds since 1970."),
-    "rdma_fabric_sample_duration_seconds": Metric(GAUGE, "How long the last sample took."),
-    "rdma_fabric_sample_problems": Metric(GAUGE, "What could not be read, by code and tool."),
-    "rdma_fabric_sampled": Metric(GAUGE, "Whether this host reads the fabric; 0 where the master subnet manager runs on another host."),
-    "rdma_fabric_subnet_managers": Metric(GAUGE, "Number of subnet managers by state."),
-    "rdma_fabric_subnet_manager_state": Metric(GAUGE, "State of a subnet manager: 0 not active, 1 discovering, 2 standby, 3 master."),
-    "rdma_fabric_subnet_manager_priority": Metric(GAUGE, "Priority of a subnet manager."),
-    "rdma_fabric_master_changes_total": Metric(COUNTER, "How often another subnet manager became master."),
-    "rdma_fabric_master_change_timestamp_seconds": Metric(GAUGE, "When this host saw that for the last time, in seconds since 1970; 0 for never."),
-    "rdma_fabric_nodes": Metric(GAUGE, "Number of nodes by type."),
-    "rdma_fabric_links": Metric(GAUGE, "Number of links."),
-    "rdma_fabric_links_degraded": Metric(GAUGE, "Number of links below what both of their ends can do."),
-    "rdma_fabric_ports_read": Metric(GAUGE, "Number of ports whose counters were read."),
-    "rdma_fabric_link_active": Metric(GAUGE, "Whether both ends of a link are active."),
-    "rdma_fabric_link_lanes": Metric(GAUGE, "Width of a link: lanes in use."),
-    "rdma_fabric_link_lanes_max": Metric(GAUGE, "Lanes that both ends of a link can use."),
-    "rdma_fabric_link_lane_bytes_per_second": Metric(GAUGE, "Speed of a link: signalling rate of a lane."),
-    "rdma_fabric_link_lane_max_bytes_per_second": Metric(GAUGE, "Signalling rate of a lane that both ends of a link can use."),
-    "rdma_fabric_port_errors_total": Metric(COUNTER, "Error counters of ports that are above zero."),
-    "rdma_fabric_port_wait_ticks_total": Metric(COUNTER, "PortXmitWait: ticks in which a port had data to send and no credits."),
-    "rdma_fabric_port_saturated_counters": Metric(GAUGE, "Number of error counters of a port that stand at their maximum and count no more."),
-    "rdma_fabric_port_errors_limit": Metric(GAUGE, "How much an error counter may grow per hour, with the code of the finding."),
+Labels = t.Tuple[t.Tuple[str, str], ...]
+Samples = t.Dict[Labels, float]
+"""A series each: node_exporter drops a file with two values of one."""
+
+# Names of nodes come from the fabric and may have any character.
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+def kind_of(metric: str) -> str:
+    """In the format, the name of a counter ends so."""
+    return "counter" if metric.endswith("_total") else "gauge"
+
+
+def labels(**values: object) -> Labels:
+    return tuple((name, str(value)) for name, value in values.items())
+
+
+def _value(number: float) -> str:
+    return "%d" % number if number % 1 == 0 else repr(round(number, 3))
+
+
+def _series(name: str, pairs: Labels, number: float) -> str:
+    inside = ",".join('%s="%s"' % (label, value.translate(_ESCAPES)) for label, value in pairs)
+    return "%s{%s} %s\n" % (name, inside, _value(number))
+
+
+def render(metrics: t.Mapping[str, str], samples: t.Mapping[str, Samples]) -> str:
+    """Those that have samples, in the order of `metrics`."""
+    parts = []
+    for name, meaning in metrics.items():
+        found = samples.get(name)
+        if found:
+            parts.append("# HELP %s %s\n# TYPE %s %s\n" % (name, meaning, name, kind_of(name)))
+            parts += [_series(name, pairs, number) for pairs, number in found.items()]
+    return "".join(parts)
+
+
+# What each means, in its order in the file.
+METRICS: t.Mapping[str, str] = {
+    "rdma_fabric_sample_success": "Whether all tools answered at the last sample.",
+    "rdma_fabric_sample_timestamp_seconds": "When the last sample ended, in seconds since 1970.",
+    "rdma_fabric_sample_success_timestamp_seconds": "When the last sample ended that succeeded, in seconds since 1970.",
+    "rdma_fabric_sample_duration_seconds": "How long the last sample took.",
+    "rdma_fabric_sample_problems": "What could not be read, by code and tool.",
+    "rdma_fabric_sampled": "Whether this host reads the fabric; 0 where the master subnet manager runs on another host.",
+    "rdma_fabric_subnet_managers": "Number of subnet managers by state.",
+    "rdma_fabric_subnet_manager_state": "State of a subnet manager: 0 not active, 1 discovering, 2 standby, 3 master.",
+    "rdma_fabric_subnet_manager_priority": "Priority of a subnet manager.",
+    "rdma_fabric_master_changes_total": "How often another subnet manager became master.",
+    "rdma_fabric_master_change_timestamp_seconds": "When this host saw that for the last time, in seconds since 1970; 0 for never.",
+    "rdma_fabric_nodes": "Number of nodes by type.",
+    "rdma_fabric_links": "Number of links.",
+    "rdma_fabric_links_degraded": "Number of links below what both of their ends can do.",
+    "rdma_fabric_ports_read": "Number of ports whose counters were read.",
+    "rdma_fabric_link_active": "Whether both ends of a link are active.",
+    "rdma_fabric_link_lanes": "Width of a link: lanes in use.",
+    "rdma_fabric_link_lanes_max": "Lanes that both ends of a link can use.",
+    "rdma_fabric_link_lane_bytes_per_second": "Speed of a link: signalling rate of a lane.",
+    "rdma_fabric_link_lane_max_bytes_per_second": "Signalling rate of a lane that both ends of a link can use.",
+    "rdma_fabric_port_errors_total": "Error counters of ports that are above zero.",
+    "rdma_fabric_port_wait_ticks_total": "PortXmitWait: ticks in which a port had data to send and no credits.",
+    "rdma_fabric_port_saturated_counters": "Number of error counters of a port that stand at their maximum and count no more.",
+    "rdma_fabric_port_errors_limit": "How much an error counter may grow per hour, with the code of the finding.",
 }
 _LIMITS: Samples = {
     labels(counter=name, code=CODES[name].value): counter.per_hour

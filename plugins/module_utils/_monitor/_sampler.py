@@ -22,13 +22,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import sp
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import render
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, samples_of, written
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # An option: write that the sample failed, after the service was killed.
 STOPPED = "--stopped"

@@ -21,12 +21,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADO
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, STOPPED, YES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 
     BeforeEnd = t.Callable[[str], None]
     """Takes the name of a unit, or a process ID, that is about to end, and lets another manager take over first."""

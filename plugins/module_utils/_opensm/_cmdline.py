@@ -20,85 +20,61 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import 
 # The name under which arguments that are not understood are a setting of their own.
 UNKNOWN = "command_line"
 
-# Options with a value: letter ("" for none), long name, key.
-_VALUES: tuple[tuple[str, str, str], ...] = (
-    ("F", "config", "config"),
-    ("g", "guid", "guid"),
-    ("l", "lmc", "lmc"),
-    ("p", "priority", "sm_priority"),
-    ("", "subnet_prefix", "subnet_prefix"),
-    ("k", "smkey", "sm_key"),
-    ("R", "routing_engine", "routing_engine"),
-    ("", "lash_start_vl", "lash_start_vl"),
-    ("", "sm_sl", "sm_sl"),
-    ("", "nue_max_num_vls", "nue_max_num_vls"),
-    ("M", "lid_matrix_file", "lid_matrix_dump_file"),
-    ("U", "lfts_file", "lfts_file"),
-    ("S", "sadb_file", "sa_db_file"),
-    ("a", "root_guid_file", "root_guid_file"),
-    ("u", "cn_guid_file", "cn_guid_file"),
-    ("G", "io_guid_file", "io_guid_file"),
-    ("", "scatter-ports", "scatter_ports"),
-    ("H", "max_reverse_hops", "max_reverse_hops"),
-    ("m", "ids_guid_file", "ids_guid_file"),
-    ("X", "guid_routing_order_file", "guid_routing_order_file"),
-    ("", "torus_config", "torus_config"),
-    ("s", "sweep", "sweep_interval"),
-    ("t", "timeout", "transaction_timeout"),
-    ("", "retries", "transaction_retries"),
-    ("n", "maxsmps", "max_wire_smps"),
-    ("q", "console", "console"),
-    ("C", "console-port", "console_port"),
-    ("i", "ignore_guids", "port_prof_ignore_file"),
-    ("w", "hop_weights_file", "hop_weights_file"),
-    ("O", "port_search_ordering_file", "port_search_ordering_file"),
-    ("", "dimn_ports_file", "port_search_ordering_file"),
-    ("", "dump_files_dir", "dump_files_dir"),
-    ("f", "log_file", "log_file"),
-    ("L", "log_limit", "log_max_size"),
-    ("D", "D", "log_flags"),
-    ("P", "Pconfig", "partition_config_file"),
-    ("Z", "part_enforce", "part_enforce"),
-    ("Y", "qos_policy_file", "qos_policy_file"),
-    ("", "cc_key", "cc_key"),
-    ("", "perfmgr_sweep_time_s", "perfmgr_sweep_time_s"),
-    ("", "prefix_routes_file", "prefix_routes_file"),
-    ("", "log_prefix", "log_prefix"),
-    ("c", "create-config", ""),
-    ("d", "debug", ""),
-)
-# Options without: letter, long name, key and its value. Without a key they change how opensm runs, and not the fabric.
-_FLAGS: tuple[tuple[str, str, str, str], ...] = (
-    ("r", "reassign_lids", "reassign_lids", "TRUE"),
-    ("", "do_mesh_analysis", "do_mesh_analysis", "TRUE"),
-    ("z", "connect_roots", "connect_roots", "TRUE"),
-    ("A", "ucast_cache", "use_ucast_cache", "TRUE"),
-    ("", "port-shifting", "port_shifting", "TRUE"),
-    ("x", "honor_guid2lid", "honor_guid2lid_file", "TRUE"),
-    ("e", "erase_log_file", "accum_log_file", "FALSE"),
-    ("N", "no_part_enforce", "part_enforce", "off"),
-    ("W", "allow_both_pkeys", "allow_both_pkeys", "TRUE"),
-    ("Q", "qos", "qos", "TRUE"),
-    ("", "congestion_control", "congestion_control", "TRUE"),
-    ("y", "stay_on_fatal", "exit_on_fatal", "FALSE"),
-    ("I", "inactive", "sm_inactive", "TRUE"),
-    ("", "perfmgr", "perfmgr", "TRUE"),
-    ("", "consolidate_ipv6_snm_req", "consolidate_ipv6_snm_req", "TRUE"),
-    ("", "guid_routing_order_no_scatter", "guid_routing_order_no_scatter", "TRUE"),
-    ("B", "daemon", "", ""),
-    ("o", "once", "", ""),
-    ("v", "verbose", "log_flags", "0x07"),
-    ("V", "V", "log_flags", "0xff"),
-    ("h", "help", "", ""),
-    ("", "version", "", ""),
+
+class _Option(t.NamedTuple):
+    """One option of the command line."""
+
+    letter: str
+    """"" for none."""
+    name: str
+    key: str
+    """"" where it changes how opensm runs, and not the fabric."""
+    value: str | None
+    """What it sets; None where it takes an argument."""
+
+
+def _options(text: str, value: str | None = None) -> list[_Option]:
+    """From words `letter/name=key`. Without `=`, the key is the name."""
+    found = []
+    for word in text.split():
+        names, sign, key = word.partition("=")
+        letter, _slash, name = names.rpartition("/")
+        found.append(_Option(letter, name, key if sign else name, value))
+    return found
+
+
+_VALUES = """
+F/config g/guid l/lmc p/priority=sm_priority subnet_prefix k/smkey=sm_key R/routing_engine lash_start_vl sm_sl
+nue_max_num_vls M/lid_matrix_file=lid_matrix_dump_file U/lfts_file S/sadb_file=sa_db_file a/root_guid_file
+u/cn_guid_file G/io_guid_file scatter-ports=scatter_ports H/max_reverse_hops m/ids_guid_file X/guid_routing_order_file
+torus_config s/sweep=sweep_interval t/timeout=transaction_timeout retries=transaction_retries n/maxsmps=max_wire_smps
+q/console C/console-port=console_port i/ignore_guids=port_prof_ignore_file w/hop_weights_file
+O/port_search_ordering_file dimn_ports_file=port_search_ordering_file dump_files_dir f/log_file
+L/log_limit=log_max_size D/D=log_flags P/Pconfig=partition_config_file Z/part_enforce Y/qos_policy_file cc_key
+perfmgr_sweep_time_s prefix_routes_file log_prefix c/create-config= d/debug=
+"""
+_SWITCHES = """
+r/reassign_lids do_mesh_analysis z/connect_roots A/ucast_cache=use_ucast_cache port-shifting=port_shifting
+x/honor_guid2lid=honor_guid2lid_file W/allow_both_pkeys Q/qos congestion_control I/inactive=sm_inactive perfmgr
+consolidate_ipv6_snm_req guid_routing_order_no_scatter
+"""
+_OPTIONS = (
+    *_options(_VALUES),
+    *_options(_SWITCHES, "TRUE"),
+    *_options("e/erase_log_file=accum_log_file y/stay_on_fatal=exit_on_fatal", "FALSE"),
+    *_options("N/no_part_enforce=part_enforce", "off"),
+    *_options("v/verbose=log_flags", "0x07"),
+    *_options("V/V=log_flags", "0xff"),
+    *_options("B/daemon= o/once= h/help= version=", ""),
 )
 CONFIG = "config"
-_SECRET_LETTERS = "".join(letter for letter, _name, key in _VALUES if looks_secret(key))
+_SECRETS = [option for option in _OPTIONS if looks_secret(option.key)]
+_SECRET_LETTERS = "".join(option.letter for option in _SECRETS)
 
 
 def _is_secret(name: str) -> bool:
     """Whether a long option takes a secret. opensm takes the beginning of a name for it."""
-    return looks_secret(name) or any(known.startswith(name) for _letter, known, key in _VALUES if looks_secret(key))
+    return looks_secret(name) or any(option.name.startswith(name) for option in _SECRETS)
 
 
 def _shown(arguments: t.Sequence[str]) -> str:
@@ -123,21 +99,16 @@ def _shown(arguments: t.Sequence[str]) -> str:
 
 def keys_of(arguments: t.Sequence[str]) -> dict[str, str]:
     """The keys that the arguments set; CONFIG for the file that they name. What can't be read is one setting, UNKNOWN."""
-    letters = "".join("%s:" % row[0] for row in _VALUES if row[0]) + "".join(row[0] for row in _FLAGS)
-    long = ["%s=" % row[1] for row in _VALUES if row[1]] + [row[1] for row in _FLAGS if row[1]]
+    letters = "".join(option.letter + ":" * (option.value is None) for option in _OPTIONS if option.letter)
+    long = [option.name + "=" * (option.value is None) for option in _OPTIONS]
     try:
         pairs, rest = getopt.gnu_getopt(list(arguments), letters, long)
     except getopt.GetoptError:
         return {UNKNOWN: _shown(arguments)}
-    keys: dict[str, str] = {}
-    for letter, name, key in _VALUES:
-        keys.update({"-" + letter: key, "--" + name: key})
-    fixed: dict[str, tuple[str, str]] = {}
-    for letter, name, key, value in _FLAGS:
-        fixed.update({"-" + letter: (key, value), "--" + name: (key, value)})
     found: dict[str, str] = {UNKNOWN: _shown(rest)} if rest else {}
-    for option, value in pairs:
-        key, text = fixed[option] if option in fixed else (keys[option], value)
-        if key:
-            found[key] = text
+    known = {name: option for option in _OPTIONS for name in ("-" + option.letter, "--" + option.name)}
+    for name, argument in pairs:
+        option = known[name]
+        if option.key:
+            found[option.key] = argument if option.value is None else option.value
     return found

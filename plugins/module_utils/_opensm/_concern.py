@@ -18,17 +18,15 @@ from types import MappingProxyType
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, without_secrets
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted, read_wanted
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Place
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
 
@@ -61,15 +59,15 @@ def foreseen(
     if variables.get("opensm_state", "present") != "present" or not (found.predecessors or found.fabrics or found.unmaskable):
         return []
 
-    def bound(fabric: str) -> str:
-        return next(iter(guids.get(fabric, ())), "")
-
-    def beyond(fabric: str) -> frozenset[str]:
-        return frozenset(guid for other, own in guids.items() if other != fabric for guid in own)
-
     site = declared()
+
+    def instance(fabric: str) -> Instance:
+        elsewhere = frozenset(guid for other, own in guids.items() if other != fabric for guid in own)
+        port = next(iter(guids.get(fabric, ())), "")
+        return Instance(fabric, port, 0, partitions=site["partitions"].get(fabric, ""), known=Known(elsewhere=elsewhere))
+
     wanted = Wanted(
-        tuple(Instance(fabric, bound(fabric), 0, partitions=site["partitions"].get(fabric, ""), known=Known(elsewhere=beyond(fabric))) for fabric in manages),
+        tuple(map(instance, manages)),
         declared=frozenset(site["keys"]),
         partitions="\n".join(site["partitions"].values()),
         give_up=frozenset(variables.get("opensm_give_up") or ()),

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import T
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import (
     announce,
     bound_to,
+    can_ask,
     hand_over,
     joining,
     masters,
@@ -33,16 +34,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle, together
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind, read_wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled, settle, together
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._words import subject
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 # Subnet managers and diagnostics send management datagrams through ib_umad.
@@ -94,7 +93,7 @@ def _foresee(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
         if master is not None and bound.instance.role == MASTER:
             reasons.append("the master of fabric %s is %s now (%s)" % (bound.instance.fabric, master.name, master))
 
-    _each(bounds if run.has("sminfo") and run.has("saquery") else (), look_ahead)
+    _each(bounds if can_ask(run) else (), look_ahead)
     return reasons
 
 
@@ -143,12 +142,6 @@ def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None
             module.warn(text % (instance.fabric, _some(instance.missing_hosts)))
 
 
-def _warn_of_misfits(module: AnsibleModule, fabric: str, misfits: t.Mapping[str, str]) -> None:
-    if misfits:
-        text = "fabric %s: the installed opensm does not take settings of the subnet manager before it, so opensm_adopt can't keep them: %s"
-        module.warn(text % (fabric, "; ".join("%s: %s" % pair for pair in misfits.items())))
-
-
 def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
     found = look(run, manages=False)
     planned = plan(wanted, found)
@@ -165,7 +158,6 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     # A host without a subnet manager may have no port, and needs none.
     ports = read_ports()
     bounds = bind(wanted.instances, ports)
-    wanted = wanted._replace(instances=tuple(bound.instance for bound in bounds))
     # The run itself sees what was replaced: after a restart in between, such as by a reboot, no other one is needed.
     found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds), manages=bool(bounds))
     found.require_maskable()
@@ -176,7 +168,9 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     wanted = inherit(wanted._replace(instances=tuple(bound.instance for bound in bounds)), found)
     fitted = [fit(instance, found.template) for instance in wanted.instances]
     for instance, misfits in fitted:
-        _warn_of_misfits(module, instance.fabric, misfits)
+        if misfits:
+            text = "fabric %s: the installed opensm does not take settings of the subnet manager before it, so opensm_adopt can't keep them: %s"
+            module.warn(text % (instance.fabric, "; ".join("%s: %s" % pair for pair in misfits.items())))
     wanted = wanted._replace(instances=tuple(instance for instance, _misfits in fitted))
     require_consent(wanted, found)
     bounds = [bound._replace(instance=instance) for bound, instance in zip(bounds, wanted.instances)]

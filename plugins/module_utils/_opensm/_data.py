@@ -15,12 +15,12 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed, declared_keys
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas, node_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import declared_keys
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, outline, port_guids, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars
 
 # The variables by which a host declares what its subnet manager does.
 _DECLARING = (
@@ -32,10 +32,6 @@ _DECLARING = (
     "opensm_partitions",
     "opensm_fabrics",
 )
-
-Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
-Groups = t.Mapping[str, t.Sequence[str]]
-
 
 Facts = t.Callable[[str], t.Optional[t.Mapping[str, t.Any]]]
 """The `rdma` facts of a host; None where this run has gathered none."""
@@ -60,17 +56,11 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Fac
     declared = settings["partitions"] if own else variables.get("opensm_partitions")
     if not declared:
         return "", []
-    guids: dict[str, tuple[str, ...]] = {}
-    elsewhere = []
-    for host in groups.get("all", ()):
-        fabrics = fabrics_of(hostvars[host])
-        if fabric not in fabrics:
-            elsewhere.append(str(host))
-        else:
-            guids[str(host)] = port_guids(hostvars[host], facts(host), fabrics[fabric])
+    fabrics = {str(host): fabrics_of(hostvars[host]) for host in groups.get("all", ())}
+    guids = {host: port_guids(hostvars[host], facts(host), own_fabrics[fabric]) for host, own_fabrics in fabrics.items() if fabric in own_fabrics}
     named = {str(group): [str(host) for host in hosts] for group, hosts in groups.items()}
     where = "opensm_fabrics.%s.partitions" % fabric if own else "opensm_partitions"
-    inventory = Inventory(named, guids, frozenset(elsewhere))
+    inventory = Inventory(named, guids, frozenset(fabrics) - frozenset(guids))
     text = render(declared, inventory, allow_both=both_allowed(variables), qos=is_true(variables.get("opensm_qos")), variable=where)
     return text, absentees(declared, inventory)
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_port
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf, separates
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST, Master, outranks
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound

@@ -149,10 +149,9 @@ def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
             found.append(Problem(where, settings, "a mapping with any of %s" % ", ".join(_SETTINGS)))
             continue
         for key, value in settings.items():
-            if key not in _SETTINGS:
-                found.append(Problem("%s.%s" % (where, key), value, "one of %s" % ", ".join(_SETTINGS)))
-            elif not _SETTINGS[key][0](value):
-                found.append(Problem("%s.%s" % (where, key), value, _SETTINGS[key][1]))
+            good, allowed = _SETTINGS.get(key, (lambda _value: False, "one of %s" % ", ".join(_SETTINGS)))
+            if not good(value):
+                found.append(Problem("%s.%s" % (where, key), value, allowed))
     return found or _prefix_problems(variables)
 
 

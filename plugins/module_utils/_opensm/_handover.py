@@ -23,8 +23,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import appl
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import fabric_of, file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -38,19 +39,22 @@ INTERVAL_SECONDS = 0.5
 READING_SECONDS = 1.0
 
 
-def _can_ask(run: Runner) -> bool:
+def can_ask(run: Runner) -> bool:
+    """Whether the tools are there that ask a fabric for its subnet managers."""
     return run.has("sminfo") and run.has("saquery")
+
+
+def _answer(run: Runner, port: Port, *, lid: int | None = None) -> SmInfo | None:
+    """The subnet manager of the fabric of `port`, or at `lid`; None also where it can't be asked."""
+    with contextlib.suppress(RdmaError):
+        return _sminfo.query(run, port.device, port.port, lid=lid)
+    return None
 
 
 def _master(run: Runner, port: Port) -> str:
     """The port GUID of the master that `port` sees; "" for none."""
     answer = _sminfo.query(run, port.device, port.port)
     return answer.guid if answer is not None and answer.is_master else ""
-
-
-def _is_released(run: Runner, port: Port) -> bool:
-    """Whether the fabric of `port` has no master that is bound to that very port."""
-    return _master(run, port) != port.port_guid
 
 
 def _has_moved(run: Runner, port: Port) -> bool:
@@ -71,7 +75,7 @@ def heirs(run: Runner, port: Port, own: t.Collection[str]) -> list[str]:
 
 def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collection[str] = ()) -> list[Port]:
     """The ports that a unit, or a process by its ID, may be bound to. One that is not ours may be bound to any of those in `free`."""
-    text = found.files.get(conf_path(fabric_of(unit)), "") if fabric_of(unit) else ""
+    text = found.files.get(file_path(fabric_of(unit)), "") if fabric_of(unit) else ""
     guid = parse_conf(text).get("guid", "")
     return [port for port in ports if (port.port_guid == guid if guid else port.port_guid in free) and port.infiniband and port.phys_state == "LinkUp"]
 
@@ -110,11 +114,8 @@ def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports
 
 def _served(run: Runner, ports: t.Sequence[Port]) -> list[Port]:
     """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
-    answering: list[Port] = []
-    for port in ports if len(ports) > 1 and _can_ask(run) else ():
-        with contextlib.suppress(RdmaError):
-            answering += [port] if _master(run, port) else []
-    return answering or list(ports)
+    answers = [(port, _answer(run, port)) for port in ports] if len(ports) > 1 and can_ask(run) else []
+    return [port for port, answer in answers if answer is not None and answer.is_master] or list(ports)
 
 
 def _alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> str:
@@ -123,7 +124,7 @@ def _alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patien
     def followed() -> bool:
         return _has_moved(run, port) or bool(heirs(run, port, own))
 
-    if not _can_ask(run):
+    if not can_ask(run):
         return "the fabric of port %s can't be asked who follows: install sminfo and saquery (package infiniband-diags)" % port.name
     try:
         if followed():
@@ -152,14 +153,10 @@ def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
 
 def masters(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str]) -> list[Port]:
     """The ports on which something that is about to be stopped is master. Where the fabric can't be asked, there are none."""
-    bound: list[Port] = []
     free = {port.port_guid for port in ports} - set(taken)
-    for port in dict.fromkeys(port for stop in stops for port in bound_to(stop.subject, found, ports, free=free)):
-        try:
-            bound += [port] if run.has("sminfo") and not _is_released(run, port) else []
-        except RdmaError:
-            continue
-    return bound
+    bound = dict.fromkeys(port for stop in stops for port in bound_to(stop.subject, found, ports, free=free))
+    answers = [(port, _answer(run, port)) for port in bound] if run.has("sminfo") else []
+    return [port for port, answer in answers if answer is not None and answer.is_master and answer.guid == port.port_guid]
 
 
 def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> None:
@@ -185,7 +182,7 @@ def _in_file(module: AnsibleModule, change: Change) -> t.Iterator[None]:
 
 def _lowest_priority(unit: str) -> Change | None:
     """Of a unit of ours. None where there is no file, or where it has that priority."""
-    path = conf_path(fabric_of(unit))
+    path = file_path(fabric_of(unit))
     text = read_text(path)
     return file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
 
@@ -193,12 +190,12 @@ def _lowest_priority(unit: str) -> Change | None:
 def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[Port], patience: float) -> None:
     """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing."""
     lowered = _lowest_priority(unit) if fabric_of(unit) else None
-    if lowered is None or not _can_ask(run):
+    if lowered is None or not can_ask(run):
         return
     own = {port.port_guid for port in ports}
     for port in ports:
         try:
-            if _is_released(run, port) or not heirs(run, port, own):
+            if _master(run, port) != port.port_guid or not heirs(run, port, own):
                 continue
         except RdmaError:
             continue
@@ -209,25 +206,15 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequenc
             _comes_about(functools.partial(_has_moved, run, port), patience)
 
 
-def _own_priority(unit: str) -> int:
-    return decimal(parse_conf(read_text(conf_path(fabric_of(unit)))).get("sm_priority", ""), 0)
-
-
 def _is_taken(run: Runner, port: Port, priority: int) -> bool:
     """Whether the fabric of `port` has a master on another port that would hand over to this priority. Where it can't be asked, it has none."""
-    try:
-        answer = _sminfo.query(run, port.device, port.port)
-    except RdmaError:
-        return False
+    answer = _answer(run, port)
     return answer is not None and answer.is_master and answer.guid != port.port_guid and answer.priority <= priority
 
 
 def _has_joined(run: Runner, port: Port) -> bool:
     """Whether the subnet manager on `port` has found out who is master."""
-    try:
-        answer = _sminfo.query(run, port.device, port.port, lid=port.lid)
-    except RdmaError:
-        return False
+    answer = _answer(run, port, lid=port.lid)
     return answer is not None and (answer.is_standby or answer.is_master)
 
 
@@ -239,7 +226,8 @@ def joining(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[
     would stand by until they have polled each other in vain.
     """
     lowered = _lowest_priority(unit) if fabric_of(unit) else None
-    taken = [port for port in ports if _is_taken(run, port, _own_priority(unit))] if lowered is not None and _can_ask(run) else []
+    priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0
+    taken = [port for port in ports if _is_taken(run, port, priority)] if lowered is not None and can_ask(run) else []
     if lowered is None or not taken:
         yield
         return

@@ -4,37 +4,80 @@
 
 # Private to this collection: it may change without notice.
 
-"""Problems of the variables of subnet managers. The controller looks for them before a run, and the module again. Pure."""
+"""Problems of the variables of subnet managers. The controller looks for them before a run, and the module again. Pure.
+
+What needs no template of opensm.conf is checked here. `_options.problems` checks on the host what the installed opensm takes.
+"""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabrics
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, number
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import Checks, check, or_empty
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import problems as option_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_secret, looks_secret, variable_of, words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
+# Keys that opensm_options must not have, and what to do instead.
+RESERVED: t.Mapping[str, str] = {
+    **{key: "set %s instead" % variable_of(key) for key in FIRST_CLASS},
+    "daemon": "leave it out: the unit keeps opensm in the foreground, where systemd sees it end",
+    "dump_files_dir": "leave it out: each instance has a directory of its own",
+    "guid": "set opensm_port or opensm_port_guid instead",
+    "ignore_other_sm": "leave it out: with it, a fabric gets two masters",
+    "log_file": "set opensm_log_file instead",
+    "master_sm_priority": "set opensm_priority instead: a master keeps it",
+    "node_name_map_name": "set opensm_node_names instead",
+    "partition_config_file": "set opensm_partitions instead",
+    "qos_policy_file": "set opensm_qos_policy instead",
+    "root_guid_file": "set opensm_root_guids instead",
+    "sm_inactive": "leave it out: with it, a fabric has no master",
+    "sm_priority": "set opensm_priority instead",
+    "subnet_prefix": "set the subnet_prefix of its fabric in opensm_fabrics instead",
+}
 
-def _is_seconds(value: t.Any) -> bool:
-    number = _fabrics.read_int(value)
-    return number is not None and number > 0
+# The engines that start from roots, by the comment of the key root_guid_file in the template, and those that do not.
+_ROOTED = ("updn", "dnup", "ftree")
+_ROOTLESS = ("minhop", "file", "lash", "dor", "torus-2QoS", "nue", "dfsssp", "sssp", "no_fallback")
+# Log flags are a byte of bits. The log size is in MB. A key has 64 bits: without quotes YAML makes a number of it, and an option of type
+# str a decimal text of that.
+_MAX_FLAGS = 0xFF
+_MAX_LOG = 0xFFF
+_MAX_KEY = (1 << 64) - 1
 
 
-def _is_name_list(value: t.Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(name, str) and name for name in value)
+def is_set(value: t.Any) -> bool:
+    """Whether a variable has a value. The role hands empty defaults on; False and 0 are values."""
+    return not (value is None or (isinstance(value, (str, list, tuple, dict)) and not value))
 
 
-def _is_guid_list(value: t.Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(is_guid(guid) for guid in value)
+def declared_keys(variables: t.Mapping[str, t.Any]) -> list[str]:
+    """The keys of opensm.conf that are declared, by the names of the module's options. The defaults of the role declare nothing."""
+    own = [key for key in FIRST_CLASS if key != "log_max_size" and variables.get(key) not in (None, False, "", [], ())]
+    for name in ("options", "secret_options"):
+        own += [str(key) for key in variables.get(name) or {}]
+    return own + [key for key, name in (("root_guid_file", "root_guids"), ("qos_policy_file", "qos_policy")) if is_set(variables.get(name))]
+
+
+def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
+    """A check that also accepts null and the `empty` values, which mean the same as a missing variable."""
+    return lambda value: value is None or value in empty or good(value)
+
+
+def _whole(value: t.Any, highest: int) -> bool:
+    found = number(value)
+    return found is not None and 0 <= found <= highest
+
+
+def _list_of(good: t.Callable[[t.Any], bool]) -> t.Callable[[t.Any], bool]:
+    return lambda value: isinstance(value, (list, tuple)) and all(map(good, value))
 
 
 def _is_guid_mapping(value: t.Any) -> bool:
@@ -56,36 +99,82 @@ def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-# A variable that is not there has its default. An empty one has none, and would reach the module, so it is checked.
-_CHECKS: Checks = {
-    "opensm_port": (or_empty(lambda value: parse(value) is not None, ""), FORM),
+# A variable that is not there has its default. An empty one has none, and would reach the module, so it is checked. Of the empty values,
+# only null and those of the variable's own kind mean the same.
+_CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
+    "opensm_port": (_or_empty(lambda value: parse(value) is not None, ""), FORM),
     "opensm_priority": (_fabrics.is_priority, _fabrics.PRIORITY),
-    "opensm_wait_timeout": (_is_seconds, "a whole number of seconds, more than 0"),
-    "opensm_log_file": (or_empty(_fabrics.is_path, ""), _fabrics.PATH),
-    "opensm_give_up": (or_empty(_is_name_list), "a list of keys of opensm.conf, and of partitions in the form: partition NAME"),
-    "opensm_port_guids": (or_empty(_is_guid_list), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
-    "opensm_node_guids": (or_empty(_is_guid_mapping), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
+    "opensm_wait_timeout": (lambda value: bool(_fabrics.read_int(value)), "a whole number of seconds, more than 0"),
+    "opensm_log_file": (_or_empty(_fabrics.is_path, ""), _fabrics.PATH),
+    "opensm_give_up": (
+        _or_empty(_list_of(lambda name: isinstance(name, str) and name != "")),
+        "a list of keys of opensm.conf, and of partitions in the form: partition NAME",
+    ),
+    "opensm_port_guids": (_or_empty(_list_of(is_guid)), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
+    "opensm_node_guids": (_or_empty(_is_guid_mapping), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
+    "opensm_qos": (_or_empty(is_boolean), ALLOWED),
+    "opensm_qos_policy": (_or_empty(lambda value: isinstance(value, str)), "the text of a QoS policy"),
+    "opensm_log_max_size": (_or_empty(lambda value: _whole(value, _MAX_LOG)), "a size in MB, 0 (no limit) to %d" % _MAX_LOG),
+    "opensm_log_flags": (_or_empty(lambda value: _whole(value, _MAX_FLAGS), ""), "a byte of flags, 0x00 to 0xff"),
+    "opensm_partitions": (lambda value: value != "", "a list of partitions"),
+    "opensm_node_names": (lambda value: value != "", "a mapping of node GUIDs to names"),
+    "opensm_routing_engine": (_or_empty(lambda value: all(isinstance(word, str) for word in words(value))), "names of routing engines"),
 }
 
 
-def _outranking_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    if not is_true(variables.get("opensm_outrank_foreign_master")) or is_true(variables.get("opensm_allow_foreign_master")):
-        return []
-    allowed = variables.get("opensm_allow_foreign_master")
-    return [Problem("opensm_allow_foreign_master", allowed, "true", "opensm_outrank_foreign_master takes over from a foreign master")]
+def _need_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What has to be true because of another variable."""
+    outranks, has_policy = is_true(variables.get("opensm_outrank_foreign_master")), is_set(variables.get("opensm_qos_policy"))
+    needs = (
+        ("opensm_allow_foreign_master", outranks, "opensm_outrank_foreign_master takes over from a foreign master"),
+        ("opensm_qos", has_policy, "opensm reads opensm_qos_policy with QoS only"),
+    )
+    return [Problem(name, variables.get(name), "true", why) for name, needed, why in needs if needed and not is_true(variables.get(name))]
+
+
+def _root_problems(guids: t.Any, engines: t.Any) -> list[Problem]:
+    name = "opensm_root_guids"
+    if not isinstance(guids, (list, tuple)):
+        return [Problem(name, guids, "a list of node GUIDs of switches")]
+    found = [problem for index, guid in enumerate(guids) for problem in guid_problems("%s[%d]" % (name, index), guid, "a node GUID")]
+    if not is_set(engines) or all(engine in _ROOTLESS for engine in words(engines)):
+        found.append(Problem("opensm_routing_engine", engines or None, "one with %s" % ", ".join(_ROOTED), "the others ignore opensm_root_guids"))
+    return found
+
+
+def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    found = []
+    for name, secret in (("opensm_options", False), ("opensm_secret_options", True)):
+        declared = variables.get(name)
+        if declared is None:
+            continue
+        if not isinstance(declared, dict):
+            found.append(Problem(name, HIDDEN if secret else declared, "a mapping of keys of opensm.conf to values"))
+            continue
+        for key, value in declared.items():
+            named = "%s.%s" % (name, label(key))
+            shown = HIDDEN if secret or looks_secret(key) else value
+            if key in RESERVED:
+                found.append(Problem(named, shown, RESERVED[key]))
+            elif isinstance(key, str) and is_secret(key) != secret:
+                other = "opensm_options" if secret else "opensm_secret_options"
+                found.append(Problem(named, shown, "the same in %s" % other, "keys ending in _key or _seed are secret, and only they"))
+    return found
 
 
 def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    guid = variables.get("opensm_port_guid")
+    guid, key, roots = (variables.get("opensm_%s" % name) for name in ("port_guid", "sm_key", "root_guids"))
     return [
         *_fabrics.fabric_problems(variables),
         *value_problems(VARIABLES, variables, apart=("opensm_qos",)),
-        *check(_CHECKS, variables),
+        *(Problem(name, variables[name], allowed) for name, (good, allowed) in _CHECKS.items() if name in variables and not good(variables[name])),
         *([] if guid in (None, "") else guid_problems("opensm_port_guid", guid, "a port GUID")),
-        *_outranking_problems(variables),
+        *_need_problems(variables),
         *rank_problems(variables),
         *_fabrics.settings_problems(variables),
-        *option_problems(variables),
+        *([] if key in (None, "") or _whole(key, _MAX_KEY) else [Problem("opensm_sm_key", HIDDEN, 'a number of 64 bits in the form "0x0000000000000001"')]),
+        *([] if roots in (None, []) else _root_problems(roots, variables.get("opensm_routing_engine"))),
+        *_option_problems(variables),
         *name_problems(variables.get("opensm_node_names")),
         *_partition_problems(variables),
     ]

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Look at the subnet managers of a node: units, files, processes. Reads only."""
+"""Look at the subnet managers of a node: units, files, processes, and what those of others go by. Reads only."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ import os
 import re
 import tempfile
 import typing as t
+from types import MappingProxyType
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, process_ids
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import CONFIG, keys_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, same, values
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, template_command
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor_look import of_files, of_process
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET, template_command
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
     FILES,
     PACKAGED,
+    PARTITIONS,
     PUBLIC,
     RECORD,
     ROTATION,
@@ -46,6 +49,10 @@ _OWN = re.compile(r"^rdma-opensm@.+\.service$")
 # Replacing a stack removes program and libraries, and a process goes on with what it has in memory.
 _LIBRARIES = ("libopensm", "libosm", "libib")
 _DELETED = " (deleted)"
+# Where builds of opensm look for their files: Debian's and the vendor's, and that of Red Hat and SUSE. The template names the right one.
+FOLDERS = ("/etc/opensm", "/etc/rdma")
+# Where package managers put files of administrators that they take away.
+_SAVED = (".rpmsave", ".rpmorig", ".dpkg-old")
 
 
 def below(root: str, path: str) -> str:
@@ -61,24 +68,20 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     proc = below(root, "/proc")
     own = link_name(proc, "self/ns/pid")
     found = []
-    for pid in entries(proc):
-        if decimal(pid) is None or attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
+    for pid in process_ids(root):
+        if attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
             continue
         slices = re.split(r"[/\n]", attribute(proc, pid, "cgroup"))
         if not any(unit in slices for unit in units):
             found.append(decimal(pid, 0))
-    return tuple(sorted(found))
-
-
-def _maps_replaced(text: str) -> bool:
-    names = (line.rpartition("/")[2] for line in text.splitlines() if line.endswith(_DELETED))
-    return any(name.startswith(_LIBRARIES) and ".so" in name for name in names)
+    return tuple(found)
 
 
 def _runs_replaced(pid: int, root: str) -> bool:
     """Whether the program of a process, or one of its libraries of the RDMA stack, has been removed from the disk."""
     place = below(root, "/proc/%d" % pid)
-    return link_name(place, "exe").endswith(_DELETED) or _maps_replaced(attribute(place, "maps"))
+    names = (line.rpartition("/")[2] for line in attribute(place, "maps").splitlines() if line.endswith(_DELETED))
+    return link_name(place, "exe").endswith(_DELETED) or any(name.startswith(_LIBRARIES) and ".so" in name for name in names)
 
 
 def _read_template(run: Runner) -> str:
@@ -91,13 +94,65 @@ def _read_template(run: Runner) -> str:
         return read_text(path)
 
 
+def _folders(template: str) -> tuple[str, ...]:
+    named = values(template).get("partition_config_file", ())
+    # A build that was replaced had its files elsewhere.
+    return tuple(dict.fromkeys([*(os.path.dirname(path) for path in named), *FOLDERS]))
+
+
+def _predecessor(
+    root: str, name: str, template: str, *, arguments: t.Mapping[str, str] = MappingProxyType({}), folder: str = "/", saved: t.Sequence[str]
+) -> Predecessor:
+    """`saved`: the ends of the names that the files may have, by preference."""
+
+    def choose(named: str | None, default: str) -> tuple[str, str]:
+        """The first file of that name that is there, else where it would be; and its content."""
+        paths = [os.path.normpath(os.path.join(folder, named))] if named is not None else ["%s/%s" % (place, default) for place in _folders(template)]
+        paths = [path + end for end in saved for path in paths]
+        contents = ((path, read_text(below(root, path))) for path in paths if os.path.isfile(below(root, path)))
+        return next((pair for pair in contents if pair[1]), (paths[0], ""))
+
+    conf, text = choose(arguments.get(CONFIG), CONF)
+    keys = {**values(text), **{key: (value,) for key, value in arguments.items() if key != CONFIG}}
+    named = keys.get("partition_config_file", (UNSET,))[-1]
+    source, partitions = choose(None if named in (UNSET, "") else named, PARTITIONS)
+    guid = keys.get("guid", ("",))[-1]
+    digits = decimal(guid)
+    guid = guid if digits is None else hex(digits)
+    defaults = values(template)
+    return Predecessor(
+        source=", ".join(filter(None, [name, conf])),
+        keys={key: own for key, own in keys.items() if not same(own, defaults.get(key, ()))},
+        partitions=partitions,
+        partitions_source=source,
+        guid=normal_guid(guid) if is_guid(guid) else "",
+        runs=name != "",
+    )
+
+
+def _of_process(root: str, pid: int, template: str) -> Predecessor:
+    """The settings of an opensm that runs."""
+    place = below(root, "/proc/%d" % pid)
+    arguments = keys_of(attribute(place, "cmdline").rstrip("\0").split("\0")[1:])
+    try:
+        folder = os.readlink(os.path.join(place, "cwd"))
+    except OSError:
+        folder = "/"
+    return _predecessor(root, "process %d" % pid, template, arguments=arguments, folder=folder, saved=("", *_SAVED))
+
+
+def _of_files(root: str, template: str) -> list[Predecessor]:
+    """The settings that the installed opensm would start with, after those that one before it did: a package may have put its own files there."""
+    return [_predecessor(root, "", template, saved=[end]) for end in (*reversed(_SAVED), "")]
+
+
 def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, files: bool) -> tuple[Predecessor, ...]:
     """Those that run; where none does, and `files` count, those that the files of an installed opensm are for."""
 
     def read(template: str) -> list[Predecessor]:
-        found = [of_process(root, pid, template) for pid in foreign]
+        found = [_of_process(root, pid, template) for pid in foreign]
         if files and not foreign and run.has("opensm"):
-            found = of_files(root, template)
+            found = _of_files(root, template)
         return [predecessor for predecessor in found if predecessor.runs or predecessor.keys or predecessor.partitions]
 
     # The defaults take a process, so they are only found out where they count.

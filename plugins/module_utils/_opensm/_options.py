@@ -186,12 +186,6 @@ def words(value: t.Any) -> list[t.Any]:
     return [word for word in re.split(r"[,\s]+", value) if word] if isinstance(value, str) else [value]
 
 
-def _as_choice(value: t.Any, choices: t.Sequence[str]) -> t.Any:
-    """YAML reads a bare `off` as a boolean."""
-    word = {False: "off", True: "on"}[value] if isinstance(value, bool) else value
-    return word if word in choices else value
-
-
 def _unset(value: t.Any, option: Option) -> bool:
     """Whether it unsets an option that opensm can do without. With others opensm would take `(null)` for a value, or crash."""
     return value in (None, "", UNSET) and option.default == UNSET and option.kind in ("text", "choices")
@@ -229,7 +223,8 @@ def _texts(option: Option, value: t.Any) -> list[str] | None:
         items = list(value) if kind == "pair" and isinstance(value, (list, tuple)) else [value]
         return items if items and all(isinstance(item, str) and re.fullmatch(_FORMS[kind], item) for item in items) else None
     if kind == "choice":
-        word = _as_choice(value, option.choices)
+        # YAML reads a bare `off` as a boolean.
+        word = {False: "off", True: "on"}[value] if isinstance(value, bool) else value
         return [word] if word in option.choices else None
     if kind == "choices":
         chosen = words(value)

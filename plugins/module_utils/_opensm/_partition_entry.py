@@ -4,11 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Partitions as the inventory declares them: what one entry may contain. Pure.
-
-An entry is a mapping: name, pkey, ipoib, rate, mtu, sl, scope, membership, members, isolate. A member is a mapping with
-one of host, group, port_guid and keyword, and its membership if that is not the partition's.
-"""
+"""Partitions as the inventory declares them: what one entry may contain. Pure."""
 
 from __future__ import annotations
 
@@ -28,6 +24,7 @@ DEFAULT_PKEY = 0x7FFF
 # opensm keeps 31 characters; a first digit would make the name a P_Key.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,30}\Z")
 
+# A member has one of these, and its membership if that is not the partition's.
 WHO = ("host", "group", "port_guid", "keyword")
 _KEYS = ("name", "pkey", "ipoib", "rate", "mtu", "sl", "scope", "membership", "members", "isolate")
 _IPOIB_ONLY = ("rate", "mtu", "scope")

@@ -4,15 +4,19 @@
 
 # Private to this collection: it may change without notice.
 
-"""partitions.conf as others write it: its rules by P_Key, and what of them differs from what opensm does without the file. Pure."""
+"""The text of partitions.conf. Pure.
+
+As others write it: its rules by P_Key, and what of them differs from what opensm does without the file. As we write it: the members, and those
+of hosts that a run knows nothing of. The file on the node that runs the subnet manager has the port GUIDs of each host from the run before.
+"""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import pkey_base
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, pkey_base
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS
 
 # What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
@@ -87,13 +91,9 @@ def _rank(membership: str) -> int:
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
-    pairs = []
     # Lines of multicast groups have no comma between them.
-    for word in re.split(r"[,\s]+", "=".join(part.strip() for part in text.split("="))):
-        if word:
-            key, _sign, value = word.partition("=")
-            pairs.append((key, value))
-    return pairs
+    words = re.split(r"[,\s]+", "=".join(part.strip() for part in text.split("=")))
+    return [(key, value) for key, _sign, value in (word.partition("=") for word in words if word)]
 
 
 def _normal(value: str) -> str:
@@ -179,3 +179,78 @@ def gone(before: str, after: str) -> list[Rule]:
     """The partitions of the first text that the second does not have. Without any text there is the default partition."""
     kept = {rule.identity for rule in parse_partitions(after)}
     return [rule for rule in parse_partitions(before) if rule.identity not in kept and (after or rule.pkey != DEFAULT_PKEY)]
+
+
+Line = t.Tuple[str, str, str]
+"""GUID or keyword, membership, and host ("" for none)."""
+
+_MEMBER = re.compile(r"    (\S+)=(\w+)[,;](?: # (.*))?")
+_HEAD = re.compile(r"(?:# )?([^\s=]+=(0x[0-9a-f]{4})\S*)(?: :| has no members\.)")
+
+
+class Absentee(t.NamedTuple):
+    """A member whose port GUIDs are not known in this run."""
+
+    pkey: int
+    host: str
+    membership: str
+
+
+class Recalled(t.NamedTuple):
+    """A text with the members that an earlier one tells of."""
+
+    text: str
+    kept: tuple[str, ...] = ()
+    """Hosts whose port GUIDs come from the earlier text."""
+    missing: tuple[str, ...] = ()
+    """Hosts that neither has."""
+
+
+def _shown(host: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in host)
+
+
+def definition(head: str, members: t.Sequence[Line]) -> str:
+    """One definition. Each member has a line, for a readable diff, and because opensm reads lines of up to 4094 characters."""
+    if not members:
+        return "# %s has no members.\n" % head
+    lines = []
+    for index, (who, membership, host) in enumerate(members):
+        comment = " # %s" % _shown(host) if host else ""
+        lines.append("    %s=%s%s%s\n" % (who, membership, ";" if index == len(members) - 1 else ",", comment))
+    return "%s :\n%s" % (head, "".join(lines))
+
+
+def _members(block: str) -> list[Line]:
+    return [(match[1], match[2], match[3] or "") for match in map(_MEMBER.fullmatch, block.splitlines()) if match]
+
+
+def _placed(member: Line) -> tuple[int, str]:
+    """Keywords, ports by GUID, and SELF, as they are rendered."""
+    who = member[0]
+    return (2 if who == "SELF" else 1 if is_guid(who) else 0, who if is_guid(who) else "")
+
+
+def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.Collection[str] = ()) -> Recalled:
+    """A rendered text with the absentees, by the port GUIDs that the text before it has for them.
+
+    `owned`: GUIDs that are known in this run. A port that moved to another host, or is a member by itself, stays as it is.
+    """
+    elsewhere = frozenset(owned)
+    known: dict[str, set[str]] = {}
+    for who, _membership, host in _members(before):
+        if host and is_guid(who) and normal_guid(who) not in elsewhere:
+            known.setdefault(host, set()).add(normal_guid(who))
+    blocks = []
+    for block in text.rstrip("\n").split("\n\n"):
+        head = _HEAD.match(block)
+        come = [absentee for absentee in absentees if head and hexadecimal(head[2]) == absentee.pkey and known.get(_shown(absentee.host))]
+        if head and come:
+            members = _members(block)
+            there = {who for who, _membership, _host in members}
+            members += [(guid, absentee.membership, absentee.host) for absentee in come for guid in known[_shown(absentee.host)] - there]
+            block = definition(head[1], sorted(members, key=_placed)).rstrip("\n")
+        blocks.append(block)
+    hosts = sorted({absentee.host for absentee in absentees})
+    kept = tuple(host for host in hosts if known.get(_shown(host)))
+    return Recalled("\n\n".join(blocks) + "\n" if text else "", kept, tuple(host for host in hosts if host not in kept))

@@ -19,7 +19,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, definition
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
     DEFAULT_PKEY,
     KEYWORDS,
@@ -29,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry
     entry_problems,
     read_entry,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, definition
 
 # Many hosts each, which need to talk to each other. Switches and routers do not.
 _MANY = ("ALL", "ALL_CAS")
@@ -251,9 +251,8 @@ def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both:
         if inventory is None:
             found += _talk_problems(where, entry, Inventory({}))
             continue
-        missing: list[Problem] = []
-        for at, member in enumerate(entry.members):
-            missing += _lookup("%s.members[%d]" % (where, at), member, inventory, everybody=everybody)
+        places = [("%s.members[%d]" % (where, at), member) for at, member in enumerate(entry.members)]
+        missing = [problem for place, member in places for problem in _lookup(place, member, inventory, everybody=everybody)]
         found += missing or [*_overlaps(where, entry, inventory), *_talk_problems(where, entry, inventory)]
     return found
 
@@ -265,12 +264,12 @@ def _head(partition: Partition) -> str:
     return ",".join(["%s=0x%04x" % (partition.name, partition.pkey), *flags])
 
 
-def _definition(partition: Partition, resolved: Resolved) -> str:
-    """One definition."""
+def _definition(partition: Partition, inventory: Inventory) -> str:
+    keywords, ports = resolve(partition, inventory)
+    lines = [(name, membership, "") for name, membership in keywords]
     # The last one wins. SELF comes last, even where its port is named, too.
-    general = [(name, membership, "") for name, membership in resolved.keywords if name != "SELF"]
-    own = [(name, membership, "") for name, membership in resolved.keywords if name == "SELF"]
-    return definition(_head(partition), [*general, *resolved.ports, *own])
+    own = [lines.pop()] if lines and lines[-1][0] == "SELF" else []
+    return definition(_head(partition), [*lines, *ports, *own])
 
 
 def _outlined(partition: Partition) -> str:
@@ -290,7 +289,7 @@ def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qo
     if wrong:
         raise InvalidInput(wrong)
     entries = [read_entry(entry) for entry in declared or ()]
-    return "\n".join([HEADER, *(_definition(entry, resolve(entry, inventory)) for entry in entries)]) if entries else ""
+    return "\n".join([HEADER, *(_definition(entry, inventory) for entry in entries)]) if entries else ""
 
 
 def absentees(declared: t.Any, inventory: Inventory) -> list[Absentee]:

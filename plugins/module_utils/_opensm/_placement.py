@@ -23,10 +23,12 @@ GROUP = "opensm"
 ALL = "rdma"
 
 
-MASTER = "master"
-STANDBY = "standby"
-RESTING = "resting"
+MASTER, STANDBY, RESTING = "master", "standby", "resting"
 ROLES = (MASTER, STANDBY)
+_RANK = "a whole number of 0 or more"
+
+Groups = t.Mapping[str, t.Sequence[str]]
+Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
 
 
 class Member(t.NamedTuple):
@@ -56,11 +58,6 @@ def priority_at(settings: Settings, position: int) -> int:
     return settings.priority - position
 
 
-def designate(members: t.Iterable[Member]) -> dict[str, str]:
-    """The designated host of each fabric: the lowest rank, else the first of the group. `conflicts` finds ties."""
-    return {fabric: line[0].host for fabric, line in lines_of(members).items()}
-
-
 class Election(t.NamedTuple):
     """Who manages the fabrics of a site. Hosts that rest are not in it, so it is small however many the group has."""
 
@@ -81,7 +78,7 @@ class Election(t.NamedTuple):
 
 
 def elect(members: t.Iterable[Member]) -> Election:
-    """Who manages the fabrics that have `members`."""
+    """Who manages the fabrics that have `members`: the lowest rank, else the first of the group. `conflicts` finds ties."""
     lines = lines_of(members)
     return Election(
         {fabric: {member.host: position for position, member in enumerate(line) if position == 0 or member.standby} for fabric, line in lines.items()}
@@ -152,9 +149,7 @@ def outsiders(designated: t.Mapping[str, str], hosts: t.Collection[str], group: 
     ]
 
 
-def read_members(
-    groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], spoken: t.Collection[str] = ()
-) -> tuple[list[Member], list[Problem]]:
+def read_members(groups: Groups, hostvars: Hostvars, spoken: t.Collection[str] = ()) -> tuple[list[Member], list[Problem]]:
     """The hosts of group `opensm`, and what is wrong with their variables, except for the `spoken`, which report it themselves.
 
     It reads only this group and the variables of its hosts: it runs for every host of a play, and the names alone of 10,000 hosts
@@ -177,9 +172,7 @@ def read_members(
     return members, problems
 
 
-def members_for(
-    fabrics: t.Collection[str], groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Mapping[str, t.Any]], *, host: str
-) -> list[Member]:
+def members_for(fabrics: t.Collection[str], groups: Groups, hostvars: Hostvars, *, host: str) -> list[Member]:
     """All members, where each of `fabrics`, which are those of `host`, has exactly one designated host. Raises InvalidInput."""
     members, found = read_members(groups, hostvars)
     found += conflicts([member for member in members if member.fabric in fabrics])
@@ -195,15 +188,11 @@ def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     if rank is None or read_int(rank) is not None:
         return []
     if not isinstance(rank, t.Mapping):
-        return [Problem("opensm_rank", rank, "a whole number of 0 or more", "a host on several fabrics may have one for each: {ib: 1, storage: 2}")]
+        return [Problem("opensm_rank", rank, _RANK, "a host on several fabrics may have one for each: {ib: 1, storage: 2}")]
     fabrics = fabrics_of(variables)
-    found = []
-    for fabric, number in rank.items():
-        if fabric not in fabrics:
-            found.append(Problem("opensm_rank.%s" % (fabric,), number, "a fabric of this host: %s" % ", ".join(fabrics)))
-        elif read_int(number) is None:
-            found.append(Problem("opensm_rank.%s" % (fabric,), number, "a whole number of 0 or more"))
-    return found
+    wrong = {fabric: number for fabric, number in rank.items() if fabric not in fabrics or read_int(number) is None}
+    known = "a fabric of this host: %s" % ", ".join(fabrics)
+    return [Problem("opensm_rank.%s" % (fabric,), number, _RANK if fabric in fabrics else known) for fabric, number in wrong.items()]
 
 
 class Place(t.NamedTuple):

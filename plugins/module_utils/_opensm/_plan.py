@@ -12,7 +12,6 @@ the run.
 
 from __future__ import annotations
 
-import posixpath
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
@@ -21,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
@@ -29,7 +28,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file 
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 
 # Aspects of a unit.
@@ -85,16 +83,6 @@ def _removals(found: Found, keep: t.Collection[str], keep_files: t.Collection[st
     return disabled + [file_change(path, text, "") for path, text in sorted(found.files.items()) if path not in keep_files]
 
 
-def _partitions_gone(found: Found, files: t.Mapping[str, str]) -> list[Change]:
-    """The partitions of our own instances that go while the instance stays."""
-    changes = []
-    for path, text in files.items():
-        if posixpath.basename(path) == _unit.PARTITIONS:
-            fabric = posixpath.basename(posixpath.dirname(path))
-            changes += [Change(Kind.PARTITION, rule.name, fabric, "0x%04x" % rule.pkey, "") for rule in gone(found.files.get(path, ""), text)]
-    return changes
-
-
 # Codes of partitions.conf in the units of `opensm_partitions`.
 _UNITS: t.Mapping[str, t.Mapping[str, str]] = {
     "mtu": {str(code): "%d" % mtu for mtu, code in MTUS.items()},
@@ -102,17 +90,19 @@ _UNITS: t.Mapping[str, t.Mapping[str, str]] = {
 }
 
 
-def _regroupings(found: Found, files: t.Mapping[str, str]) -> list[Change]:
-    """The groups of our own instances that get another MTU, rate or service level while their partition stays, and a process has them."""
-    changes = []
-    for path, text in files.items():
-        if posixpath.basename(path) == _unit.PARTITIONS:
-            fabric = posixpath.basename(posixpath.dirname(path))
-            running = _unit.unit_name(fabric) in found.running
-            for rule, flag, *codes in regrouped(found.files.get(path, ""), text) if running else ():
-                before, after = (_UNITS.get(flag, {}).get(code, code) or "default" for code in codes)
-                changes.append(Change(Kind.BROADCAST_GROUP, "%s/%s" % (fabric, rule.name), flag, before, after, needs="restart"))
-    return changes
+def _partition_changes(found: Found, instances: t.Iterable[_unit.Instance], files: t.Mapping[str, str]) -> list[Change]:
+    """Of our own instances: the partitions that go while the instance stays, and then the groups that get another MTU, rate or service level
+    while their partition stays, and a process has them.
+    """
+    lost, regroupings = [], []
+    for instance in instances:
+        path = instance.path(_unit.PARTITIONS)
+        before, after = found.files.get(path, ""), files[path]
+        lost += [Change(Kind.PARTITION, rule.name, instance.fabric, "0x%04x" % rule.pkey, "") for rule in gone(before, after)]
+        for rule, flag, *codes in regrouped(before, after) if instance.unit in found.running else ():
+            old, new = (_UNITS.get(flag, {}).get(code, code) or "default" for code in codes)
+            regroupings.append(Change(Kind.BROADCAST_GROUP, "%s/%s" % (instance.fabric, rule.name), flag, old, new, needs="restart"))
+    return lost + regroupings
 
 
 def require_consent(wanted: Wanted, found: Found) -> None:
@@ -138,7 +128,7 @@ def _named(wanted: Wanted, found: Found, stays: bool) -> str:
         return found.node_names if stays or BEGIN not in found.node_names else render_names(found.node_names, {})
     if wanted.node_names is None:
         return found.node_names
-    return render_names(found.node_names, wanted.node_names.hosts, wanted.node_names.names)
+    return render_names(found.node_names, *wanted.node_names)
 
 
 def _state(found: Found, instance: _unit.Instance, files: t.Mapping[str, str]) -> str:
@@ -166,16 +156,14 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
     if instances:
         files.update({_unit.TEMPLATE: _unit.UNIT_TEXT, _unit.ROTATION: _unit.rotation_text(instances)})
     fabrics = {_unit.fabric_of(unit) for unit in stay} - {""}
-    kept = {path for path in found.files if posixpath.dirname(path) in {"%s/%s" % (_unit.SETTINGS, fabric) for fabric in fabrics}}
-    if fabrics:
-        kept |= {_unit.TEMPLATE, _unit.ROTATION, *(_unit.silence_path(fabric) for fabric in fabrics)}
+    kept = {_unit.TEMPLATE, _unit.ROTATION} if fabrics else set()
+    kept.update(path for fabric in fabrics for path in (_unit.silence_path(fabric), *(_unit.file_path(fabric, name) for name in _unit.FILES)))
     keep = {*texts, *stay}
     masks = _masks(found, stay)
     new = [change.subject for change in masks if change.before != change.after]
     changes = (
         *_stops(found, keep),
-        *_partitions_gone(found, files),
-        *_regroupings(found, files),
+        *_partition_changes(found, instances, files),
         *_removals(found, keep, {*files, *kept}),
         *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
         file_change(DEFAULT_PATH, found.node_names, _named(wanted, found, bool(fabrics))),

@@ -18,17 +18,22 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, same, values
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, same, values
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, parse_template, problems, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, names_rule, parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import ADOPTED_PARTITIONS, DECLARED, MASTER_PRIORITY, PARTITIONS, SETTINGS, conf_path
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, Rule, names_rule, parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
+    ADOPTED_PARTITIONS,
+    DECLARED,
+    FILES,
+    MASTER_PRIORITY,
+    PARTITIONS,
+    Instance,
+    file_path,
+)
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Rule
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 
 # The role decides these by the inventory, or they are about the host and not about the fabric.
@@ -47,7 +52,7 @@ _OWN = frozenset(
         "config",
     )
 )
-# No run of ours may have them: RESERVED in _options_input.py says why.
+# No run of ours may have them: RESERVED in _input.py says why.
 _NEVER = frozenset(("ignore_other_sm", "sm_inactive", UNKNOWN))
 
 
@@ -160,31 +165,21 @@ def legacy(predecessors: t.Sequence[Predecessor], wanted: Wanted, *, instance: I
     return Legacy(tuple(lost.values()), dict(sorted(keys.items())), "".join(texts.values()))
 
 
-def _record(found: Found, fabric: str) -> Predecessor | None:
-    """What an earlier run adopted for a fabric."""
-    conf, partitions = ("%s/%s/%s" % (SETTINGS, fabric, name) for name in (ADOPTED, ADOPTED_PARTITIONS))
-    if not {conf, partitions} & set(found.files):
-        return None
-    text = found.files.get(conf, "")
-    # A look for the controller has the partitions only.
-    return Predecessor(conf, values(text) if text != HIDDEN else {}, found.files.get(partitions, ""), partitions, runs=False)
-
-
-def _declared_before(found: Found, fabric: str) -> Predecessor | None:
-    """What the inventory declared for the last run."""
-    conf = found.files.get(conf_path(fabric), "")
-    # A look for the controller has the names only. Where the file is missing, there is nothing to lose.
-    now = values(conf) if conf not in ("", HIDDEN) else {}
-    names = found.files.get("%s/%s/%s" % (SETTINGS, fabric, DECLARED), "")
-    keys = {key: now.get(key, (HIDDEN,)) for key in names.splitlines() if conf and not key.startswith("#") and (conf == HIDDEN or key in now)}
-    partitions = found.files.get("%s/%s/%s" % (SETTINGS, fabric, PARTITIONS), "")
-    return Predecessor(BEFORE, keys, partitions, BEFORE, runs=False, ours=True) if keys or partitions else None
-
-
 def _written_down(found: Found, fabric: str, *, declared: bool) -> list[Predecessor]:
-    """What earlier runs wrote down for a fabric. `declared`: what the inventory declared counts, too."""
-    before = _declared_before(found, fabric) if declared else None
-    return [record for record in (before, _record(found, fabric)) if record is not None]
+    """What earlier runs wrote down for a fabric: what they adopted and, with `declared`, what the inventory declared for the last one."""
+    paths = {name: file_path(fabric, name) for name in FILES}
+    texts = {name: found.files.get(path, "") for name, path in paths.items()}
+    conf, adopted, records = texts[CONF], texts[ADOPTED], []
+    # A look for the controller has the names of keys, and the partitions. Where the file is missing, there is nothing to lose.
+    now = values(conf) if conf not in ("", HIDDEN) else {}
+    names = [key for key in texts[DECLARED].splitlines() if not key.startswith("#")]
+    keys = {key: now.get(key, (HIDDEN,)) for key in names if conf and (conf == HIDDEN or key in now)}
+    if declared and (keys or texts[PARTITIONS]):
+        records.append(Predecessor(BEFORE, keys, texts[PARTITIONS], BEFORE, runs=False, ours=True))
+    if adopted or texts[ADOPTED_PARTITIONS]:
+        keys = values(adopted) if adopted != HIDDEN else {}
+        records.append(Predecessor(paths[ADOPTED], keys, texts[ADOPTED_PARTITIONS], paths[ADOPTED_PARTITIONS], runs=False))
+    return records
 
 
 def fit(instance: Instance, template: str) -> tuple[Instance, dict[str, str]]:

@@ -14,18 +14,17 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named, no_such_port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, is_alive, missing, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, below, look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path, fabric_of, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import fabric_of, file_path, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 
@@ -39,7 +38,7 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
     strays = [Unit("", active="active", main_pid=pid) for pid in found.strays]
     rows = []
     for unit in (*(shown.get(name, Unit(name)) for name in names), *strays):
-        conf = parse_conf(found.files.get(conf_path(fabric_of(unit.name)), ""))
+        conf = parse_conf(found.files.get(file_path(fabric_of(unit.name)), ""))
         rows.append(
             {
                 "unit": unit.name,

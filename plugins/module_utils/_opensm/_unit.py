@@ -15,10 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee, recall
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import regrouped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, recall, regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 
 SYSTEMD = "/etc/systemd/system"
@@ -166,7 +165,7 @@ class Instance(t.NamedTuple):
         return self.log_file or "/var/log/opensm/%s/opensm.log" % self.fabric
 
     def path(self, name: str) -> str:
-        return "%s/%s/%s" % (SETTINGS, self.fabric, name)
+        return file_path(self.fabric, name)
 
     def values(self) -> dict[str, t.Any]:
         """The keys of opensm.conf that are ours. It names the file of partitions even where there is none, so a new one needs no restart."""
@@ -244,8 +243,9 @@ def fabric_of(unit: str) -> str:
     return unit[len(prefix) : -len(suffix)] if unit.startswith(prefix) and unit.endswith(suffix) else ""
 
 
-def conf_path(fabric: str) -> str:
-    return "%s/%s/%s" % (SETTINGS, fabric, CONF)
+def file_path(fabric: str, name: str = CONF) -> str:
+    """One of FILES of a fabric."""
+    return "%s/%s/%s" % (SETTINGS, fabric, name)
 
 
 def silence_path(fabric: str) -> str:

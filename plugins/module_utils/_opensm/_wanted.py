@@ -13,12 +13,11 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, port_problems, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, declared_keys, is_set, port_problems, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import known_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options_input import declared_keys, is_set
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 
 if t.TYPE_CHECKING:
@@ -31,20 +30,14 @@ _CHECKED = ("wait_timeout", "options", "qos_policy", "root_guids", "secret_optio
 _CHECKED_PER_INSTANCE = ("port", "port_guid", "priority", "log_file")
 
 
-class NodeNames(t.NamedTuple):
-    """Names of nodes by node GUID."""
-
-    hosts: t.Mapping[str, Hcas | None]
-    """None for a host that this run knows nothing of: its names stay."""
-    names: t.Mapping[str, str]
-
-
 class Wanted(t.NamedTuple):
     """What shall run on a node."""
 
     instances: tuple[Instance, ...] = ()
-    node_names: NodeNames | None = None
-    """None where the file stays as it is."""
+    node_names: tuple[t.Mapping[str, Hcas | None], t.Mapping[str, str]] | None = None
+    """The HCAs of hosts, None for one that this run knows nothing of, whose names stay; and the declared names by node GUID. None where the file
+    stays as it is.
+    """
     present: bool = True
     """False where nothing of ours shall be left."""
     wait_timeout: float = 60
@@ -87,17 +80,6 @@ def _problems(options: Options) -> list[Problem]:
     return found
 
 
-def _root_guids_text(guids: t.Iterable[str]) -> str:
-    """The file of checked GUIDs, one a line; "" (no file) without any."""
-    unique = sorted({normal_guid(guid) for guid in guids})
-    return HEADER + "".join(guid + "\n" for guid in unique) if unique else ""
-
-
-def _qos_policy_text(policy: str) -> str:
-    """The file of a policy; "" (no file) without one."""
-    return HEADER + policy.rstrip() + "\n" if policy.strip() else ""
-
-
 def _keys(options: Options) -> dict[str, t.Any]:
     """The declared keys of opensm.conf."""
     own = {key: options[key] for key in FIRST_CLASS if is_set(options.get(key))}
@@ -109,6 +91,8 @@ def _declared(options: Options) -> frozenset[str]:
 
 
 def _instance(item: Options, options: Options) -> Instance:
+    roots = sorted({normal_guid(guid) for guid in options.get("root_guids") or ()})
+    policy = (options.get("qos_policy") or "").rstrip()
     return Instance(
         fabric=item["fabric"],
         guid=item["port_guid"] or "",
@@ -126,8 +110,8 @@ def _instance(item: Options, options: Options) -> Instance:
             for member in options.get("absent_members") or ()
             if member["fabric"] == item["fabric"]
         ),
-        root_guids=_root_guids_text(options.get("root_guids") or ()),
-        qos_policy=_qos_policy_text(options.get("qos_policy") or ""),
+        root_guids=HEADER + "".join(guid + "\n" for guid in roots) if roots else "",
+        qos_policy=HEADER + policy + "\n" if policy else "",
         known=known_of(options)._replace(
             guids=frozenset(item["peer_guids"]),
             anyone=options["allow_foreign_master"],
@@ -139,28 +123,24 @@ def _instance(item: Options, options: Options) -> Instance:
 
 def read_wanted(options: Options) -> Wanted:
     """The wanted state. Raises InvalidInput with everything that is wrong, by the names of the role's variables."""
+    common = Wanted(
+        wait_timeout=options["wait_timeout"],
+        allow_removal=bool(options.get("allow_removal")),
+        package_installed=bool(options.get("package_installed")),
+    )
     if options["state"] == "absent":
-        return Wanted(
-            present=False,
-            wait_timeout=options["wait_timeout"],
-            allow_removal=bool(options.get("allow_removal")),
-            package_installed=bool(options.get("package_installed")),
-        )
+        return common._replace(present=False)
     wrong = _problems(options)
     if wrong:
         raise InvalidInput(wrong)
-    instances = tuple(_instance(item, options) for item in options["instances"])
     names = options.get("node_names")
-    return Wanted(
-        instances,
-        NodeNames(names["hosts"], names["names"]) if names is not None else None,
-        wait_timeout=options["wait_timeout"],
+    return common._replace(
+        instances=tuple(_instance(item, options) for item in options["instances"]),
+        node_names=(names["hosts"], names["names"]) if names is not None else None,
         declared=_declared(options),
         partitions="\n".join((options.get("partitions") or {}).values()),
         give_up=frozenset(options.get("give_up") or ()),
         adopt=bool(options.get("adopt")),
-        allow_removal=bool(options.get("allow_removal")),
-        package_installed=bool(options.get("package_installed")),
     )
 
 

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import parse_inet
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
@@ -26,7 +26,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_l
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._no_result import no_result
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 
 LOOK, SERVER, CLIENT, STOP = "look", "server", "client", "stop"

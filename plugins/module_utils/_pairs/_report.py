@@ -4,21 +4,18 @@
 
 # Private to this collection: it may change without notice.
 
-"""The result of a pair test: findings in words, and the matrix in the terminal. Pure."""
+"""The result of a pair test: what is wrong with it, the findings in words, and the matrix in the terminal. Pure; the time is that of sorting."""
 
 from __future__ import annotations
 
 import statistics
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, End, Finding, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._judge import Result
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import GBPS, TESTS, Figure, unit
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import GBPS, LATENCY, PING, STREAM, TESTS, Figure, unit
 
 Ends = t.Mapping[str, t.Mapping[str, t.Any]]
 """By host, what the role `look` of ib_pair_test returned as `end`."""
@@ -56,6 +53,105 @@ FORMS: t.Mapping[Code, _Form] = {
     ),
     Code.PAIR_OUTLIER: _Form("{value:g} {unit}", "about {detail} {unit}, the median", "one of the two hosts, or a link on the way between them", _LINK),
 }
+
+
+# The median of fewer tells little.
+_FEWEST = 4
+
+
+class Limits(t.NamedTuple):
+    """What is expected. 0 stands for no limit."""
+
+    gbps: float = 0
+    """Of RDMA. Without it, `share` of what the link carries is."""
+    share: float = 0.8
+    stream_gbps: float = 0
+    """Of TCP."""
+    usec: float = 0
+    """Of ib_write_lat."""
+    outlier: float = 0.7
+    """A pair with less than this part of the median bandwidth is an outlier, and one with as many times its latency."""
+
+
+class Result(t.NamedTuple):
+    """One test of one pair."""
+
+    fabric: str
+    server: str
+    client: str
+    rate: float
+    """What the slower of the two links carries in Gb/s; 0 where it is not known."""
+    figure: Figure
+
+    def finding(self, code: Code, measure: Measure | None = None, detail: str = "") -> Finding:
+        """One about this result."""
+        ends = (End("", self.client), End("", self.server))
+        return Finding(code, Topic.PAIR, aspect=self.figure.test, detail=detail, measure=measure, ends=ends)
+
+    @property
+    def value(self) -> float | None:
+        """The number that counts; None where there is none."""
+        return self.figure.usec if self.figure.gbps is None else self.figure.gbps
+
+
+def limits_of(options: t.Mapping[str, t.Any]) -> Limits:
+    """Raises InvalidInput."""
+    limits = Limits(options["min_gbps"], options["min_share"], options["min_ipoib_gbps"], options["max_usec"], options["outlier"])
+    wrong = [Problem(name, options[name], "0 or more, 0 for no limit") for name in ("min_gbps", "min_ipoib_gbps", "max_usec") if options[name] < 0]
+    wrong += [Problem(name, options[name], "a share from 0 to 1, 0 for no limit") for name in ("min_share", "outlier") if not 0 <= options[name] <= 1]
+    if wrong:
+        raise InvalidInput(wrong)
+    return limits
+
+
+def _least(result: Result, limits: Limits) -> float:
+    """Gb/s; 0 where nothing is expected."""
+    if result.figure.test == STREAM:
+        return limits.stream_gbps
+    return limits.gbps or round(limits.share * result.rate, 2)
+
+
+def _of_one(result: Result, limits: Limits) -> Finding | None:
+    """What is wrong with a result by itself."""
+    test, figure = result.figure.test, result.figure
+    if figure.problem:
+        return result.finding(Code.PAIR_FAILED, detail=figure.problem)
+    if figure.loss:
+        return result.finding(Code.PAIR_LOSS, Measure(figure.loss, 0))
+    if figure.gbps is not None and figure.gbps < _least(result, limits):
+        return result.finding(Code.PAIR_SLOW, Measure(figure.gbps, _least(result, limits)))
+    if test == LATENCY and figure.usec is not None and 0 < limits.usec < figure.usec:
+        return result.finding(Code.PAIR_LATENCY, Measure(figure.usec, limits.usec))
+    return None
+
+
+def _outliers(results: t.Sequence[Result], limits: Limits) -> t.Iterator[Finding]:
+    """Of equal pairs: those of one test in one fabric, with equal links."""
+    values = [result.value for result in results if result.value is not None]
+    if len(values) < _FEWEST or not limits.outlier:
+        return
+    median = statistics.median(values)
+    lower = results[0].figure.gbps is not None
+    limit = round(median * limits.outlier if lower else median / limits.outlier, 2)
+    for result in results:
+        if result.value is not None and (result.value < limit if lower else result.value > limit):
+            yield result.finding(Code.PAIR_OUTLIER, Measure(result.value, limit), "%g" % median)
+
+
+def judge(results: t.Iterable[Result], limits: Limits) -> list[Finding]:
+    """Each result has one finding at most."""
+    found: dict[tuple[tuple[End, ...], str], Finding] = {}
+    equal: dict[tuple[str, str, float], list[Result]] = {}
+    for result in results:
+        finding = _of_one(result, limits)
+        if finding is not None:
+            found[(finding.ends, finding.aspect)] = finding
+        if not result.figure.problem and result.figure.test != PING:
+            equal.setdefault((result.fabric, result.figure.test, result.rate), []).append(result)
+    for same in equal.values():
+        for finding in _outliers(same, limits):
+            found.setdefault((finding.ends, finding.aspect), finding)
+    return list(found.values())
 
 
 def row(finding: Finding) -> dict[str, t.Any]:
@@ -142,9 +238,6 @@ def render(results: t.Sequence[Result], findings: t.Sequence[t.Mapping[str, t.An
 def notes_of(ends: Ends, absent: t.Mapping[str, str], planned: t.Sequence[str]) -> list[str]:
     """Hosts without a part, by host why, tests that hosts leave out, and in check mode the pairs that would be measured."""
     lines = ["Not measured: %s: %s" % (host, why) for host, why in absent.items()]
-    left_out: dict[str, list[str]] = {}
-    for host, end in ends.items():
-        for test, why in end["left_out"].items():
-            left_out.setdefault("%s: %s" % (test, why), []).append(host)
+    left_out = sharing({host: ["%s: %s" % each for each in end["left_out"].items()] for host, end in ends.items()})
     lines += ["Left out: %s (%s)" % (what, fold(hosts)) for what, hosts in left_out.items()]
     return [*lines, *("Would be measured: " + pair for pair in planned)]

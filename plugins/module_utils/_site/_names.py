@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import string
+import types
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
@@ -27,39 +28,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema import (
     _soft_rdma,
 )
 
-# The facts are no variables to set, but no misspellings either.
-_NAMES = frozenset(("rdma_pending",)).union(
-    *(
-        table.VARIABLES
-        for table in (
-            _fabric_check,
-            _fabric_monitor,
-            _gpudirect,
-            _hca_firmware,
-            _ipoib,
-            _kernel_modules,
-            _node_service,
-            _ofed,
-            _opensm,
-            _site,
-            _soft_rdma,
-        )
-    )
-)
 _SITE = "rdma_"
-_PREFIXES = (
-    "ofed_",
-    "kernel_modules_",
-    "ipoib_",
-    "opensm_",
-    "fabric_check_",
-    "fabric_monitor_",
-    "hca_firmware_",
-    "gpudirect_",
-    "soft_rdma_",
-    "node_service_",
-    _SITE,
-)
+# By the prefix of their names; the tables have some without it, too.
+_TABLES: t.Mapping[str, types.ModuleType] = {
+    "ofed_": _ofed,
+    "kernel_modules_": _kernel_modules,
+    "ipoib_": _ipoib,
+    "opensm_": _opensm,
+    "fabric_check_": _fabric_check,
+    "fabric_monitor_": _fabric_monitor,
+    "hca_firmware_": _hca_firmware,
+    "gpudirect_": _gpudirect,
+    "soft_rdma_": _soft_rdma,
+    "node_service_": _node_service,
+    _SITE: _site,
+}
+_PREFIXES = tuple(_TABLES)
+# The facts are no variables to set, but no misspellings either.
+_NAMES: frozenset[str] = frozenset(("rdma_pending", *(name for table in _TABLES.values() for name in table.VARIABLES)))
 KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] for name in _NAMES if name.startswith(prefix)) for prefix in _PREFIXES}
 # Those of a prefix that names of others may have, too.
 PLAIN = frozenset(name for name in _NAMES if not name.startswith(_PREFIXES))

@@ -12,7 +12,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Pending
 
 _ACTIVATION = "A reload, reset or reboot is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot."
@@ -43,10 +43,7 @@ def merge(*lists: Iterable[Pending]) -> tuple[Pending, ...]:
 
 def render(pending: Mapping[str, Iterable[Pending]]) -> str:
     """One line for each pending change, with the hosts that share it; `pending` is by host. "" if nothing is pending."""
-    hosts: dict[Pending, list[str]] = {}
-    for host, entries in pending.items():
-        for entry in entries:
-            hosts.setdefault(entry, []).append(host)
+    hosts = sharing(pending)
     if not hosts:
         return ""
 

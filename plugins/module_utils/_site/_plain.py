@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import typing as t
 
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 def plain(value: t.Any) -> t.Any:
     """The same value in the base types of Python.
@@ -32,8 +29,3 @@ def plain(value: t.Any) -> t.Any:
             return base(value)
     # The mark by which ansible-core up to 2.18 itself knows a value with the tag !vault.
     return str(value) if getattr(value, "__ENCRYPTED__", False) else value
-
-
-def ours(variables: Mapping[str, t.Any], prefixes: t.Sequence[str], names: t.Collection[str]) -> list[str]:
-    """The names of the variables that may belong to the collection, sorted."""
-    return sorted(name for name in variables if name in names or name.startswith(tuple(prefixes)))

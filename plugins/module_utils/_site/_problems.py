@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import prob
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _placement
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election, Groups, Hostvars
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._site import VARIABLES as SITE
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt, own_problems, unknown
@@ -89,7 +90,7 @@ class Placement(t.NamedTuple):
     """What is wrong with this host's place: its fabric has no subnet manager."""
     common: list[Problem]
     """What is wrong with the group as a whole; empty but for the one host that reports it."""
-    election: _placement.Election
+    election: Election
     """What is the same for all hosts."""
 
     @property
@@ -118,9 +119,7 @@ def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     return list({str(problem): problem for problem in found}.values())
 
 
-def _as_declared(
-    known: _placement.Election, host: str, groups: Mapping[str, Sequence[str]], *, hostvars: Mapping[str, Mapping[str, t.Any]], variables: Mapping[str, t.Any]
-) -> _placement.Election:
+def _as_declared(known: Election, host: str, groups: Groups, *, hostvars: Hostvars, variables: Mapping[str, t.Any]) -> Election:
     """Who is elected, where a play gives the host another C(opensm_standby) than its inventory does, which is all that the others know."""
     standby = is_true(variables.get("opensm_standby", False))
     seats = [known.positions.get(fabric, {}).get(host) for fabric in fabrics_of(variables)]
@@ -135,11 +134,11 @@ def _as_declared(
 def placement(
     host: str,
     *,
-    groups: Mapping[str, Sequence[str]],
-    hostvars: Mapping[str, Mapping[str, t.Any]],
+    groups: Groups,
+    hostvars: Hostvars,
     variables: Mapping[str, t.Any],
     playing: Sequence[str] | None = None,
-    known: _placement.Election | None = None,
+    known: Election | None = None,
 ) -> Placement:
     """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
 

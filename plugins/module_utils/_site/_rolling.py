@@ -16,10 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import designate
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Member, elect
 
 STANDBY = "subnet manager, standby"
 DESIGNATED = "subnet manager"
@@ -48,7 +45,7 @@ def sizes(serial: t.Any, count: int) -> list[int]:
 
 def managers(members: t.Sequence[Member]) -> tuple[list[str], list[str]]:
     """The hosts that may run a subnet manager: those that are not designated, and those that are."""
-    designated = set(designate(members).values())
+    designated = set(elect(members).designated.values())
     # A host on two fabrics is two members.
     hosts = list(dict.fromkeys(member.host for member in members))
     return [host for host in hosts if host not in designated], [host for host in hosts if host in designated]
@@ -59,17 +56,13 @@ def _cut(label: str, hosts: t.Sequence[str], serial: t.Any) -> list[Batch]:
     return [Batch(label, tuple(itertools.islice(left, size))) for size in sizes(serial, len(hosts))]
 
 
-def batches(
-    hosts: t.Sequence[str], *, order: t.Sequence[str], groups: t.Mapping[str, t.Sequence[str]], members: t.Sequence[Member], serial: t.Any
-) -> tuple[Batch, ...]:
+def batches(hosts: t.Sequence[str], *, order: t.Sequence[str], groups: Groups, members: t.Sequence[Member], serial: t.Any) -> tuple[Batch, ...]:
     """The batches of `hosts`. `order` has names of groups: a host belongs to the first that has it. Without names, all are one group."""
     standby, designated = managers(members)
-    left = dict.fromkeys(hosts)
-    last: list[Batch] = []
-    for label, names in ((STANDBY, standby), (DESIGNATED, designated)):
-        last += [Batch(label, (name,)) for name in names if name in left]
-        for name in names:
-            left.pop(name, None)
+    managing = {*standby, *designated}
+    left = dict.fromkeys(host for host in hosts if host not in managing)
+    due = managing.intersection(hosts)
+    last = [Batch(label, (name,)) for label, names in ((STANDBY, standby), (DESIGNATED, designated)) for name in names if name in due]
     found: list[Batch] = []
     for group in order:
         own = [host for host in groups.get(group, ()) if host in left]
@@ -81,7 +74,7 @@ def batches(
     return (*found, *last)
 
 
-def problems(order: t.Any, *, groups: t.Mapping[str, t.Sequence[str]], hosts: t.Sequence[str], members: t.Sequence[Member]) -> list[Problem]:
+def problems(order: t.Any, *, groups: Groups, hosts: t.Sequence[str], members: t.Sequence[Member]) -> list[Problem]:
     """What keeps `order`, the value of `rdma_upgrade_groups`, from being a list of groups that has every host."""
     name = "rdma_upgrade_groups"
     if not isinstance(order, (list, tuple)) or not all(isinstance(group, str) for group in order):

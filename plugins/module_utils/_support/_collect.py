@@ -18,6 +18,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._support import _items
 from ansible_collections.rdma.ofed.plugins.module_utils._support._items import Command, Files, Item, Values
 from ansible_collections.rdma.ofed.plugins.module_utils._support._redact import known_secrets, redact
@@ -155,13 +156,8 @@ class Collector:
 
 def adapters(root: str) -> list[str]:
     """PCI addresses of the first functions of adapters of the vendor."""
-    found = []
-    for path in sorted(glob.glob(root.rstrip("/") + "/sys/bus/pci/devices/*/vendor")):
-        pci = os.path.basename(os.path.dirname(path))
-        with open(path, encoding="ascii", errors="replace") as stream:
-            if stream.read().strip() == _VENDOR and pci.endswith(".0"):
-                found.append(pci)
-    return found
+    devices = os.path.join(root, "sys/bus/pci/devices")
+    return [pci for pci in entries(devices) if pci.endswith(".0") and attribute(devices, pci, "vendor") == _VENDOR]
 
 
 def items_for(*, fabric: bool, logs: bool, root: str) -> list[Item]:

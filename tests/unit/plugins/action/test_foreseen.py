@@ -434,7 +434,7 @@ def kept_by(number: int) -> int:
     run(validate_site, {}, uuid=str(number), inventory_hostname=hosts[0], ansible_facts={}, **given)
     key = "%s %s" % (number, hosts[-1])
     assert _election.recall(key) == elect([Member(hosts[0], "ib")])
-    return pathlib.Path(_election._path(key)).stat().st_size
+    return pathlib.Path(_looks.path_of(_election._FOLDER, key)).stat().st_size
 
 
 def test_what_each_host_reads_does_not_grow_with_the_group() -> None:

@@ -14,7 +14,9 @@ from unittest import mock
 import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.action import pair_table
-from ansible_collections.rdma.ofed.plugins.filter.pair_round import pair_round
+from ansible_collections.rdma.ofed.plugins.filter.pair_round import FilterModule
+
+pair_round = FilterModule().filters()["pair_round"]
 
 END = {"fabric": "ib", "gbps": 100, "left_out": {}, "tests": ["ib_write_bw"]}
 FIGURE = {"test": "ib_write_bw", "gbps": 60.0, "usec": None, "loss": None, "problem": ""}

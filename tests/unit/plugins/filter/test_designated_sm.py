@@ -8,13 +8,15 @@ import typing as t
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.filter.designated_sm import FilterModule, designated_sm
+from ansible_collections.rdma.ofed.plugins.filter.designated_sm import FilterModule
+
+designated_sm = FilterModule().filters()["designated_sm"]
 
 GROUPS = {"rdma": ["node1", "node2", "node3"], "opensm": ["node2", "node3"]}
 
 
 def test_the_host_of_a_fabric() -> None:
-    assert FilterModule().filters() == {"designated_sm": designated_sm}
+    assert list(FilterModule().filters()) == ["designated_sm"]
     assert designated_sm(GROUPS, {"node2": {}, "node3": {}}) == "node2"
     assert designated_sm(GROUPS, {"node2": {}, "node3": {"opensm_rank": 1}}, "ib") == "node3"
     assert designated_sm(GROUPS, {"node2": {}, "node3": {"fabric": "storage"}}, "storage") == "node3"

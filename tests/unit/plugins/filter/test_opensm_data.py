@@ -12,10 +12,12 @@ import typing as t
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.filter.opensm_data import opensm_data
+from ansible_collections.rdma.ofed.plugins.filter.opensm_data import FilterModule
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from hypothesis import given
 from hypothesis import strategies as st
+
+opensm_data = FilterModule().filters()["opensm_data"]
 
 SCALAR = st.one_of(st.none(), st.booleans(), st.integers(-1, 99), st.floats(), st.sampled_from(["", "ib", "x", "0x1", "²", "9" * 5000, "mlx5_0", "InfiniBand"]))
 KEY = st.sampled_from(

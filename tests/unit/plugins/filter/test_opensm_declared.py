@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.filter.opensm_declared import FilterModule, opensm_declared
+from ansible_collections.rdma.ofed.plugins.filter.opensm_declared import FilterModule
+
+opensm_declared = FilterModule().filters()["opensm_declared"]
 
 GROUPS = {"opensm": ["node1", "node2"]}
 DECLARED = {"keys": ["routing_engine"], "partitions": {"ib": ""}}
@@ -20,7 +22,7 @@ class Known(t.Dict[str, t.Any]):
 
 
 def test_the_designated_host_is_found_in_the_group() -> None:
-    assert FilterModule().filters() == {"opensm_declared": opensm_declared}
+    assert list(FilterModule().filters()) == ["opensm_declared"]
     found = opensm_declared(GROUPS, {"node1": {"opensm_routing_engine": "updn"}, "node2": {}, "node3": {}}, "node3")
     assert found == DECLARED
 

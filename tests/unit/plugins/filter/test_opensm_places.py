@@ -8,15 +8,17 @@ import typing as t
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.filter.opensm_places import FilterModule, opensm_places
+from ansible_collections.rdma.ofed.plugins.filter.opensm_places import FilterModule
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
+
+opensm_places = FilterModule().filters()["opensm_places"]
 
 GROUPS = {"rdma": ["node1", "node2", "node3"], "opensm": ["node1", "node2"]}
 FACTS: dict[str, t.Any] = {"rdma": {"ports": [{"link_layer": "InfiniBand", "port_guid": "0x1"}, {"link_layer": "Ethernet", "port_guid": "0x2"}]}}
 
 
 def test_each_host_has_a_part() -> None:
-    assert FilterModule().filters() == {"opensm_places": opensm_places}
+    assert list(FilterModule().filters()) == ["opensm_places"]
     hostvars: dict[str, dict[str, t.Any]] = {"node1": {"ansible_facts": {"rdma": marked(FACTS["rdma"])}}, "node2": {"opensm_standby": True}, "node3": {}}
     assert [opensm_places(GROUPS, hostvars, host)["part"] for host in hostvars] == ["master", "standby", "resting"]
     (instance,) = opensm_places(GROUPS, hostvars, "node2", {"opensm_standby": True, "opensm_port": "mlx5_0/2"})["instances"]

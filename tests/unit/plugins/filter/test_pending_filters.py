@@ -50,4 +50,4 @@ def test_consent(allowed: t.Any, action: str) -> None:
 def test_what_is_no_boolean_is_no_consent(value: t.Any, name: str) -> None:
     """`maybe` and texts such as `false` are true for Python."""
     with pytest.raises(AnsibleFilterError, match=name):
-        activation.activation([PARAMETER.result()], **{name: value})
+        activation.FilterModule().filters()["activation"]([PARAMETER.result()], **{name: value})

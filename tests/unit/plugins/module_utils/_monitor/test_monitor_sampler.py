@@ -20,8 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, PlainRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _sampler, _settings
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import Metric, labels, render
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, parse_states, written
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, kind_of, labels, parse_states, render, written
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "_fabric"))
 
@@ -217,7 +216,7 @@ def test_the_same_fabric_makes_the_same_text(host: Host) -> None:
 
 @pytest.mark.parametrize("name", ['a"b', "a\\", "a\nb", 'a\\"} 1\n', "ä\t", "a\r"])
 def test_a_name_of_any_characters_is_one_label(name: str) -> None:
-    text = render({"m": Metric("gauge", "x")}, {"m": {labels(node=name): 1}})
+    text = render({"m": "x"}, {"m": {labels(node=name): 1}})
     (line,) = [line for line in text.split("\n") if line and not line.startswith("#")]
     match = re.fullmatch(r'm\{node="((?:[^"\\\n]|\\["\\n])*)"\} 1', line)
     assert match and re.sub(r"\\(.)", lambda each: {"n": "\n"}.get(each[1], each[1]), match[1]) == name
@@ -272,7 +271,6 @@ def test_a_plain_runner_starts_a_process_and_knows_what_is_missing() -> None:
 
 
 def test_names_are_those_of_prometheus() -> None:
-    for name, metric in METRICS.items():
+    for name in METRICS:
         assert re.fullmatch(r"rdma_fabric_[a-z]+(_[a-z]+)*", name)
-        assert name.endswith("_total") == (metric.kind == "counter")
-        assert metric.kind != "gauge" or "timestamp" not in name or name.endswith("_seconds")
+        assert kind_of(name) != "gauge" or "timestamp" not in name or name.endswith("_seconds")

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import conf_path
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 OURS = "0x0000000000100001"
@@ -84,7 +84,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def conf(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     path = tmp_path / "opensm.conf"
     path.write_text("guid %s\nsm_priority 14\n" % OURS)
-    monkeypatch.setattr(_handover, "conf_path", lambda fabric: str(path))
+    monkeypatch.setattr(_handover, "file_path", lambda fabric: str(path))
     return path
 
 
@@ -197,7 +197,7 @@ def test_a_unit_of_a_package_is_not_told_anything() -> None:
 
 
 def test_the_ports_that_a_unit_can_be_bound_to() -> None:
-    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
     free = {OTHER.port_guid}
     assert _handover.bound_to(UNIT, found, [PORT, OTHER], free=free) == [PORT]
     assert _handover.bound_to("opensm.service", found, [PORT, OTHER], free=free) == [OTHER]
@@ -216,7 +216,7 @@ def test_the_ports_that_a_unit_can_be_bound_to() -> None:
     ],
 )
 def test_the_only_master_stays(fabric: Fabric, taken: list[str], kept: bool) -> None:
-    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
     result = _handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=taken, patience=30)
     assert list(result) == ([STOP] if kept else [])
 
@@ -228,7 +228,7 @@ class Bare(Fabric):
 
 @pytest.mark.parametrize(("fabric", "word"), [(Bare(), "infiniband-diags"), (Fabric(answers=False), "follows"), (Fabric(standby=None), "it is master")])
 def test_what_can_not_be_asked_counts_as_alone_and_says_so(fabric: Fabric, word: str) -> None:
-    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
     with pytest.raises(Refused, match=word) as caught:
         _handover.require_heirs(fabric, [STOP], found, ports=[PORT], patience=0, sweep=False)
     assert "rdma_allow_removal" in caught.value.msg
@@ -250,7 +250,7 @@ def test_a_port_without_a_master_does_not_hold_a_process_that_may_serve_another(
 def test_a_standby_that_has_ended_is_no_heir(conf: pathlib.Path) -> None:
     fabric = Fabric(conf)
     fabric.gone = True
-    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
     assert list(_handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=[], patience=30)) == [STOP]
     _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
     assert fabric.master == OURS
@@ -259,7 +259,7 @@ def test_a_standby_that_has_ended_is_no_heir(conf: pathlib.Path) -> None:
 def test_a_standby_that_was_missed_is_found() -> None:
     fabric = Fabric(standby=None)
     fabric.missed = 13
-    found = Found(files={conf_path("ib"): "guid %s\n" % OURS})
+    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
     assert _handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=[], patience=30) == {}
     assert fabric.calls.count("systemctl reload " + UNIT) == 1
 

@@ -4,13 +4,31 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _options
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, port_problems, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import RESERVED, choose_port, port_problems, problems
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+VENDOR = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/mlnx_5_6_0.conf").read_text(encoding="utf-8")
+TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
+
+EVERYTHING: dict[str, t.Any] = {
+    "opensm_routing_engine": ["ftree", "updn"],
+    "opensm_root_guids": ["0x0002c90300f00030", "0002C90300F00040"],
+    "opensm_qos": True,
+    "opensm_qos_policy": "qos-ulps\n  default : 0\nend-qos-ulps",
+    "opensm_sm_key": "0x00000000cafe0001",
+    "opensm_log_max_size": 128,
+    "opensm_log_flags": 3,
+    "opensm_partitions": [{"name": "Default", "pkey": "0x7fff", "members": [{"keyword": "ALL"}]}],
+    "opensm_options": {"sweep_interval": 20},
+    "opensm_secret_options": {"m_key": "0x1"},
+}
 
 ETHERNET = {"name": "mlx5_0/1", "port_guid": "0x0000000000000aaa", "link_layer": "Ethernet"}
 FIRST = {"name": "mlx5_1/1", "port_guid": "0x0c42a10300000011", "link_layer": "InfiniBand"}
@@ -120,3 +138,89 @@ def test_a_port_that_is_not_there(variables: dict[str, t.Any], ports: list[dict[
 
 def test_what_may_be_empty() -> None:
     assert problems({"opensm_rank": None, "opensm_port": None, "opensm_port_guid": "", "opensm_log_file": ""}) == []
+
+
+any_option = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.one_of(st.text(), st.integers(), st.sampled_from(["guid", "m_key"])), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def test_what_is_declared_and_what_is_empty_have_no_problems() -> None:
+    assert problems(EVERYTHING) == []
+    assert problems({name: type(value)() for name, value in EVERYTHING.items() if isinstance(value, (str, list, dict))}) == []
+
+
+@given(st.dictionaries(st.sampled_from([*EVERYTHING]), any_option))
+def test_any_value_of_an_option_is_answered_with_problems_at_most(variables: dict[str, t.Any]) -> None:
+    for problem in problems(variables):
+        assert problem.variable.startswith("opensm_")
+        assert str(problem)
+
+
+@pytest.mark.parametrize("key", RESERVED)
+def test_what_has_a_variable_or_a_reason_is_no_option(key: str) -> None:
+    for name in ("opensm_options", "opensm_secret_options"):
+        (problem,) = problems({name: {key: 1}})
+        assert problem.variable == "%s.%s" % (name, key)
+        assert problem.allowed == RESERVED[key]
+
+
+def test_reserved_keys_exist() -> None:
+    assert set(RESERVED) <= {*_options.parse_template(TEMPLATE), *_options.parse_template(VENDOR)}
+    assert set(_options.FIRST_CLASS) <= set(RESERVED)
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({"opensm_root_guids": "0x1", "opensm_routing_engine": "updn"}, "opensm_root_guids"),
+        ({"opensm_root_guids": [5], "opensm_routing_engine": "updn"}, "opensm_root_guids[0]"),
+        ({"opensm_root_guids": ["0x0"], "opensm_routing_engine": "updn"}, "opensm_root_guids[0]"),
+        ({"opensm_root_guids": ["0x5"]}, "opensm_routing_engine"),
+        ({"opensm_root_guids": ["0x5"], "opensm_routing_engine": "minhop, dor"}, "opensm_routing_engine"),
+        ({"opensm_qos": "perhaps"}, "opensm_qos"),
+        ({"opensm_qos_policy": "x"}, "opensm_qos"),
+        ({"opensm_qos_policy": 3, "opensm_qos": True}, "opensm_qos_policy"),
+        ({"opensm_log_flags": 256}, "opensm_log_flags"),
+        ({"opensm_log_max_size": "1G"}, "opensm_log_max_size"),
+        ({"opensm_sm_key": "secret"}, "opensm_sm_key"),
+        ({"opensm_sm_key": 1 << 64}, "opensm_sm_key"),
+        ({"opensm_options": ["lmc"]}, "opensm_options"),
+        ({"opensm_options": {"m_key": 1}}, "opensm_options.m_key"),
+        ({"opensm_secret_options": {"lmc": 1}}, "opensm_secret_options.lmc"),
+    ],
+)
+def test_each_mistake_is_named(variables: dict[str, t.Any], name: str) -> None:
+    (problem,) = problems(variables)
+    assert problem.variable == name
+
+
+@pytest.mark.parametrize("key", ["0x00000000cafe0001", 0xCAFE0001, "3405643777"])
+def test_a_key_with_and_without_quotes(key: t.Any) -> None:
+    assert problems({"opensm_sm_key": key}) == []
+    assert "\nsm_key 0x00000000cafe0001\n" in _options.render(TEMPLATE, {"sm_key": key})
+
+
+def test_a_vendors_engine_may_have_roots() -> None:
+    assert problems({"opensm_root_guids": ["0x5"], "opensm_routing_engine": "ar_updn"}) == []
+
+
+def test_no_secret_is_shown() -> None:
+    wrong: dict[str, t.Any] = {
+        "opensm_sm_key": "hunter2",
+        "opensm_options": {"m_key": "hunter2"},
+        "opensm_secret_options": {"lmc": "hunter2", "sm_key": "hunter2"},
+    }
+    found = problems(wrong)
+    assert len(found) == 4
+    assert "hunter2" not in " ".join(map(str, found))
+    assert "hunter2" not in " ".join(map(str, problems({"opensm_secret_options": "hunter2"})))
+
+
+def test_a_problem_of_a_value_names_the_variable() -> None:
+    found = _options.problems({"routing_engine": "best", "m_key": "x", "lmc": 99}, _options.parse_template(TEMPLATE))
+    assert [problem.variable for problem in found] == ["opensm_routing_engine", "opensm_secret_options.m_key", "opensm_options.lmc"]

@@ -10,7 +10,6 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import (
     Member,
     conflicts,
-    designate,
     elect,
     lines_of,
     outsiders,
@@ -29,7 +28,7 @@ some_members = st.lists(st.tuples(st.sampled_from("ab"), ranks), max_size=12).ma
 
 @given(some_members)
 def test_every_fabric_with_members_has_one_of_them(members: list[Member]) -> None:
-    chosen = designate(members)
+    chosen = elect(members).designated
     assert set(chosen) == {member.fabric for member in members}
     for fabric, host in chosen.items():
         best = next(member for member in members if member.host == host)
@@ -48,25 +47,25 @@ def test_without_a_conflict_the_order_of_ranked_hosts_does_not_matter(members: l
         return
     shuffled = list(ranked)
     random.shuffle(shuffled)
-    assert designate(shuffled) == designate(ranked)
+    assert elect(shuffled).designated == elect(ranked).designated
 
 
 @given(some_members)
 def test_fabrics_do_not_influence_each_other(members: list[Member]) -> None:
-    chosen = designate(members)
+    chosen = elect(members).designated
     for fabric in chosen:
-        assert designate([member for member in members if member.fabric == fabric]) == {fabric: chosen[fabric]}
+        assert elect([member for member in members if member.fabric == fabric]).designated == {fabric: chosen[fabric]}
 
 
 def test_hosts_without_rank_follow_in_group_order() -> None:
-    assert designate([Member("node1", "ib"), Member("node2", "ib")]) == {"ib": "node1"}
-    assert designate([Member("node1", "ib"), Member("node2", "ib", 7)]) == {"ib": "node2"}
-    assert designate([Member("node1", "ib", 0), Member("node2", "ib", 1)]) == {"ib": "node1"}
+    assert elect([Member("node1", "ib"), Member("node2", "ib")]).designated == {"ib": "node1"}
+    assert elect([Member("node1", "ib"), Member("node2", "ib", 7)]).designated == {"ib": "node2"}
+    assert elect([Member("node1", "ib", 0), Member("node2", "ib", 1)]).designated == {"ib": "node1"}
 
 
 @given(some_members)
 def test_an_election_has_the_designated_hosts_and_the_standbys_alone(members: list[Member]) -> None:
-    assert elect(members).designated == designate(members)
+    assert elect(members).designated == {fabric: line[0].host for fabric, line in lines_of(members).items()}
     assert all(list(positions.values()) == [0] for positions in elect(members).positions.values())
     standing = elect([member._replace(standby=True) for member in members]).positions
     assert {fabric: list(positions) for fabric, positions in standing.items()} == {
@@ -129,7 +128,7 @@ def test_a_designated_host_that_is_never_configured_is_a_problem() -> None:
 
 
 def test_a_candidate_that_is_not_designated_may_be_anywhere() -> None:
-    assert outsiders(designate([Member("node1", "ib"), Member("mgmt", "ib")]), ["node1"]) == []
+    assert outsiders(elect([Member("node1", "ib"), Member("mgmt", "ib")]).designated, ["node1"]) == []
 
 
 def test_what_members_of_the_play_say_themselves_is_not_said_again() -> None:

@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PA
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED, RECORD, ROTATION, TEMPLATE, UNIT_TEXT, Instance, rotation_text
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import NodeNames, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 from hypothesis import given
 from hypothesis import strategies as st
@@ -322,7 +322,7 @@ def test_the_unit_waits_for_its_own_port(tmp_path: pathlib.Path) -> None:
 
 
 def test_names_of_nodes_need_nothing_and_are_taken_out_again() -> None:
-    wanted = Wanted((INSTANCE,), NodeNames({"node1": {}, "node2": None}, {"0x0000000000000001": "leaf 1"}))
+    wanted = Wanted((INSTANCE,), ({"node1": {}, "node2": None}, {"0x0000000000000001": "leaf 1"}))
     fresh = plan(wanted, Found())
     assert fresh.changes[-3].words() == "create file /etc/rdma/ib-node-name-map"
     named = '0x0000000000000009 "mine"\n' + fresh.changes[-3].after

@@ -12,7 +12,7 @@ import typing as t
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, OWN, PLAIN, PUBLISHED, concerns, is_known, meant, own_problems, unknown
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import ours, plain
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 KNOWN_NAMES = {prefix + rest for prefix, names in KNOWN.items() for rest in names} | PLAIN
 ROOT = pathlib.Path(__file__).resolve().parents[5]
@@ -160,7 +160,3 @@ class Encrypted:
 
 def test_encrypted_values_are_texts() -> None:
     assert plain({"m_key": Encrypted()}) == {"m_key": "0x77"}
-
-
-def test_ours() -> None:
-    assert ours({"ipoib_x": 1, "fabric": "ib", "ansible_host": "a", "fabric_x": 1}, ("ipoib_",), ("fabric",)) == ["fabric", "ipoib_x"]

@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What all filters have in common."""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+
+from ansible.errors import AnsibleFilterError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+
+
+def module_of(function: t.Callable[..., t.Any]) -> type:
+    """The class by which ansible-core finds the filter of a file, which has the name of the function. It reports errors in the way of ansible-core."""
+
+    @functools.wraps(function)
+    def reporting(*arguments: t.Any, **options: t.Any) -> t.Any:
+        try:
+            return function(*arguments, **options)
+        except RdmaError as exc:
+            raise AnsibleFilterError(exc.msg) from exc
+
+    return type("FilterModule", (), {"filters": lambda _self: {function.__name__: reporting}})
