@@ -16,17 +16,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._look import look, read_links
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, check, plan, same
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, Found, check, plan, same
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
-    from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
@@ -65,32 +63,23 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[L
         # The kernel would load them by itself. A driver that does not load, unsigned or blocked by the site, is found before any change.
         for driver in sorted({MODULES[wanted[change.subject].type] for change in todo.about(Kind.RDMA_LINK) if change.after}):
             run(["modprobe", driver], timeout=180)
-    reload_needed = False
+    systemd, files = Systemd(run), todo.about(Kind.FILE)
     moved: list[str] = []
     for change in todo.changes:
         if change.kind == Kind.FILE:
             if change.before and change.after:
                 # Only the old text tells what wants the unit.
                 moved.append(posixpath.basename(change.subject))
-                Systemd(run).disable(moved[-1])
+                systemd.disable(moved[-1])
             apply_file(module, change, root=root)
-            reload_needed = True
-            continue
-        if reload_needed:
-            _reload(run, moved)
-            reload_needed = False
-        if change.kind == Kind.UNIT:
-            Systemd(run).set_enabled(change.subject, change.after == YES)
+            if change == files[-1]:
+                systemd.daemon_reload()
+                if moved:
+                    systemd.enable(*moved)
+        elif change.kind == Kind.UNIT:
+            systemd.set_enabled(change.subject, change.after == YES)
         else:
             _link(run, change, wanted.get(change.subject), found=found, root=root)
-    if reload_needed:
-        _reload(run, moved)
-
-
-def _reload(run: Runner, units: t.Sequence[str]) -> None:
-    Systemd(run).daemon_reload()
-    if units:
-        Systemd(run).enable(*units)
 
 
 def _link(run: Runner, change: Change, wanted: Link | None, *, found: Found, root: str) -> None:
