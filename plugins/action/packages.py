@@ -9,10 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import due, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import Foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import Foreseen, due
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
