@@ -27,6 +27,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import (
     is_name,
 )
 
+# Instead of a name in `ipv6_refused`: what an interface starts with that is still to come.
+DEFAULT = "default"
 # A netdev that ib_ipoib, or the bonding driver, has not made yet.
 UNBORN = Netdev("", "ipoib", mode=KERNEL_MODE, mtu=KERNEL_MTU)
 UNBORN_BOND = Netdev("", "bond", mtu=1500)
@@ -120,7 +122,7 @@ class Found(t.NamedTuple):
     loaded: bool = False
     """ib_ipoib is loaded."""
     ipv6_refused: t.Mapping[str, str] = {}
-    """See _ipv6."""
+    """Why an interface, or `DEFAULT`, can have no IPv6 address."""
     armed: bool = False
     """An earlier run has armed a rollback that neither went off nor was confirmed."""
     foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None

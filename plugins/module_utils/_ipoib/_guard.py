@@ -36,7 +36,9 @@ def foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.
     """Files of others that configure a wanted interface, or lie where ours shall be."""
     guids = {naming.name: naming.guid for naming in namings}
     conflicting = []
-    for rival in _rivals(backend, found):
+    # The back-ends whose foreign files matter beside those of `backend`.
+    rivals = {each for each in _registry.BACKENDS if each.presence(found).in_use and each.name not in backend.renders_through}
+    for rival in sorted({backend, *rivals}, key=lambda each: each.name):
         conflicting += [
             "%s configures %s" % (path, interface.name) for interface in interfaces for path in conflicts(rival, interface.name, found, guids=guids)
         ]
@@ -46,12 +48,6 @@ def foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.
         if text and path not in shared and not _registry.is_ours(path, text):
             conflicting.append("%s exists and is not of this collection" % path)
     return list(dict.fromkeys(conflicting))
-
-
-def _rivals(backend: Backend, found: Found) -> list[Backend]:
-    """The back-ends whose foreign files matter beside those of `backend`."""
-    others = [each for each in _registry.BACKENDS if each.presence(found).in_use and each.name not in backend.renders_through]
-    return sorted({backend, *others}, key=lambda each: each.name)
 
 
 def masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) -> list[str]:

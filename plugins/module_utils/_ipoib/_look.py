@@ -15,9 +15,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _mo
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, number
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _condense, _ipv6, _registry, _rename, _rollback
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _condense, _registry, _rename, _rollback
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Evidence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import ipv6_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 
@@ -56,7 +57,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
         ports=tuple(ports),
         stack=stack,
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
-        ipv6_refused=_ipv6.refused(root, by_name, enabled),
+        ipv6_refused=ipv6_refused(root, by_name, enabled),
         armed=_rollback.is_armed(run, root),
     )
 

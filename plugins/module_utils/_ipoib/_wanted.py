@@ -238,11 +238,6 @@ def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
     )
 
 
-def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
-    """The interfaces to bring up: bonds bring up their ports themselves."""
-    return tuple(interface.name for interface in interfaces if not interface.master)
-
-
 def interfaces_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Interface, ...]:
     """The declared interfaces, parents before children, ports before bonds. The input has passed `problems`."""
     return together([entry_of(item) for item in interfaces])

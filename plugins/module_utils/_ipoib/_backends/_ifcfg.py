@@ -23,11 +23,10 @@ import typing as t
 import uuid
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_folder import Folder
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER, Bond, Interface, Route, version
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, version
 
 DIRECTORY = "/etc/sysconfig/network-scripts"
 
@@ -37,10 +36,6 @@ PATTERNS = _FOLDER.patterns
 path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
 # Neither network-scripts nor NetworkManager read these.
 _LEFTOVER = re.compile(r"(~|\.(bak|orig|rej|rpmorig|rpmnew|rpmsave|augnew|augtmp))$")
-
-# The least NetworkManager that takes a P_Key of limited membership from an ifcfg file.
-LIMITED_SINCE = (1, 44)
-SCRIPTS_DATAGRAM_MTU = 2044
 
 
 def uuid_of(name: str) -> str:
@@ -162,27 +157,3 @@ def _means(interface: Identity, variables: t.Mapping[str, str]) -> bool:
     if parent or interface.pkey:
         return False
     return on_port and (bool(address) or variables.get("TYPE", "").lower() == "infiniband")
-
-
-def refused(interfaces: t.Sequence[Interface], nm: tuple[int, int] | None) -> tuple[str, ...]:
-    """What the reader can't do, in words. `nm` is the release of NetworkManager, None stands for network-scripts."""
-    reader = "network-scripts" if nm is None else "NetworkManager %d.%d" % nm
-    if nm is not None and nm >= LIMITED_SINCE:
-        return ()
-    return tuple(
-        "%s: P_Key 0x%04x is a limited membership, to which %s adds the bit of full membership in an ifcfg file; declare 0x%04x, or use another back-end"
-        % (interface.name, interface.pkey, reader, interface.pkey | FULL_MEMBER)
-        for interface in interfaces
-        if interface.is_limited
-    )
-
-
-def remarks(interfaces: t.Sequence[Interface], nm: bool) -> tuple[str, ...]:
-    """What may turn out otherwise at boot."""
-    if nm:
-        return ()
-    return tuple(
-        "%s: releases of ifup-ib exist that lower the MTU of datagram mode to %d" % (interface.name, SCRIPTS_DATAGRAM_MTU)
-        for interface in interfaces
-        if interface.mode == "datagram" and interface.mtu > SCRIPTS_DATAGRAM_MTU and interface.bond is None
-    )

@@ -208,11 +208,6 @@ def sourced(main: str, paths: t.Collection[str]) -> str:
     return main + SOURCE + "\n"
 
 
-def outline(main: str) -> str:
-    """The lines of `/etc/network/interfaces` that include other files. `sourced` changes these where it changes the whole."""
-    return "".join(line for line in main.splitlines(keepends=True) if line.split()[:1] in (["source"], ["source-directory"])) or "\n" * bool(main)
-
-
 def up_interfaces(state: str) -> frozenset[str]:
     """The interfaces that ifupdown believes to be up: `ib0=ib0` a line."""
     return frozenset(line.split("=", 1)[0].strip() for line in state.splitlines() if "=" in line)

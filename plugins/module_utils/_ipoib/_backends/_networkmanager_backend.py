@@ -3,11 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""NetworkManager as a back-end, driven through nmcli.
-
-Ports of bonds are never activated: one that is leaves its bond and enters it again without end (seen with 1.42). Their
-bond brings them.
-"""
+"""NetworkManager as a back-end, driven through nmcli. Ports of bonds are never activated, see _networkmanager: their bond brings them."""
 
 from __future__ import annotations
 

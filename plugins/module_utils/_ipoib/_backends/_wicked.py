@@ -17,11 +17,10 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_folder import Folder
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER, Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"
@@ -101,12 +100,3 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
     if any(line.split()[3:4] == [name] for line in files.get(SHARED_ROUTES, "").splitlines() if not line.lstrip().startswith("#")):
         found.append(SHARED_ROUTES)
     return tuple(found)
-
-
-def refused(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
-    """What wicked can't do, in words: it takes P_Keys from 0x8000 on only."""
-    return tuple(
-        "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (interface.name, interface.pkey, interface.pkey | FULL_MEMBER)
-        for interface in interfaces
-        if interface.is_limited
-    )
