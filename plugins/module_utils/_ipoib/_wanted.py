@@ -147,13 +147,9 @@ class Wanted(t.NamedTuple):
 
 def parse_pkey(value: t.Any) -> int | None:
     """A P_Key given as an integer or as hexadecimal text (`0x8001`, `8001`); None where it is neither."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, str) and re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}\Z", value):
-        return hexadecimal(value)
-    return None
+    if isinstance(value, str):
+        return hexadecimal(value) if re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}\Z", value) else None
+    return parse_number(value)
 
 
 def parse_number(value: t.Any) -> int | None:
@@ -263,11 +259,10 @@ def settled(declared: t.Sequence[Interface]) -> tuple[Interface, ...]:
     Connected mode is never chosen here. ConnectX-4 and later can't do it, and on a fabric with two MTUs large packets are lost.
     A bond always gets an MTU, which is that of its ports too: the kernel would make it with Ethernet's 1500 and force that on them.
     """
-    return tuple(_settled(item) for item in declared)
-
-
-def _settled(item: Interface) -> Interface:
-    mode, reason = (KERNEL_MODE, "the default") if item.mode == "auto" else (item.mode, "declared")
-    bonded = item.bond is not None or bool(item.master)
-    mtu = MTU_MAX[mode] if mode == "connected" else (KERNEL_MTU if bonded else 0)
-    return item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or mtu)
+    found = []
+    for item in declared:
+        mode, reason = (KERNEL_MODE, "the default") if item.mode == "auto" else (item.mode, "declared")
+        bonded = item.bond is not None or bool(item.master)
+        mtu = MTU_MAX[mode] if mode == "connected" else (KERNEL_MTU if bonded else 0)
+        found.append(item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or mtu))
+    return tuple(found)

@@ -28,9 +28,9 @@ DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
 DRACUT_TEXT = HEADER + 'install_optional_items+=" %s "\n' % OPTIONS_PATH
 # initramfs-tools runs this while it builds an image.
 HOOK_PATH = "/etc/initramfs-tools/hooks/rdma-ofed"
-# The files that determine the content of an image. They must not be newer than the images.
 # Of the same name as the file of rdma-core, which it replaces.
 NAMING_PATH = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
+# The files that determine the content of an image. They must not be newer than the images.
 IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH, NAMING_PATH)
 
 UNMANAGED = "unmanaged"

@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, version
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route, version
 
 DIRECTORY = "/etc/sysconfig/network-scripts"
 
@@ -69,11 +69,19 @@ def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
     yield "ONBOOT", "no" if port and nm else "yes"
     yield "BOOTPROTO", "none"
     if interface.bond:
-        yield from _bond(interface.bond, nm)
+        yield "BONDING_MASTER", "yes"
+        yield "BONDING_OPTS", " ".join(interface.bond.options)
+        if nm:
+            yield "AUTOCONNECT_SLAVES", "yes"
     else:
         yield "CONNECTED_MODE", "yes" if interface.mode == "connected" else "no"
     if interface.is_child:
-        yield from _child(interface)
+        yield "PKEY", "yes"
+        yield "PHYSDEV", interface.parent
+        # With 0x: the shell of ifup-ib would take it for a decimal number.
+        yield "PKEY_ID", "0x%04x" % interface.pkey
+        if interface.is_limited:
+            yield "PKEY_ID_NM", "0x%04x" % interface.pkey
     if interface.mtu:
         yield "MTU", str(interface.mtu)
     if port:
@@ -82,22 +90,6 @@ def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
     else:
         yield from _addresses(interface)
         yield from ((("IPV6_DEFAULTGW" if version(route.to) == 6 else "GATEWAY"), route.via) for route in _gateways(interface, nm))
-
-
-def _bond(bond: Bond, nm: bool) -> t.Iterator[tuple[str, str]]:
-    yield "BONDING_MASTER", "yes"
-    yield "BONDING_OPTS", " ".join(bond.options)
-    if nm:
-        yield "AUTOCONNECT_SLAVES", "yes"
-
-
-def _child(interface: Interface) -> t.Iterator[tuple[str, str]]:
-    yield "PKEY", "yes"
-    yield "PHYSDEV", interface.parent
-    # With 0x: the shell of ifup-ib would take it for a decimal number.
-    yield "PKEY_ID", "0x%04x" % interface.pkey
-    if interface.is_limited:
-        yield "PKEY_ID_NM", "0x%04x" % interface.pkey
 
 
 def _addresses(interface: Interface) -> t.Iterator[tuple[str, str]]:
@@ -127,7 +119,6 @@ def _gateways(interface: Interface, nm: bool) -> list[Route]:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our ifcfg files say."""
     return _FOLDER.records(files, _recorded)
 
 

@@ -44,11 +44,6 @@ class NetworkScriptsDriver(Driver):
                 self._run(["ifup", interface.name], timeout=UP_TIMEOUT)
 
 
-def by_uuid(name: str) -> tuple[str, str]:
-    """How nmcli finds a profile from an ifcfg file: its name is that of the interface, which others may have too."""
-    return "uuid", _ifcfg.uuid_of(name)
-
-
 class Ifcfg(Backend):
     name = "ifcfg"
     format = _ifcfg
@@ -100,7 +95,8 @@ class Ifcfg(Backend):
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         if NETWORKMANAGER.version(found) is None:
             return NetworkScriptsDriver(tools)
-        return NetworkManagerDriver(tools, by_uuid)
+        # The name of a profile from an ifcfg file is that of the interface, which others may have too.
+        return NetworkManagerDriver(tools, _ifcfg.uuid_of, key="uuid")
 
 
 IFCFG = Ifcfg()

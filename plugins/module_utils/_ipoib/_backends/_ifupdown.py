@@ -54,7 +54,6 @@ def path_of(name: str) -> str:
 
 
 def is_ours(path: str, text: str) -> bool:
-    """A file that belongs to this collection: by its name and its first line."""
     return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
@@ -127,7 +126,6 @@ def _indented(lines: t.Sequence[str]) -> list[str]:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our files say."""
     return records_of(row for path, text in files.items() if is_ours(path, text) for row in _rows(text))
 
 

@@ -48,7 +48,6 @@ _DROPIN_PATH = re.compile("^" + re.escape(_DROPIN).replace("%s", "[^/]+") + "$")
 
 
 def is_ours(path: str, text: str) -> bool:
-    """A file that belongs to this collection: by its name and its first line."""
     return (path == PATH or _DROPIN_PATH.match(path) is not None) and text.startswith(HEADER)
 
 

@@ -148,10 +148,10 @@ class Netplan(Backend):
         # Which profiles are netplan's, and which are written beside it.
         beside = _netplan.outside(interfaces)
 
-        def calls(name: str) -> tuple[str, str]:
-            return "id", (_networkmanager.connection_id if name in beside else _networkmanager.generated_id)(name)
+        def call(name: str) -> str:
+            return (_networkmanager.connection_id if name in beside else _networkmanager.generated_id)(name)
 
-        return NetplanNetworkManagerDriver(tools, calls)
+        return NetplanNetworkManagerDriver(tools, call)
 
     def tells(self, found: Found) -> tuple[str, ...]:
         # As the renderer, networkd is told once, in the end: told before, it would make the new bond by itself, and with ports that

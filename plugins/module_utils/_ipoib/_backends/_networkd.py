@@ -46,7 +46,6 @@ def path_of(name: str, suffix: str) -> str:
 
 
 def is_ours(path: str, text: str) -> bool:
-    """A file that belongs to this collection: by its name and its first line."""
     return _OURS.match(path) is not None and text.startswith(HEADER)
 
 

@@ -168,7 +168,6 @@ def _route(route: Route) -> str:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our keyfiles say."""
     ours = {posixpath.basename(path): text for path, text in files.items() if _OURS.match(path) and is_ours(path, text)}
     texts = {name[len(PREFIX) : -len(SUFFIX)]: text for name, text in ours.items()}
     return recorded(texts, r"ipv[46]\.address\d*$", r"(infiniband|ethernet)\.mtu$")

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"
@@ -53,7 +53,9 @@ def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
     yield "STARTMODE", "hotplug" if interface.master else "auto"
     yield "BOOTPROTO", "none" if interface.master else "static"
     if interface.bond:
-        yield from _bond(interface.bond)
+        yield "BONDING_MASTER", "yes"
+        yield from (("BONDING_SLAVE_%d" % position, port) for position, port in enumerate(interface.bond.ports))
+        yield "BONDING_MODULE_OPTS", " ".join(interface.bond.options)
     else:
         yield "IPOIB", "yes"
         yield "IPOIB_MODE", interface.mode
@@ -70,13 +72,6 @@ def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
         yield "IPADDR_%d" % position, str(ipaddress.ip_interface(address))
 
 
-def _bond(bond: Bond) -> t.Iterator[tuple[str, str]]:
-    yield "BONDING_MASTER", "yes"
-    for position, port in enumerate(bond.ports):
-        yield "BONDING_SLAVE_%d" % position, port
-    yield "BONDING_MODULE_OPTS", " ".join(bond.options)
-
-
 def _route(route: Route, name: str) -> str:
     """Destination, gateway, netmask (obsolete), interface, options. `default` has no version without a gateway."""
     default = ipaddress.ip_network(route.to, strict=False).prefixlen == 0
@@ -85,7 +80,6 @@ def _route(route: Route, name: str) -> str:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our ifcfg files say."""
     return _FOLDER.records(files, lambda variables: [value for key, value in variables.items() if re.match(r"^IPADDR_\d+$", key)])
 
 
