@@ -8,11 +8,23 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ansible_collections.rdma.ofed.plugins.module_utils._distro import _family as family
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Distribution, Family
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._zypper import Zypper
+
+# Packages that have one name everywhere.
+_ALIKE: t.Mapping[str, tuple[str, ...]] = {
+    family.OPENSM: ("opensm",),
+    family.DIAGNOSTICS: ("infiniband-diags",),
+    family.FIRMWARE: ("mstflint", "pciutils"),
+    "ibacm": ("ibacm",),
+    "nvmf": ("nvme-cli",),
+    "rds": (),
+}
 
 # Libraries come as dependencies: their package names carry soname versions that differ between releases.
 DEBIAN = Family(
@@ -26,21 +38,16 @@ DEBIAN = Family(
     with_bundles="Debian 11 to 13; Ubuntu 20.04 to 26.04",
     manager=Apt(),
     packages={
+        **_ALIKE,
         family.CORE: ("rdma-core", "ibverbs-providers", "iproute2", "kmod"),
         family.TOOLS: ("ibverbs-utils", "infiniband-diags", "perftest", "rdmacm-utils"),
         family.REMOVABLE: ("ibverbs-utils", "infiniband-diags", "perftest", "rdma-core", "rdmacm-utils"),
-        family.OPENSM: ("opensm",),
-        family.DIAGNOSTICS: ("infiniband-diags",),
-        family.FIRMWARE: ("mstflint", "pciutils"),
         family.EXTRA_MODULES: ("linux-modules-extra-*",),
         family.RDMA_TOOL: ("iproute2",),
         family.PEER_MEMORY: ("nvidia-peer-memory-dkms", "nvidia-peer-memory"),
-        "ibacm": ("ibacm",),
         "srp": ("srptools",),
         "iser": ("open-iscsi",),
         "nfsrdma": ("nfs-common",),
-        "nvmf": ("nvme-cli",),
-        "rds": (),
     },
     rdma_modules=("ib_iser", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
     kernels=r"linux-(image|headers|modules|generic|lowlatency|virtual|aws|azure|gcp|kvm|nvidia|oracle)(-.*)?",
@@ -76,22 +83,17 @@ RED_HAT = Family(
     with_bundles="RHEL, Rocky Linux, AlmaLinux and Oracle Linux 8 to 10",
     manager=Dnf(),
     packages={
+        **_ALIKE,
         family.CORE: ("rdma-core", "libibverbs", "librdmacm", "iproute", "kmod"),
         family.TOOLS: ("infiniband-diags", "libibverbs-utils", "librdmacm-utils", "perftest"),
         # rdma-core stays: libibverbs needs it, and with it much of the distribution.
         family.REMOVABLE: ("infiniband-diags", "libibverbs-utils", "librdmacm-utils", "perftest"),
-        family.OPENSM: ("opensm",),
-        family.DIAGNOSTICS: ("infiniband-diags",),
-        family.FIRMWARE: ("mstflint", "pciutils"),
         family.EXTRA_MODULES: ("kernel-modules-extra",),
         family.RDMA_TOOL: ("iproute",),
         family.PEER_MEMORY: ("nvidia_peer_memory",),
-        "ibacm": ("ibacm",),
         "srp": ("srp_daemon",),
         "iser": ("iscsi-initiator-utils",),
         "nfsrdma": ("nfs-utils",),
-        "nvmf": ("nvme-cli",),
-        "rds": (),
     },
     rdma_modules=("ib_iser", "ib_isert", "ib_srpt", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
     kernels=r"kernel(-core|-modules(-core|-extra)?|-devel|-headers)?",
@@ -117,21 +119,16 @@ SUSE = Family(
     with_bundles="SLES 15 and 16, SLE HPC 15",
     manager=Zypper(),
     packages={
+        **_ALIKE,
         family.CORE: ("rdma-core", "rdma-ndd", "libibverbs", "librdmacm1", "iproute2", "kmod"),
         family.TOOLS: ("infiniband-diags", "libibverbs-utils", "librdmacm-utils", "perftest"),
         family.REMOVABLE: ("infiniband-diags", "libibverbs-utils", "librdmacm-utils", "perftest", "rdma-ndd"),
-        family.OPENSM: ("opensm",),
-        family.DIAGNOSTICS: ("infiniband-diags",),
-        family.FIRMWARE: ("mstflint", "pciutils"),
         family.EXTRA_MODULES: ("kernel-default-extra",),
         family.RDMA_TOOL: ("iproute2",),
         family.PEER_MEMORY: ("nvidia_peer_memory",),
-        "ibacm": ("ibacm",),
         "srp": ("srp_daemon",),
         "iser": ("open-iscsi",),
         "nfsrdma": ("nfs-client",),
-        "nvmf": ("nvme-cli",),
-        "rds": (),
     },
     rdma_modules=("ib_iser", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
     kernels=r"kernel-(default(-devel)?|devel|macros)",

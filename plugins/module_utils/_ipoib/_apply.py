@@ -169,9 +169,14 @@ class Applier:
             found = self.look()
         if not driver.kernel_first:
             return found
-        left = self._leave(todo, found)
-        came = not driver.makes_bonds and self._children(todo, found)
-        if left or came:
+        leaving = [each.name for each in todo.live if each.name in found.netdevs and found.netdevs[each.name].master not in ("", each.master)]
+        for name in leaving:
+            self.kernel.set_link(name, "nomaster")
+        # Children that a bond needs, of parents whose mode does not matter to them.
+        coming = [each for each in todo.live if each.is_child and each.master and each.name not in found.netdevs and not driver.makes_bonds]
+        for interface in coming:
+            self.kernel.add_child(interface)
+        if leaving or coming:
             found = self.look()
         # Ports before bonds: a bond can have the MTU that all of its ports can have.
         for interface in todo.live:
@@ -181,20 +186,6 @@ class Applier:
         for interface in bonds:
             self.kernel.bond(interface, found)
         return self.look() if bonds else found
-
-    def _leave(self, todo: IpoibPlan, found: Found) -> bool:
-        """Take ports out of bonds that they shall leave."""
-        leaving = [each.name for each in todo.live if each.name in found.netdevs and found.netdevs[each.name].master not in ("", each.master)]
-        for name in leaving:
-            self.kernel.set_link(name, "nomaster")
-        return bool(leaving)
-
-    def _children(self, todo: IpoibPlan, found: Found) -> bool:
-        """Children that a bond needs, of parents whose mode does not matter to them."""
-        missing = [interface for interface in todo.live if interface.is_child and interface.master and interface.name not in found.netdevs]
-        for interface in missing:
-            self.kernel.add_child(interface)
-        return bool(missing)
 
     def _settle(self, todo: IpoibPlan, driver: Driver) -> IpoibPlan:
         """Look until nothing is left to do."""

@@ -146,7 +146,3 @@ class Found(t.NamedTuple):
     def raised(self) -> bool:
         """Whether something brings up every interface that appears."""
         return any(presence.raises for presence in self.backends.values())
-
-    def pkeys(self, port: str) -> tuple[str, ...]:
-        """The P_Key table of a port, by the port's name."""
-        return next((each.pkeys for each in self.ports if each.name == port), ())

@@ -34,6 +34,8 @@ PATIENCE = 600
 """Seconds for which the rollback waits for a run that is still at work; each of its commands has a limit of its own."""
 DIRECTORY = "/run/rdma-ofed-ipoib-rollback"
 SCRIPT = "undo"
+# The two never work at the same time: the rollback waits for a run that takes longer than the timer.
+_BEGIN = "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n"
 
 
 def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
@@ -59,11 +61,6 @@ def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
         lines += _link(netdev, found, interfaces.get(netdev.name))
     lines += [line for backend in _registry.BACKENDS for line in backend.shell_resume([netdev.name for netdev in before], found)]
     return {SCRIPT: "\n".join(lines) + "\n", **kept}
-
-
-def _begin(pid: int) -> str:
-    """The two never work at the same time: the rollback waits for a run that takes longer than the timer."""
-    return "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n" % (PATIENCE, pid)
 
 
 def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
@@ -139,7 +136,7 @@ def arm(run: Runner, undo: t.Mapping[str, str], *, seconds: int, pid: int, root:
     shutil.rmtree(directory, ignore_errors=True)
     # Keyfiles are for root only.
     os.makedirs(directory, mode=0o700)
-    for name, text in {**undo, SCRIPT: _begin(pid) + undo[SCRIPT]}.items():
+    for name, text in {**undo, SCRIPT: _BEGIN % (PATIENCE, pid) + undo[SCRIPT]}.items():
         with open(os.path.join(directory, name), "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(text)
     options = ["--unit=" + UNIT, "--collect", "--on-active=%d" % seconds, "--timer-property=AccuracySec=1s"]

@@ -40,17 +40,6 @@ if t.TYPE_CHECKING:
 _TIMEOUT = 120.0
 
 
-def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
-    """From the options of the module."""
-    return Wanted(
-        names=tuple(sorted(parameters["protocols"])),
-        source=parameters["source"],
-        declared_conf=frozenset(parameters["openib_conf"]),
-        renewed=parameters["renewed"],
-        start=parameters["start"],
-    )
-
-
 def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/") -> Found:
     """The node."""
     record = read_record(root)
@@ -142,7 +131,13 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     wrong = ulp_problems(variables, {"machine": machine._asdict()})
     if wrong:
         raise InvalidInput(wrong)
-    wanted = wanted_of(module.params)
+    wanted = Wanted(
+        names=tuple(sorted(module.params["protocols"])),
+        source=module.params["source"],
+        declared_conf=frozenset(module.params["openib_conf"]),
+        renewed=module.params["renewed"],
+        start=module.params["start"],
+    )
     record = read_record(root)
     if record.protocols and not machine.systemd:
         raise Unsupported("%s can't be turned off: systemd does not run here, and their services are units of it" % ", ".join(sorted(record.protocols)))
