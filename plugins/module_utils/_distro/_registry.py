@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._families import DEBIAN, RED_HAT, SUSE
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Distribution, Family
@@ -51,11 +51,8 @@ def packages_by_family(purpose: str) -> str:
 
 def names_of(family: Family, purposes: t.Sequence[str], names: t.Iterable[str] = ()) -> list[str]:
     """The packages for the purposes, and `names`, each once. Raises InvalidInput for an unknown purpose."""
-    wrong = [
-        Problem("purposes[%d]" % index, purpose, ", ".join(sorted(family.packages))) for index, purpose in enumerate(purposes) if purpose not in family.packages
-    ]
-    if wrong:
-        raise InvalidInput(wrong)
+    known = family.packages
+    require_none([Problem("purposes[%d]" % index, each, ", ".join(sorted(known))) for index, each in enumerate(purposes) if each not in known])
     return list(dict.fromkeys([*family.names(purposes), *names]))
 
 

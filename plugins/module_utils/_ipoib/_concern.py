@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unborn
@@ -70,9 +70,7 @@ class Options(t.NamedTuple):
 def wanted_of(options: Options, found: Found) -> Wanted:
     """The declared state, validated. Raises InvalidInput; Refused or Unsupported where no back-end can be used."""
     facts = found.facts
-    wrong = problems({"ipoib_" + name: value for name, value in options._asdict().items()}, facts)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems({"ipoib_" + name: value for name, value in options._asdict().items()}, facts))
     resolution = resolve([("", item) for item in options.interfaces if options.state != "absent"], facts)
     entries = interfaces_of(resolution.interfaces)
     declared = [item for item in entries if item.present]

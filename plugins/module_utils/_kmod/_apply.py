@@ -12,7 +12,7 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, Image, builder_of, images_with, installed_images, rebuild
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
@@ -112,9 +112,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
     options = module.params
-    wrong = problems({"kernel_modules_" + name: value for name, value in options.items()})
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems({"kernel_modules_" + name: value for name, value in options.items()}))
     wanted = planner.wanted_of(options)
     assume_rdma_core = options["assume_rdma_core"] and module.check_mode and bool(wanted.load)
 
@@ -131,9 +129,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         settle(run, root)
         found = observe()
     need_modules(wanted, found)
-    wrong = check(wanted, found)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(check(wanted, found))
     for text in planner.warnings(wanted, found):
         module.warn(text)
     changed = planner.changed_options(wanted, found)

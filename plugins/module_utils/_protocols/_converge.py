@@ -12,7 +12,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import RECORD, Record, read_record, record_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
@@ -128,9 +128,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     """Look, plan, apply, look again; returns the result of the module."""
     variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox"}
     machine = read_machine(root)
-    wrong = ulp_problems(variables, {"machine": machine._asdict()})
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(ulp_problems(variables, {"machine": machine._asdict()}))
     wanted = Wanted(
         names=tuple(sorted(module.params["protocols"])),
         source=module.params["source"],
@@ -151,9 +149,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     if wanted.start and not module.check_mode and any(name not in record.protocols for name in wanted.names):
         settle(run, root)
     modules, found = observe()
-    wrong = node_problems(wanted, found, modules, dry=module.check_mode, root=root)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(node_problems(wanted, found, modules, dry=module.check_mode, root=root))
     todo = planner.plan(wanted, found)
     if todo and not module.check_mode:
         apply(module, run, wanted=wanted, found=found, modules=modules, root=root)

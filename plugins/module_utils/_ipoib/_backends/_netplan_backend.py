@@ -39,7 +39,7 @@ FOLDER = "/run/systemd/network"
 ASIDE = FOLDER + "/.rdma-ofed"
 PATTERN = "10-netplan-*"
 
-# The same for a shell.
+# Putting files aside and back, for a shell.
 SHELL_PUT_ASIDE = "mkdir -p %s; ln %s/%s %s/" % (ASIDE, FOLDER, PATTERN, ASIDE)
 SHELL_PUT_BACK = "for old in %s/*; do ! cmp -s $old %s/${old##*/} || mv -f $old %s/; done; rm -rf %s" % (ASIDE, FOLDER, FOLDER, ASIDE)
 # One of the files that netplan writes for networkd.
