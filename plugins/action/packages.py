@@ -23,10 +23,6 @@ def _place(host: str) -> str:
     return host + "\nforeseen"
 
 
-def _foreseen(host: str) -> Foreseen:
-    return Foreseen(**(_looks.recall(_place(host), "packages", ages=False) or {}))
-
-
 def _foresee(host: str, before: Foreseen, transaction: t.Mapping[str, t.Any]) -> None:
     installed, removed = transaction.get("installed") or {}, transaction.get("removed") or []
     if installed or removed:
@@ -53,7 +49,7 @@ class ActionModule(ActionBase):
             return result
         host = str(task_vars.get("inventory_hostname", ""))
         foresees = self._task.check_mode and arguments["remembered"] and not self._task.delegate_to
-        foreseen = _foreseen(host) if foresees else Foreseen()
+        foreseen = Foreseen(**(_looks.recall(_place(host), "packages", ages=False) or {})) if foresees else Foreseen()
         pairs = _looks.recall(host, "packages") if arguments["trust_look"] and not self._task.delegate_to else None
         installed = (
             None if pairs is None else {name: version for name, version in {**dict(pairs), **foreseen.installed}.items() if name not in foreseen.removed}

@@ -21,7 +21,6 @@ IPOIB_KINDS = ("ipoib", "ipoib_child")
 
 
 def node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What the node can't do."""
     netdevs = {str(netdev.get("name")): netdev for netdev in facts.get("netdevs") or ()}
     existing = sorted(name for name, netdev in netdevs.items() if netdev.get("kind") in IPOIB_KINDS)
     loaded = any(module.get("name") == "ib_ipoib" for module in facts.get("modules") or ())

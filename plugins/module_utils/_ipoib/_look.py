@@ -138,6 +138,5 @@ def _presence(presence: Presence, names: t.Collection[str]) -> Presence:
 
 
 def _conflicts(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Those that there are."""
     conflicts = {name: _guard.conflicts(backend, name, found, guids=guids) for name in names}
     return {name: paths for name, paths in conflicts.items() if paths}

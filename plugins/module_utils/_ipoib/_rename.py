@@ -50,7 +50,6 @@ def change_of(naming: Naming) -> Change:
 
 
 def reason_of(pending: Pending) -> str:
-    """In words."""
     change = pending.change
     return "%s gets its name %s at the next start: %s" % (change.before, change.after, "; ".join(pending.why))
 

@@ -41,7 +41,6 @@ _TIMEOUT = 120.0
 
 
 def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/") -> Found:
-    """The node."""
     record = read_record(root)
     return Found(
         record=record,

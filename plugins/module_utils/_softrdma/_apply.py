@@ -85,7 +85,6 @@ def read_links(run: Runner, root: str = "/") -> tuple[dict[str, Link], frozenset
 
 
 def read_netdevs(root: str = "/") -> dict[str, Netdev]:
-    """All network interfaces by name."""
     base = os.path.join(root, "sys/class/net")
     names = [name for name in entries(base) if os.path.isdir(os.path.join(base, name))]
     return {name: Netdev(attribute(base, name, "type"), "DEVTYPE=vlan" in attribute(base, name, "uevent").split()) for name in names}

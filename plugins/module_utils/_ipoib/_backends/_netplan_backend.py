@@ -127,7 +127,6 @@ class Netplan(Backend):
         return self.presence(found).settings.get("renderer", _netplan.NETWORKD)
 
     def _infiniband_mode(self, found: Found) -> bool:
-        """Whether netplan knows `infiniband-mode`."""
         return self.presence(found).settings.get("infiniband_mode", "yes") == "yes"
 
     def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:

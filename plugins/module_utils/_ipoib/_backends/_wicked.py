@@ -35,7 +35,6 @@ _LEFTOVER = re.compile(r"(~|\.(old|bak|orig|scpmbackup|rpmnew|rpmsave|rpmorig))$
 
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
-    """The files of every interface, by path."""
     files: dict[str, str] = {}
     for interface in interfaces:
         files.update(_FOLDER.described(interface.name, _ifcfg(interface)))
