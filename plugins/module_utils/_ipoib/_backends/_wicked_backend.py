@@ -41,7 +41,7 @@ class WickedDriver(Driver):
             return todo.touches(name) or any(_wicked.path_of(name, kind) in changed for kind in _wicked.KINDS)
 
         late = {interface.master or interface.name for interface in todo.live if is_late(interface.name)}
-        return [interface.name for interface in todo.live if not interface.master and interface.name in late]
+        return [interface.name for interface in todo.live if interface.name in late]
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
         names = self._late(again, ())
