@@ -52,13 +52,9 @@ def foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.
 
 def masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) -> list[str]:
     """Wanted interfaces that are in a bond, bridge or team which is not of this collection."""
-    names = {interface.name for interface in interfaces}
-    conflicting = []
-    for interface in interfaces:
-        netdev = found.netdevs.get(interface.name)
-        if netdev is not None and netdev.master and netdev.master not in names and netdev.master not in records:
-            conflicting.append("%s is a port of %s, which is not declared" % (interface.name, netdev.master))
-    return conflicting
+    names = [interface.name for interface in interfaces]
+    owners = {name: found.netdevs[name].master for name in names if name in found.netdevs}
+    return ["%s is a port of %s, which is not declared" % (name, owner) for name, owner in owners.items() if owner not in ("", *names, *records)]
 
 
 def cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:

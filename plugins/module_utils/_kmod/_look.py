@@ -162,12 +162,8 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         coming = [catalogue.resolve(entry.name) for path in lists_of_devices(root) for entry in config.parse_list(path, lists[path])]
         loaded = {**{module: False for module in coming if module and load_now}, **loaded}
     builder = builder_of(run)
-    entries: list[config.Entry] = []
-    if rdma_core:
-        entries.extend(config.parse_list(config.RDMA_PATH, config.without_block(lists[config.RDMA_PATH])))
-        entries.extend(config.parse_list(config.INFINIBAND_PATH, lists[config.INFINIBAND_PATH]))
-    for path, text in _configuration(root, _LOAD_DIRS, config.LOAD_PATH, config.ULPS_PATH):
-        entries.extend(config.parse_list(path, text))
+    files = list({**lists, config.RDMA_PATH: config.without_block(lists[config.RDMA_PATH])}.items()) if rdma_core else []
+    files += _configuration(root, _LOAD_DIRS, config.LOAD_PATH, config.ULPS_PATH)
     return Found(
         release=release,
         installed=installed,
@@ -184,7 +180,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         initramfs_tools=builder is not None and builder.tool == "update-initramfs",
         hook_text=read_text(_at(root, config.HOOK_PATH)),
         load_text=read_text(_at(root, config.LOAD_PATH)),
-        entries=tuple(entries),
+        entries=tuple(entry for path, text in files for entry in config.parse_list(path, text)),
         directives=tuple(
             directive for path, text in _configuration(root, _MODPROBE_DIRS, config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
