@@ -86,12 +86,8 @@ class Directive(t.NamedTuple):
 
 def parse_list(path: str, text: str) -> list[Entry]:
     """A file of modules-load.d(5): one name on each line, `#` and `;` begin a comment. Names are canonical."""
-    entries = []
-    for number, line in enumerate(text.splitlines(), 1):
-        fields = line.split()
-        if fields and fields[0][0] not in "#;":
-            entries.append(Entry(canonical(fields[0]), path, number))
-    return entries
+    rows = ((number, line.split()) for number, line in enumerate(text.splitlines(), 1))
+    return [Entry(canonical(fields[0]), path, number) for number, fields in rows if fields and fields[0][0] not in "#;"]
 
 
 def parse_modprobe(path: str, text: str) -> list[Directive]:

@@ -55,12 +55,8 @@ def recorded(texts: t.Mapping[str, str], addresses: str, mtu: str) -> dict[str, 
 
 def assignments(text: str) -> dict[str, str]:
     """The variables of a file; of several assignments the last one counts. A line that is no assignment is passed over."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        match = _ASSIGNMENT.match(line)
-        if match is not None:
-            found[match.group(1)] = _value(match.group(2))
-    return found
+    matches = map(_ASSIGNMENT.match, text.splitlines())
+    return {match.group(1): _value(match.group(2)) for match in matches if match}
 
 
 def _value(text: str) -> str:
