@@ -5,7 +5,7 @@
 # Private to this collection: it may change without notice.
 """The port of an interface: by what files of others may call the interface, and whether the port can do connected mode. Pure.
 
-The last 8 bytes of a hardware address are the GUID of the port. The driver gives the other 12 anew at each load, so files of others, which
+The last 8 bytes of a hardware address are the GUID of the port. The other 12 are others after each load of the driver, so files of others, which
 have the address of some earlier day, are compared by these 8, as readers of profiles do.
 """
 
